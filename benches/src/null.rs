@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use treering_engine::{Caller, Payload, Place, Reply, Run};
 use treering_script::{
-    Call, CallError, Completion, Done, Entries, Io, Queue, Stop, Subject, Synchronous,
+    Call, CallError, Completion, Done, Entries, Io, Queue, Stop, Subject, SyncMode,
 };
 
 /// Does nothing for so many turns at each call.
@@ -64,7 +64,7 @@ impl Caller for NullCaller {
         PathBuf::new()
     }
 
-    fn open_through(&mut self, _direct: bool, _synchronous: Synchronous) {}
+    fn open_through(&mut self, _direct: bool, _synchronous: SyncMode) {}
 
     fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
         Ok(())

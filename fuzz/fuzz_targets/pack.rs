@@ -7,7 +7,7 @@ use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use treering_model::{TrialBuilder, TrialEvent};
-use treering_pack::{Canon, Names, Unpacking, sealed};
+use treering_pack::{CanonicalTrial, NameRemover, PackReader, sealed};
 
 fuzz_target!(|data: &[u8]| {
     let file = if data.starts_with(b"treering-pack") {
@@ -15,8 +15,8 @@ fuzz_target!(|data: &[u8]| {
     } else {
         sealed(data).expect("memory takes it")
     };
-    let Ok(mut pack) = Unpacking::open(Cursor::new(file)) else { return };
-    let (mut names, mut canon) = (Names::new([]), Canon::new([], &[]));
+    let Ok(mut pack) = PackReader::open(Cursor::new(file)) else { return };
+    let (mut names, mut canon) = (NameRemover::new([]), CanonicalTrial::new([], &[]));
     while let Ok(Some(beginning)) = pack.next_trial() {
         let mut builder = TrialBuilder::default();
         let mut next = Some(TrialEvent::Began(beginning));

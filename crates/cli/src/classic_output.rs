@@ -151,7 +151,7 @@ impl TrialSink for Speaking<'_> {
         }
         let is_kept = output.keeps_ticks() || !matches!(event, TrialEvent::Ticked { .. });
         for answer in answers.into_iter().filter(|_| is_kept) {
-            let made = Artifact::of(Answer::KIND, Answer::VERSION, &answer)
+            let made = Artifact::new(Answer::KIND, Answer::VERSION, &answer)
                 .map_err(|error| SinkError::new("cannot keep what was seen", error))?;
             self.hand_on(&TrialEvent::Produced(made))?;
         }

@@ -11,8 +11,8 @@ use treering_lab::{LabError, LeftTree, PlanIdentity, Workplace};
 use treering_model::{
     Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
 };
-use treering_observe::layout::LayoutWanted;
-use treering_observe::{Scene, Seen, Wanted, look, watch};
+use treering_observe::layout::LayoutSchedule;
+use treering_observe::{Findings, ObserverContext, ObserverOptions, look, watch};
 use treering_script::{Job, Session, TargetFacts};
 use treering_sys::StopFlag;
 
@@ -35,7 +35,7 @@ pub struct TrialPlan<'a> {
     /// Cautions that are known already.
     pub cautions: Vec<Caution>,
     /// What observers do only when asked to.
-    pub wanted: Wanted,
+    pub wanted: ObserverOptions,
     /// What is known of the place beyond what observers see: how it was made.
     pub facts: Vec<Fact>,
     /// Unmounts and mounts the place again between two phases, where that is asked for.
@@ -161,7 +161,7 @@ fn perform(
     let mut session = plan.job.begin(target_facts);
     let feed = session.layouts();
     let wanted = feed.as_ref().map_or(plan.wanted, |_| after_each_task(plan.wanted));
-    let scene = Scene { target: place.target().path(), wanted };
+    let scene = ObserverContext { target: place.target().path(), wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
@@ -208,7 +208,7 @@ fn perform(
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
     seen.facts.extend(session.facts());
-    seen = plan.world.map(about_ranks).into_iter().fold(seen, Seen::join);
+    seen = plan.world.map(about_ranks).into_iter().fold(seen, Findings::join);
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         // Of a trial that did not come to its end nobody takes the numbers.
@@ -222,9 +222,9 @@ fn perform(
 }
 
 /// The same with a layout after each task.
-fn after_each_task(wanted: Wanted) -> Wanted {
+fn after_each_task(wanted: ObserverOptions) -> ObserverOptions {
     let map = wanted.layout.is_some_and(|layout| layout.map);
-    Wanted { layout: Some(LayoutWanted { every_tasks: 1, map }), ..wanted }
+    ObserverOptions { layout: Some(LayoutSchedule { every_tasks: 1, map }), ..wanted }
 }
 
 /// Runs the session, mounting the place anew between its phases where that is asked for; also how

@@ -11,7 +11,7 @@ use treering_model::{
     Artifact, Fact, Metric, RANKS_ARTIFACT, RANKS_FACT, RANKS_VERSION, RankPhase, RankRow,
     RankTable, Scope, SinkError, TrialEvent, TrialSink,
 };
-use treering_observe::Seen;
+use treering_observe::Findings;
 use treering_script::{Job, Session, TargetFacts};
 
 /// What stands for the number of the rank in a directory.
@@ -97,7 +97,7 @@ fn metrics_of(skew: &RankSkew) -> [Metric; 3] {
 }
 
 /// What is known of the ranks at the end of a trial.
-pub(crate) fn about_ranks(world: &World<'_>) -> Seen {
+pub(crate) fn about_ranks(world: &World<'_>) -> Findings {
     let (hosts, clocks, skews) = (world.hosts(), world.clocks(), world.skews());
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let unsure_ns = clocks.iter().map(|clock| clock.uncertainty_ns).max().unwrap_or(0);
@@ -138,8 +138,8 @@ pub(crate) fn about_ranks(world: &World<'_>) -> Seen {
         start_spreads_ns: skew.barriers.start_spreads_ns,
     });
     let table = RankTable { ranks: rows.collect(), phases: phases.collect() };
-    let artifacts = Artifact::of(RANKS_ARTIFACT, RANKS_VERSION, &table).into_iter().collect();
-    Seen { facts, metrics, artifacts, ..Seen::default() }
+    let artifacts = Artifact::new(RANKS_ARTIFACT, RANKS_VERSION, &table).into_iter().collect();
+    Findings { facts, metrics, artifacts, ..Findings::default() }
 }
 
 #[cfg(test)]

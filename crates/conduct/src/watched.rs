@@ -7,7 +7,7 @@ use treering_model::{
     Artifact, HeatReport, LAYOUT_ARTIFACT, LayoutHeat, SinkError, TrialEvent, TrialSink,
 };
 use treering_observe::hot::map_of_calls;
-use treering_observe::{Seen, Watching};
+use treering_observe::{ActiveObservers, Findings};
 use treering_script::LayoutFeed;
 
 /// What the engine writes down of reads and writes, where that is wanted.
@@ -21,7 +21,7 @@ pub(crate) struct Heated<'a> {
 /// Passes events on and tells the observers of them.
 pub(crate) struct Watched<'a> {
     sink: &'a mut dyn TrialSink,
-    watching: Watching,
+    watching: ActiveObservers,
     heat: Option<Heated<'a>>,
     feed: Option<LayoutFeed>,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Watched<'a> {
 impl<'a> Watched<'a> {
     pub(crate) fn new(
         sink: &'a mut dyn TrialSink,
-        watching: Watching,
+        watching: ActiveObservers,
         heat: Option<Heated<'a>>,
         feed: Option<LayoutFeed>,
     ) -> Self {
@@ -37,7 +37,7 @@ impl<'a> Watched<'a> {
     }
 
     /// Passes a layout on to the session, if that decides by it.
-    fn feed(&self, seen: &Seen) {
+    fn feed(&self, seen: &Findings) {
         let Some(feed) = &self.feed else { return };
         let layouts = seen.artifacts.iter().filter(|made| made.kind == LAYOUT_ARTIFACT);
         layouts.filter_map(|made| serde_json::from_str(&made.body).ok()).for_each(|layout| {
@@ -54,16 +54,16 @@ impl<'a> Watched<'a> {
         let map = map_of.and_then(|target| map_of_calls(target, log).ok());
         let map = map.filter(|map| !map.cells.is_empty());
         let map =
-            map.and_then(|map| Artifact::of(LayoutHeat::KIND, LayoutHeat::VERSION, &map).ok());
+            map.and_then(|map| Artifact::new(LayoutHeat::KIND, LayoutHeat::VERSION, &map).ok());
         let report = log
             .take_report()
-            .and_then(|report| Artifact::of(HeatReport::KIND, HeatReport::VERSION, &report).ok());
+            .and_then(|report| Artifact::new(HeatReport::KIND, HeatReport::VERSION, &report).ok());
         let of_phase = |made| Artifact { phase: Some(phase), ..made };
         report.into_iter().chain(map).map(of_phase).collect()
     }
 
     /// Ends the watch: what the observers saw of the whole.
-    pub(crate) fn end(self) -> Seen {
+    pub(crate) fn end(self) -> Findings {
         self.watching.end()
     }
 }
@@ -92,8 +92,8 @@ impl TrialSink for Watched<'_> {
 }
 
 /// Everything that was seen, as events; nothing where nothing was.
-pub(crate) fn tell(seen: Seen, sink: &mut dyn TrialSink) -> Result<(), SinkError> {
-    let Seen { facts, cautions, metrics, artifacts } = seen;
+pub(crate) fn tell(seen: Findings, sink: &mut dyn TrialSink) -> Result<(), SinkError> {
+    let Findings { facts, cautions, metrics, artifacts } = seen;
     if !facts.is_empty() {
         sink.accept(&TrialEvent::Environment { facts })?;
     }
@@ -108,7 +108,7 @@ mod tests {
     use treering_model::{
         Artifact, Fact, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
     };
-    use treering_observe::{Seen, Watch, Watching};
+    use treering_observe::{ActiveObservers, Findings, Watch};
 
     use super::{Watched, tell};
 
@@ -120,12 +120,12 @@ mod tests {
             self.0.push(format!("{phase} {name}"));
         }
 
-        fn task_ended(&mut self, totals: &TaskTotals) -> Seen {
+        fn task_ended(&mut self, totals: &TaskTotals) -> Findings {
             self.0.push(totals.kind.clone());
-            Seen::default()
+            Findings::default()
         }
 
-        fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+        fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
             let artifact = Artifact {
                 kind: "ears".to_owned(),
                 version: 1,
@@ -133,12 +133,12 @@ mod tests {
                 name: String::new(),
                 body: format!("{:?}", std::mem::take(&mut self.0)),
             };
-            Seen { artifacts: vec![artifact], ..Seen::default() }
+            Findings { artifacts: vec![artifact], ..Findings::default() }
         }
 
-        fn end(self: Box<Self>) -> Seen {
+        fn end(self: Box<Self>) -> Findings {
             let fact = Fact { name: "ears".to_owned(), value: self.0.len().to_string() };
-            Seen { facts: vec![fact], ..Seen::default() }
+            Findings { facts: vec![fact], ..Findings::default() }
         }
     }
 
@@ -155,8 +155,12 @@ mod tests {
     #[test]
     fn what_was_seen_of_a_phase_follows_its_end() {
         let mut events = Events::default();
-        let mut watched =
-            Watched::new(&mut events, Watching::of(vec![Box::new(Ears(Vec::new()))]), None, None);
+        let mut watched = Watched::new(
+            &mut events,
+            ActiveObservers::new(vec![Box::new(Ears(Vec::new()))]),
+            None,
+            None,
+        );
         let kind = "create".to_owned();
         for event in [
             TrialEvent::PhaseBegan { phase: 3, name: "work".to_owned(), at_ns: 0 },

@@ -1,40 +1,40 @@
-//! What was said of a trial after it was recorded: another label, or that it is left out of
-//! comparisons. Nothing of the trial itself is changed by it.
+//! Annotations of a stored trial: a new label, or exclusion from comparisons. The trial itself
+//! stays unchanged.
 
 use serde::{Deserialize, Serialize};
 
-/// A change of what is said of a trial. The last of a kind holds.
+/// Kind of annotation. The last one of a kind is effective.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum Change {
-    /// It has another label.
+    /// Change of the label.
     Relabelled {
-        /// The label from then on; empty for none.
+        /// New label; empty for none.
         label: String,
-        /// The label before; empty for none.
+        /// Previous label; empty for none.
         was: String,
     },
-    /// It is left out of comparisons.
+    /// Exclusion from comparisons.
     Excluded {
-        /// Why, in the user's words; never empty.
+        /// Reason given by the user; never empty.
         reason: String,
     },
-    /// It included again.
+    /// Inclusion after an exclusion.
     Included,
 }
 
-/// A change and when it was made.
+/// Change with its time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotation {
-    /// Milliseconds since 1970 (UTC).
+    /// Time in milliseconds since 1970 (UTC).
     pub at_unix_ms: i64,
-    /// What was changed.
+    /// Kind of change.
     #[serde(flatten)]
     pub change: Change,
 }
 
 impl Annotation {
-    /// The label that it gives, if it gives one.
+    /// New label, if this is a change of the label.
     pub fn label(&self) -> Option<&str> {
         match &self.change {
             Change::Relabelled { label, .. } => Some(label),
@@ -42,8 +42,8 @@ impl Annotation {
         }
     }
 
-    /// Why a trial with these annotations, in the order in which they were made, is left out of
-    /// comparisons; `None` when it is compared.
+    /// Reason for the exclusion of a trial with these annotations, in chronological order; `None`
+    /// if it is included.
     pub fn exclusion(all: &[Self]) -> Option<&str> {
         let last = all.iter().rev().find_map(|one| match &one.change {
             Change::Excluded { reason } => Some(Some(reason.as_str())),
@@ -59,7 +59,7 @@ mod tests {
     use super::{Annotation, Change};
 
     #[test]
-    fn the_last_word_about_a_trial_holds() {
+    fn the_last_exclusion_or_inclusion_is_effective() {
         let at = |at_unix_ms, change| Annotation { at_unix_ms, change };
         let excluded = |reason: &str| Change::Excluded { reason: reason.to_owned() };
         let label = Change::Relabelled { label: "new".to_owned(), was: String::new() };

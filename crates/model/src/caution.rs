@@ -1,96 +1,97 @@
-//! Cautions: a closed list of warnings attached to a result, each with what to do about it.
+//! Cautions: a closed list of warnings attached to a result, each with advice.
 
 use serde::{Deserialize, Serialize};
 
-/// The kinds of caution: a closed list; a new caution is a new code, with advice.
+/// Kind of caution: a closed list; a new caution is a new code, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CautionCode {
-    /// The kernel's caches could not be dropped although the run asks for it.
+    /// The run asks for dropped caches, but the kernel's caches could not be dropped.
     CachesNotDropped,
-    /// Classic mode appended to files that were there before.
+    /// Classic mode appended to files of an earlier run.
     AppendedToExisting,
-    /// The filesystem has too little room for the whole run.
+    /// The filesystem has too little free space for the whole run.
     MayNotFit,
-    /// The store had to wait in memory since its place is on the filesystem under test.
+    /// The store is on the filesystem under test and was kept in memory during the trial.
     StoreStaged,
     /// The directory could not be locked against a second run.
     NotLocked,
-    /// Names could not be confined by the kernel (`openat2`); they were checked one by one.
+    /// The kernel lacks `openat2`, so path components were checked one by one.
     ConfinedByWalk,
-    /// The loop device goes through the page cache of the host.
+    /// The loop device uses the host's page cache.
     HostCacheAnswers,
     /// The image behind the loop device is in memory.
     ImageInMemory,
     /// The host filesystem may fill up before the sparse images do.
     HostMayFill,
-    /// The device has other sectors than were asked for.
+    /// The device has a different sector size than requested.
     OtherSectors,
-    /// Other programs still wrote when the trial began.
+    /// Other programs were still writing when the trial began.
     NotQuiet,
-    /// The host of the virtual machine took CPU time away.
+    /// The host of the virtual machine took CPU time away (steal time).
     Stolen,
-    /// Other programs used the CPUs meanwhile.
+    /// Other programs used the CPUs during the trial.
     OtherLoad,
-    /// The machine swapped meanwhile.
+    /// The machine swapped during the trial.
     Swapped,
-    /// The kernel warned meanwhile.
+    /// The kernel logged a warning during the trial.
     KernelWarning,
-    /// The kernel is built to find its own faults, and slow.
+    /// The kernel has debugging options enabled that make it slow.
     DebugKernel,
-    /// The CPUs change their frequency as they like.
+    /// The CPU frequency governor is not set to performance.
     Governor,
-    /// The payload can be compressed, and the filesystem does so.
+    /// The payload is compressible, and the filesystem compresses it.
     CompressibleData,
     /// The engine slowed every task on purpose.
     Handicapped,
-    /// So few operations ran that what was drawn decides the figures.
+    /// Too few operations: the random choice of operations decides the figures.
     TooFewOperations,
-    /// A control group, or an affinity, gives less than the machine has.
+    /// A control group or the CPU affinity provides less than the machine has.
     CgroupLimits,
-    /// Memory ran short meanwhile, and what was cached had to go.
+    /// Memory ran short during the trial, and cached data were evicted.
     MemorySqueezed,
-    /// What was read can have come from memory, not from the device.
+    /// Reads may have come from memory instead of the device.
     DataFitInMemory,
-    /// It was over before anything had to be written.
+    /// The trial ended before anything had to be written to the device.
     TooShort,
-    /// Somebody else dropped the kernel's caches meanwhile.
+    /// Another program dropped the kernel's caches during the trial.
     CachesDroppedOutside,
-    /// The CPUs were throttled since they were hot.
+    /// The CPUs were thermally throttled.
     Throttled,
-    /// The partition does not begin where the device's blocks do.
+    /// The partition is not aligned to the device's blocks.
     Misaligned,
-    /// Files got the name of another and overwrote it.
+    /// Files got the names of others and overwrote them.
     NamesCollided,
-    /// Syncing took most of the time, so that the figures are those of the device's cache.
+    /// Syncing took most of the time: the figures measure the device's cache.
     FlushesDecide,
-    /// The log does not say which version wrote it, and versions measure different things.
+    /// The log does not name the tool's version, and versions measure different things.
     VersionUnknown,
-    /// Operations of a recorded load did not come out as they did when it was recorded.
+    /// Operations of a recorded load had other outcomes than in the recording.
     OtherwiseThanRecorded,
-    /// The requests of the devices could not be recorded, or not all of them.
+    /// Requests of the devices could not be traced completely.
     TraceIncomplete,
-    /// The output of a command does not hold a number that was asked for.
+    /// The output of a command lacks a requested number.
     MetricMissing,
-    /// A command ended while processes that it had started went on.
+    /// A command ended while processes started by it were still running.
     ProcessesLeft,
     /// The processor of the guest was emulated.
     Emulated,
-    /// The ranks of a run do not see one filesystem.
+    /// The ranks of a run do not share one filesystem.
     NotShared,
-    /// The ranks of a run have mounted their filesystem in different ways.
+    /// The ranks of a run mounted their filesystem with different options.
     MountsDiffer,
-    /// The machine could not play a disk in its time.
+    /// The machine could not play a disk in real time.
     PlayedLate,
-    /// The filesystem had been used before, where a new one was to begin with.
+    /// The trial should start on a fresh filesystem, but it had been used before.
     NotFresh,
 }
 
-/// Below so many operations what happened to be drawn decides the figures of a mix: with the
-/// published mix of FFSB the coefficient of variation of its transactions is 13 % for as many.
+/// Operations below which random draws decide the figures of a mix: with the published mix of FFSB
+/// the coefficient of variation of the transactions is 13 % at this number.
 pub const OPERATIONS_FEW: u64 = 5_000;
 
-/// From such a share of the time of all operations on, in percent, syncing decides the figures.
+/// Share of syncing in the time of all operations, in percent, from which on it decides the
+/// figures.
 pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
@@ -137,7 +138,7 @@ impl CautionCode {
         Self::NotFresh,
     ];
 
-    /// The word used in JSON and in the store.
+    /// Name in JSON and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CachesNotDropped => "caches_not_dropped",
@@ -182,12 +183,12 @@ impl CautionCode {
         }
     }
 
-    /// The code with this name.
+    /// Parses a name from [`CautionCode::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name)
     }
 
-    /// What to do about it.
+    /// Advice for the user.
     pub const fn advice(self) -> &'static str {
         match self {
             Self::CachesNotDropped => {
@@ -256,7 +257,7 @@ impl CautionCode {
         }
     }
 
-    /// What to do about what one workload does or did.
+    /// Advice on cautions about the workload.
     const fn advice_about_workload(self) -> &'static str {
         match self {
             Self::NamesCollided => "use longer names or more random characters",
@@ -281,12 +282,12 @@ impl CautionCode {
                 "format it: `treering layout TREE --fresh-copy --on DEVICE` and plans do that, and \
                  fail where mkfs does"
             }
-            // Too few operations; the other codes are reported elsewhere.
+            // Only `TooFewOperations` is left; the other codes have advice above.
             _ => "let it run longer, until some thousands of operations ran",
         }
     }
 
-    /// What to do about a machine that is busy, hot or short of something.
+    /// Advice on cautions about the machine: load, heat, missing resources.
     const fn advice_about_machine(self) -> &'static str {
         match self {
             Self::NotQuiet => {
@@ -341,7 +342,7 @@ impl CautionCode {
                 "stop what else uses the CPUs and the disk behind the image, put the image into \
                  memory (--images /dev/shm), or play a slower disk"
             }
-            // Throttled; the other codes are reported above.
+            // Only `Throttled` is left; the other codes have advice above.
             _ => {
                 "cool the machine, limit its clock (`cpupower frequency-set -u 2GHz`), or rest \
                  between trials (settle-seconds)"
@@ -350,12 +351,12 @@ impl CautionCode {
     }
 }
 
-/// A warning attached to a trial.
+/// Warning attached to a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Caution {
-    /// The kind of caution.
+    /// Kind of caution.
     pub code: CautionCode,
-    /// Findings, with its figures.
+    /// Finding in words, with figures.
     pub message: String,
 }
 

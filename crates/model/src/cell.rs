@@ -1,33 +1,33 @@
-//! Where a trial stands in a campaign: which cell of which plan it is an execution of.
+//! Position of a trial in a campaign: plan, variant, job and round.
 
 use serde::{Deserialize, Serialize};
 
 use crate::TrialId;
 
-/// The fact that holds the plan as a document: in the first trial of a campaign only, whose
-/// identity is that of the campaign.
+/// Fact with the plan as a document: only in the first trial of a campaign, whose identity is that
+/// of the campaign.
 pub const PLAN_FACT: &str = "plan.document";
 
-/// What the facts begin with by which a trial is known to be of a series of `treering watch`.
+/// Prefix of the facts that mark trials of a `treering watch` series.
 pub const WATCH_PREFIX: &str = "watch.";
-/// The work of the series, as a fingerprint: the same for all of its points.
+/// Fact with a fingerprint of the work in the series: equal for all of its points.
 pub const WATCH_WORK_FACT: &str = "watch.work";
-/// The variant that never changes; a series without one lacks the fact.
+/// Fact with the anchor variant, which never changes; absent in a series without one.
 pub const WATCH_ANCHOR_FACT: &str = "watch.anchor";
-/// What the plan says of the anchor, as a fingerprint.
+/// Fact with a fingerprint of the anchor's definition in the plan.
 pub const WATCH_ANCHOR_DIGEST_FACT: &str = "watch.anchor_digest";
 
-/// What a cell is for.
+/// Role of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CellRole {
-    /// Kept and not compared: the machine was still cold.
+    /// Warm-up: stored but not compared.
     WarmUp,
-    /// Compared.
+    /// Measurement, compared.
     Round,
-    /// The baseline a second time, which shows how much chance alone does.
+    /// Second measurement of the baseline, which shows the effect of chance.
     Control,
-    /// Watched closely, by a trace of requests or a look at the layout: its times are not compared.
+    /// Measurement with an observer, such as a request trace or a layout: times are not compared.
     Observed,
 }
 
@@ -35,7 +35,7 @@ impl CellRole {
     /// Every role.
     pub const ALL: [Self; 4] = [Self::WarmUp, Self::Round, Self::Control, Self::Observed];
 
-    /// The word used in tables, in JSON and in the store.
+    /// Name in tables, in JSON and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WarmUp => "warm_up",
@@ -45,7 +45,7 @@ impl CellRole {
         }
     }
 
-    /// What stands behind the name of a variant whose cell has this role: `ext4 (again)`.
+    /// Suffix of the variant name for this role: `ext4 (again)`.
     pub const fn suffix(self) -> &'static str {
         match self {
             Self::WarmUp => " (warm-up)",
@@ -55,28 +55,28 @@ impl CellRole {
         }
     }
 
-    /// The role with this name.
+    /// Parses a name from [`CellRole::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|role| role.name() == name)
     }
 }
 
-/// One cell: variant × job × round of a plan.
+/// One cell of a plan: variant × job × round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cell {
-    /// The campaign, known by the identity of its first trial.
+    /// Campaign, identified by its first trial.
     pub campaign: TrialId,
-    /// The plan's name.
+    /// Plan name.
     pub plan: String,
-    /// What tells this plan from another of the same name: equal plans have equal digests.
+    /// Digest of the plan; equal for equal plans.
     pub digest: String,
-    /// The variant's name.
+    /// Variant name.
     pub variant: String,
-    /// The job's name.
+    /// Job name.
     pub job: String,
-    /// The round, counted from 1, observing rounds for themselves; 0 is the warm-up.
+    /// Round, counted from 1 and separately for observed rounds; 0 for the warm-up.
     pub round: u32,
-    /// What it is for.
+    /// Role of the cell.
     pub role: CellRole,
 }
 

@@ -1,12 +1,12 @@
-//! Counters: what the code of a task, or a session at a tick, counted for its own workload.
+//! Workload-specific counters of a task, or of a session at a tick.
 //!
-//! Each workload declares a struct of them, with names and units. Here they are the JSON of that
-//! struct, so that neither the engine nor the store need know it.
+//! Each workload declares a struct of counters. Here they are the JSON of that struct, so that
+//! engine and store need not know its type.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Counters of one task or of one tick; empty where nothing was counted.
+/// Counters of one task or tick; empty if nothing was counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     json: String,
@@ -14,53 +14,53 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Those of this struct. One that cannot be JSON, such as a map whose keys are no text, is
-    /// empty.
+    /// Serializes a counter struct; empty if it cannot be represented in JSON, as a map with keys
+    /// other than strings.
     pub fn of<T: Serialize>(counted: &T) -> Self {
-        // As a value first, so that the text is the same after it was part of other JSON.
+        // Going through a value gives the same text as after embedding in other JSON.
         let value = serde_json::to_value(counted);
         Self::from_json(value.map(|value| value.to_string()).unwrap_or_default())
     }
 
-    /// From the JSON text that [`Counters::json`] gave.
+    /// Builds counters from the text of [`Counters::json`].
     pub const fn from_json(json: String) -> Self {
         Self { json, bulk: Vec::new() }
     }
 
-    /// The same with numbers that are too many to be kept, such as the lines of a log: sessions
-    /// and outputs read them, the store does not have them.
+    /// Attaches bulk numbers, such as the lines of a log, for sessions and outputs; the store drops
+    /// them.
     #[must_use]
     pub fn with_bulk(self, bulk: Vec<u64>) -> Self {
         Self { bulk, ..self }
     }
 
-    /// The struct; `None` where nothing, or something else, was counted.
+    /// Parses the counters; `None` if they are empty or of another type.
     pub fn read<T: DeserializeOwned>(&self) -> Option<T> {
         serde_json::from_str(&self.json).ok()
     }
 
-    /// Whether nothing was counted.
+    /// Reports whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.json.is_empty()
     }
 
-    /// One JSON value as text; empty where nothing was counted.
+    /// JSON text; empty if nothing was counted.
     pub fn json(&self) -> &str {
         &self.json
     }
 
-    /// What is not kept.
+    /// Bulk numbers, which are not stored.
     pub fn bulk(&self) -> &[u64] {
         &self.bulk
     }
 
-    /// JSON text and what is not kept.
+    /// JSON text and bulk numbers.
     pub fn into_parts(self) -> (String, Vec<u64>) {
         (self.json, self.bulk)
     }
 }
 
-/// As the JSON value that they are; nothing is `null`.
+/// Serializes the counters as a JSON value; empty counters are `null`.
 impl Serialize for Counters {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value: Option<serde_json::Value> = self.read();
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_struct_comes_back_and_another_is_refused() {
+    fn counters_round_trip_and_other_types_are_rejected() {
         let counted = Counted { files: u64::MAX, share: 0.1 };
         let counters = Counters::of(&counted).with_bulk(vec![7]);
         assert_eq!(counters.json(), r#"{"files":18446744073709551615,"share":0.1}"#);

@@ -1,29 +1,29 @@
-//! How a trial ended.
+//! Outcome of a trial.
 
 use serde::{Deserialize, Serialize};
 
-/// How a trial ended.
+/// Outcome of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "how")]
 pub enum Ending {
-    /// Everything was done.
+    /// All work was done.
     Completed,
-    /// The work failed; what was measured before is kept.
+    /// The work failed; earlier measurements are kept.
     Failed {
-        /// Why, with path and the system's words.
+        /// Reason, with path and system error.
         why: String,
     },
-    /// The work was done but the numbers mean nothing.
+    /// All work was done, but the figures are meaningless.
     Invalid {
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// Stopped from outside, or killed: a trial without an end counts as interrupted.
+    /// Stopped by a signal, or killed: a trial without an end event counts as interrupted.
     Interrupted,
 }
 
 impl Ending {
-    /// The word used in tables and in the store.
+    /// Name in tables and in the store.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -33,7 +33,7 @@ impl Ending {
         }
     }
 
-    /// The reason, empty where there is none.
+    /// Reason of the failure; empty for other outcomes.
     pub fn why(&self) -> &str {
         match self {
             Self::Failed { why } | Self::Invalid { why } => why,
@@ -41,7 +41,7 @@ impl Ending {
         }
     }
 
-    /// The ending with this name; unknown names are `None`.
+    /// Parses name and reason; `None` for unknown names.
     pub fn from_parts(name: &str, why: &str) -> Option<Self> {
         match name {
             "completed" => Some(Self::Completed),

@@ -1,4 +1,4 @@
-//! The events of a trial, in the order in which they happen.
+//! Events of a trial, in chronological order.
 //!
 //! One stream serves live progress, the store, `--events` (JSON lines), importers and replay.
 
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Artifact, Caution, Cell, Counters, Ending, Metric, PhaseTotals, TaskTotals, TrialId};
 
-/// The version of the event format. Readers take older ones; a newer one they refuse. Version 2 has
-/// [`TrialEvent::Produced`] beside what version 1 had.
+/// Version of the event format. Readers accept older versions and refuse newer ones. Version 2
+/// added [`TrialEvent::Produced`].
 pub const EVENT_VERSION: u32 = 2;
 
-/// How a workload was run.
+/// Mode of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// As the imitated tool does it.
+    /// Runs as the imitated tool does.
     Classic,
-    /// treering's own way.
+    /// Runs in treering's own way.
     Native,
 }
 
 impl Mode {
-    /// The word used in tables and in the store.
+    /// Name in tables and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Classic => "classic",
@@ -30,34 +30,34 @@ impl Mode {
     }
 }
 
-/// What is known of a trial before it begins.
+/// Facts known before the trial begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Beginning {
-    /// The version of the events that follow.
+    /// Version of the following events.
     pub event_version: u32,
-    /// The trial.
+    /// Identity of the trial.
     pub trial: TrialId,
-    /// Milliseconds since 1970 (UTC).
+    /// Start time in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// The version of treering.
+    /// treering version.
     pub treering_version: String,
-    /// The workload's name.
+    /// Workload name.
     pub workload: String,
-    /// Classic or native.
+    /// Classic or native mode.
     pub mode: Mode,
-    /// The user's own label, empty when none was given.
+    /// User-defined label; empty for none.
     pub label: String,
-    /// The directory under test.
+    /// Directory under test.
     pub target: String,
-    /// Every parameter of the job, complete and in a fixed order: enough to repeat it.
+    /// Every parameter of the job in a fixed order: sufficient to repeat it.
     pub parameters: Vec<(String, String)>,
-    /// Where it stands in a campaign; nowhere when it was run by itself.
+    /// Cell of a campaign; `None` for a standalone run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell: Option<Cell>,
 }
 
 impl Beginning {
-    /// Of the present event version; everything else is empty, the time is that of 1970.
+    /// Builds an empty record in the current event version, with start time 0.
     pub fn new(trial: TrialId, workload: &str, mode: Mode) -> Self {
         Self {
             event_version: EVENT_VERSION,
@@ -74,7 +74,7 @@ impl Beginning {
     }
 }
 
-/// One fact about the place a trial ran in: `kernel.release` = `6.1.0`.
+/// Fact about the environment of a trial: `kernel.release` = `6.1.0`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// Dotted name.
@@ -83,62 +83,62 @@ pub struct Fact {
     pub value: String,
 }
 
-/// Something that happened in a trial.
+/// Event of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum TrialEvent {
-    /// First of all.
+    /// Start of the trial, always the first event.
     Began(Beginning),
-    /// What the place is like, before the first phase.
+    /// Environment of the trial, before the first phase.
     Environment {
-        /// The facts.
+        /// Facts about the environment.
         facts: Vec<Fact>,
     },
-    /// A phase begins.
+    /// Start of a phase.
     PhaseBegan {
-        /// The phase, counted from 0.
+        /// Phase, counted from 0.
         phase: u32,
-        /// Its name.
+        /// Phase name.
         name: String,
         /// Nanoseconds from the start of the trial.
         at_ns: u64,
     },
-    /// A task begins. For progress only: the store does not keep it.
+    /// Start of a task. For progress displays only: not stored.
     TaskBegan {
-        /// The phase.
+        /// Phase, counted from 0.
         phase: u32,
-        /// The task within the phase.
+        /// Task within the phase, counted from 0.
         task: u32,
-        /// Its kind.
+        /// Task kind.
         kind: String,
-        /// What it is done to.
+        /// Subject of the task.
         subject: String,
-        /// The bytes and files it is expected to move, 0 when unknown.
+        /// Expected bytes to move; 0 if unknown.
         expected_bytes: u64,
     },
-    /// Time passes, and a session has something to say of it to the output of the imitated tool.
+    /// Clock tick, at which a session reports counters to the output of the imitated tool.
     Ticked {
-        /// The phase.
+        /// Phase, counted from 0.
         phase: u32,
         /// Nanoseconds from the start of the trial.
         at_ns: u64,
-        /// What was counted until then.
+        /// Counters up to this tick.
         #[serde(rename = "notes")]
         counters: Counters,
     },
-    /// A task ended.
+    /// End of a task.
     TaskEnded(TaskTotals),
-    /// A phase ended.
+    /// End of a phase.
     PhaseEnded(PhaseTotals),
-    /// A headline number.
+    /// Metric of the trial.
     Measured(Metric),
-    /// What an observer made.
+    /// Artifact of an observer.
     Produced(Artifact),
-    /// A caution.
+    /// Caution about the trial.
     Cautioned(Caution),
-    /// Last of all.
+    /// End of the trial, always the last event.
     Ended {
-        /// How.
+        /// Outcome of the trial.
         ending: Ending,
         /// Nanoseconds from the start of the trial.
         at_ns: u64,

@@ -1,8 +1,8 @@
-//! Features that a filesystem is made with, by the bits in its superblock: what a kernel that does
-//! not know one says when it refuses to mount it, is a number.
+//! Filesystem features by their superblock bits: a kernel that refuses to mount because of an
+//! unknown feature reports only the number.
 
-/// Feature bits of ext2 to ext4 with the words of mke2fs, a list for each of the three fields. What
-/// only says that it is mounted (`needs_recovery`, `orphan_present`) is left out.
+/// Compatible feature bits of ext2 to ext4, with their mke2fs names. Bits that only mark the
+/// mounted state (`needs_recovery`, `orphan_present`) are omitted here and below.
 pub const EXT_COMPATIBLE: [(u32, &str); 10] = [
     (0x1, "dir_prealloc"),
     (0x2, "imagic_inodes"),
@@ -15,7 +15,7 @@ pub const EXT_COMPATIBLE: [(u32, &str); 10] = [
     (0x800, "stable_inodes"),
     (0x1000, "orphan_file"),
 ];
-/// Those without which it is not mounted at all.
+/// Incompatible features: an unknown one prevents mounting.
 pub const EXT_INCOMPATIBLE: [(u32, &str); 14] = [
     (0x2, "filetype"),
     (0x8, "journal_dev"),
@@ -32,7 +32,7 @@ pub const EXT_INCOMPATIBLE: [(u32, &str); 14] = [
     (0x1_0000, "encrypt"),
     (0x2_0000, "casefold"),
 ];
-/// Those without which it is mounted only to be read.
+/// Read-only compatible features: an unknown one prevents writable mounts.
 pub const EXT_READ_ONLY: [(u32, &str); 12] = [
     (0x1, "sparse_super"),
     (0x2, "large_file"),
@@ -79,8 +79,8 @@ const BTRFS_READ_ONLY: [(u32, &str); 4] = [
     (0x8, "block-group-tree"),
 ];
 
-/// What kernels say before the bits that they do not know, in small letters: ext4 begins with a
-/// capital one, ext2 does not. The longer text first.
+/// Kernel messages before the unknown bits, in lower case: ext4 begins with a capital letter, ext2
+/// does not. Longer texts come first.
 const REFUSALS: [(&str, &[(u32, &str)]); 8] = [
     ("couldn't mount because of unsupported optional features (", &EXT_INCOMPATIBLE),
     ("couldn't mount rdwr because of unsupported optional features (", &EXT_READ_ONLY),
@@ -92,8 +92,8 @@ const REFUSALS: [(&str, &[(u32, &str)]); 8] = [
     ("cannot mount read-write because of unknown compat_ro features (", &BTRFS_READ_ONLY),
 ];
 
-/// The names of the features for which a kernel refused to mount, when its words are about that;
-/// a bit that nobody knows keeps its number.
+/// Names of the features for which a kernel refused to mount, if the message is about features;
+/// unknown bits are given as numbers.
 pub fn refused_features(words: &str) -> Vec<String> {
     let words = words.to_ascii_lowercase();
     let found = REFUSALS.iter().find_map(|(text, names)| Some((words.split_once(text)?.1, names)));
@@ -114,7 +114,7 @@ mod tests {
     use super::refused_features;
 
     #[test]
-    fn a_kernel_that_refuses_a_number_refused_a_feature() {
+    fn refused_feature_bits_are_named() {
         for (words, names) in [
             (
                 "EXT4-fs (vda): Couldn't mount because of unsupported optional features (22000)",

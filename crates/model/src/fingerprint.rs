@@ -1,19 +1,19 @@
-//! A short fingerprint of bytes, FNV-1a: tells things apart that people made, not forgeries. It is
-//! part of what is stored and of what a seed decides: it never changes.
+//! Short fingerprint, FNV-1a: not resistant to forgery. The algorithm never changes, because stored
+//! values and random seeds depend on it.
 
-/// A fingerprint under way.
+/// Fingerprint in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     state: u64,
 }
 
 impl Fingerprint {
-    /// That of no bytes.
+    /// Fingerprint of no bytes.
     pub const fn new() -> Self {
         Self { state: 0xcbf2_9ce4_8422_2325 }
     }
 
-    /// That of these bytes.
+    /// Fingerprint of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         let mut print = Self::new();
         print.add(bytes);
@@ -27,12 +27,12 @@ impl Fingerprint {
         }
     }
 
-    /// The fingerprint as a number.
+    /// Fingerprint as a number.
     pub const fn number(self) -> u64 {
         self.state
     }
 
-    /// The fingerprint in 16 hexadecimal digits.
+    /// Fingerprint as 16 hexadecimal digits.
     pub fn text(self) -> String {
         format!("{:016x}", self.state)
     }

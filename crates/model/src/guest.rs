@@ -1,28 +1,28 @@
-//! The guest in which a kernel of a variant is booted.
+//! Guest in which the kernel of a variant is booted.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// How the instructions of a guest are run.
+/// Execution method of a guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Accelerator {
-    /// By the processor, with KVM.
+    /// KVM: executed by the processor.
     Kvm,
-    /// By QEMU, which translates them.
+    /// TCG: translated by QEMU.
     Tcg,
-    /// The same with a clock that counts instructions: each takes 2 ns, waiting takes nothing.
+    /// TCG with a clock that counts instructions: 2 ns each, idle time is skipped.
     Icount,
 }
 
 impl Accelerator {
-    /// Every one.
+    /// Every method.
     pub const ALL: [Self; 3] = [Self::Kvm, Self::Tcg, Self::Icount];
-    /// The fact of a trial that names it.
+    /// Fact of a trial with this name.
     pub const FACT: &str = "guest.accelerator";
 
-    /// The word used in plans and in the store.
+    /// Name in plans and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Kvm => "kvm",
@@ -31,13 +31,13 @@ impl Accelerator {
         }
     }
 
-    /// Whether times in the guest are not those of its processor.
+    /// Reports whether times in the guest differ from those of the processor.
     pub const fn is_emulated(self) -> bool {
         !matches!(self, Self::Kvm)
     }
 }
 
-/// What a guest's disks are to its kernel.
+/// Disk interface of a guest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GuestDisk {
@@ -46,17 +46,17 @@ pub enum GuestDisk {
     Virtio,
     /// NVMe.
     Nvme,
-    /// SCSI, behind virtio-scsi.
+    /// SCSI over virtio-scsi.
     Scsi,
-    /// SATA, behind AHCI.
+    /// SATA over AHCI.
     Ahci,
 }
 
 impl GuestDisk {
-    /// Every kind.
+    /// Every interface.
     pub const ALL: [Self; 4] = [Self::Virtio, Self::Nvme, Self::Scsi, Self::Ahci];
 
-    /// The word used in plans.
+    /// Name in plans.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Virtio => "virtio-blk",
@@ -67,34 +67,34 @@ impl GuestDisk {
     }
 }
 
-/// The fact of a trial that names the kernel into which the machine was booted for it.
+/// Fact with the kernel into which the machine was rebooted for the trial.
 pub const REBOOT_KERNEL_FACT: &str = "reboot.kernel";
 
-/// A kernel that is booted in a guest, and the guest.
+/// Kernel that is booted in a guest, and the guest's configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct GuestSpec {
-    /// The package, image or tree that the kernel is in.
+    /// Path of the kernel: a package, an image or a build tree.
     pub kernel: PathBuf,
-    /// How many CPUs.
+    /// Number of CPUs.
     pub cpus: u16,
-    /// How much memory, in bytes.
+    /// Memory size in bytes.
     pub memory_bytes: u64,
-    /// What its disks are.
+    /// Disk interface.
     pub disk: GuestDisk,
-    /// How its instructions are run; the best that this kernel comes up with where it is not said.
+    /// Execution method; `None` for the best one that boots this kernel.
     pub accelerator: Option<Accelerator>,
-    /// After so many seconds without a word it hangs; so long its boot may take, too.
+    /// Timeout in seconds of the boot and of silence, after which the guest counts as hung.
     pub timeout_seconds: u32,
 }
 
 impl GuestSpec {
-    /// The fact of a trial that names the file that the kernel is in.
+    /// Fact with the path of the kernel.
     pub const KERNEL_FACT: &str = "guest.kernel";
 
-    /// The usual timeout: long enough for one that is emulated on a machine with other work.
+    /// Default timeout in seconds, sufficient for an emulated guest on a busy machine.
     pub const TIMEOUT_SECONDS: u32 = 180;
 
-    /// A guest for this kernel as it is where nothing is said of it.
+    /// Builds a guest for this kernel with the defaults.
     pub fn new(kernel: PathBuf) -> Self {
         Self {
             kernel,

@@ -1,10 +1,10 @@
-//! Foreign texts in messages: what a terminal can show of them.
+//! Sanitizing of foreign texts in messages.
 
-/// Characters of a line, at most.
+/// Maximum line length in characters.
 const LINE_MAX: usize = 160;
 
-/// A text in which signs that would control a terminal, or hide or turn what stands around them,
-/// are replaced by U+FFFD, and lines of more than 160 characters are cut short.
+/// Replaces characters that control a terminal, or hide or reorder text, by U+FFFD, and truncates
+/// lines of more than 160 characters.
 pub fn harmless(text: &str) -> String {
     let mut lines = Vec::new();
     for line in text.lines() {
@@ -17,7 +17,7 @@ pub fn harmless(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether a character acts on a terminal, hides or turns what stands around it, or cannot be seen.
+/// Reports whether a character controls a terminal, hides or reorders text, or is invisible.
 pub fn is_unsafe(sign: char) -> bool {
     sign.is_control()
         || matches!(sign,
@@ -29,9 +29,9 @@ pub fn is_unsafe(sign: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Whether a spreadsheet would take a text for a formula and compute it. Numbers are none, and an
-/// apostrophe in front makes it a text: it does not change the answer, so that the apostrophe of a
-/// table can be told from one that was there.
+/// Reports whether a spreadsheet would interpret a text as a formula. Numbers are not formulas.
+/// Leading apostrophes and spaces are ignored, so that an apostrophe added for protection can be
+/// told from an original one.
 pub fn is_formula(text: &str) -> bool {
     let begin = text.trim_start_matches(|sign: char| sign == '\'' || sign.is_whitespace());
     let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
@@ -53,7 +53,7 @@ mod tests {
     use super::harmless;
 
     #[test]
-    fn what_controls_a_terminal_is_replaced_and_long_lines_are_cut() {
+    fn control_characters_are_replaced_and_long_lines_cut() {
         assert_eq!(harmless("a\u{1b}[2J\tb\nc\u{202e}d \n"), "a\u{fffd}[2J b\nc\u{fffd}d");
         let long = harmless(&"ä".repeat(1000));
         assert_eq!((long.chars().count(), long.ends_with('…')), (161, true));

@@ -1,20 +1,19 @@
-//! Names by which those who import trials and those who read them know each other.
+//! Names shared by the importers and the readers of imported trials.
 
-/// The fact that marks a trial as imported: the tool whose log it comes from, with its version.
+/// Fact of imported trials: tool and version that wrote the log.
 pub const IMPORT_FACT: &str = "import.tool";
-/// With this begin the names of all facts about where an imported trial comes from and how its
-/// tool found the place.
+/// Prefix of all facts about the origin of an imported trial and the state of its filesystem.
 pub const IMPORT_PREFIX: &str = "import.";
-/// The fact that says how full the filesystem was before the run, in percent.
+/// Fact with the used share of the filesystem before the run, in percent.
 pub const USED_FACT: &str = "import.used_percent";
-/// The fact that says how much fuller the filesystem became, in points as tools print them: each
-/// end rounded down to a whole percent.
+/// Fact with the growth of the used share in percentage points as tools print it: both ends rounded
+/// down to a whole percent.
 pub const USED_GROWTH_FACT: &str = "import.used_growth_points";
-/// The fact that says how many files made it so much fuller.
+/// Fact with the number of files that caused this growth.
 pub const USED_GROWTH_FILES_FACT: &str = "import.used_growth_files";
-/// With this and its number, counted from 1, is called the phase that is one iteration of a
-/// workload: what fs_mark prints a row for.
+/// Name prefix of a phase that is one iteration of a workload, a row of fs_mark; the number
+/// follows, counted from 1.
 pub const ITERATION_PHASE: &str = "iteration ";
-/// The parameter that says how many bytes blogbench reads at once. With other values it is another
-/// benchmark: 1.2 reads 8, the versions before it 65536.
+/// Parameter with the read size of blogbench in bytes. Sizes are not comparable: version 1.2 reads
+/// 8 bytes at once, earlier versions 65536.
 pub const BLOGBENCH_READ_BYTES: &str = "read-bytes";

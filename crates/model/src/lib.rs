@@ -1,7 +1,7 @@
-//! The vocabulary of treering: words without work.
+//! Shared data types of treering: events, trials, metrics, variants, cautions.
 //!
-//! `run` says these words, `keep` writes them down, `tell` reads them. Nothing here calls the
-//! kernel, computes statistics or runs a workload. What a word means to users is defined in
+//! Crates that run trials produce these values, the store keeps them, reports read them. Nothing
+//! here makes system calls, computes statistics or runs a workload. Terms are defined in
 //! docs/glossary.md.
 
 mod annotation;

@@ -1,8 +1,8 @@
-//! A metric: one number per trial (or per kind of task in it), with its unit and better direction.
+//! Metrics: one number per trial, phase or task kind, with unit and better direction.
 
 use serde::{Deserialize, Serialize};
 
-/// What a number counts.
+/// Unit of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -18,14 +18,14 @@ pub enum Unit {
     FilesPerSecond,
     /// Operations per second.
     OpsPerSecond,
-    /// A plain number.
+    /// Dimensionless number.
     Count,
-    /// Percent of something named by the metric.
+    /// Percent of a quantity named by the metric.
     Percent,
 }
 
 impl Unit {
-    /// The unit as printed behind a number.
+    /// Symbol printed behind a number.
     pub const fn symbol(self) -> &'static str {
         match self {
             Self::Seconds => "s",
@@ -39,7 +39,7 @@ impl Unit {
         }
     }
 
-    /// The unit's word in JSON and in stores.
+    /// Name in JSON and in stores.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Seconds => "seconds",
@@ -66,18 +66,18 @@ impl Unit {
     ];
 }
 
-/// Which way is better.
+/// Better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// A rate.
+    /// Higher is better, as for rates.
     Higher,
-    /// A time or a cost.
+    /// Lower is better, as for times and costs.
     Lower,
 }
 
 impl Better {
-    /// Its word in data and tables.
+    /// Name in data and tables.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Higher => "higher",
@@ -85,7 +85,7 @@ impl Better {
         }
     }
 
-    /// The same in a sentence.
+    /// Phrase for sentences.
     pub const fn phrase(self) -> &'static str {
         match self {
             Self::Higher => "higher is better",
@@ -94,20 +94,20 @@ impl Better {
     }
 }
 
-/// What part of a trial a metric speaks of.
+/// Part of a trial that a metric covers.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// The whole trial.
+    /// Whole trial.
     Trial,
-    /// One phase, by its name.
+    /// Phase with this name.
     Phase(String),
-    /// All tasks of one kind, by its name.
+    /// All tasks of the kind with this name.
     Kind(String),
 }
 
 impl Scope {
-    /// The full name of a metric of this part, as in JSON and in plans: `create/mib_per_second`.
+    /// Full name of a metric of this part, as in JSON and in plans: `create/mib_per_second`.
     pub fn metric_name(&self, name: &str) -> String {
         match self {
             Self::Trial => name.to_owned(),
@@ -120,24 +120,24 @@ impl Scope {
 /// One number of a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// What is measured, the unit's word last: `create_mib_per_second`.
+    /// Name, ending in the unit: `create_mib_per_second`.
     pub name: String,
-    /// The part of the trial.
+    /// Part of the trial.
     pub scope: Scope,
-    /// The number, finite.
+    /// Value, always finite.
     pub value: f64,
-    /// Its unit.
+    /// Unit of the value.
     pub unit: Unit,
-    /// Its better direction.
+    /// Better direction.
     pub better: Better,
-    /// Whether it is among the few that decide a comparison.
+    /// True if the metric is among the few that decide a comparison.
     pub primary: bool,
-    /// Of how many tasks it was made; a latency of requests: of how many that were timed.
+    /// Number of tasks behind the value; for latencies of requests the number of timed requests.
     pub tasks: u64,
 }
 
 impl Metric {
-    /// A number made of one task, not among those that decide.
+    /// Builds a metric of one task, not primary.
     pub fn new(
         name: impl Into<String>,
         scope: Scope,
@@ -148,22 +148,22 @@ impl Metric {
         Self { name: name.into(), scope, value, unit, better, primary: false, tasks: 1 }
     }
 
-    /// The same, among the few that decide.
+    /// Marks the metric as primary.
     pub fn primary(self) -> Self {
         self.primary_if(true)
     }
 
-    /// The same, among the few that decide where this holds.
+    /// Sets the primary flag.
     pub fn primary_if(self, primary: bool) -> Self {
         Self { primary, ..self }
     }
 
-    /// Its full name, with the part of the trial before it: `create/mib_per_second`.
+    /// Full name with the part of the trial: `create/mib_per_second`.
     pub fn full_name(&self) -> String {
         self.scope.metric_name(&self.name)
     }
 
-    /// The same, made of so many tasks.
+    /// Sets the number of tasks.
     pub fn of_tasks(self, tasks: u64) -> Self {
         Self { tasks, ..self }
     }

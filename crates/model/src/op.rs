@@ -1,10 +1,10 @@
-//! The kinds of operation a step can be: one kind, one system call.
+//! Kinds of operations: each is one system call.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a step. Each is one system call, named as a filesystem developer would.
+/// Kind of operation: one system call, named in filesystem terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
@@ -45,7 +45,7 @@ pub enum Op {
     Rename,
     /// `fstatfs` of the target.
     Statfs,
-    /// `clock_nanosleep`: a wait that the workload asks for.
+    /// `clock_nanosleep`: a pause requested by the workload.
     Pause,
     /// `linkat`.
     Link,
@@ -53,15 +53,15 @@ pub enum Op {
     Symlink,
     /// `utimensat`.
     SetTimes,
-    /// `fcntl` with `F_SETLKW`: a lock of a part of a file is taken or given back.
+    /// `fcntl` with `F_SETLKW`: acquires or releases a byte-range lock.
     Lock,
     /// `getxattr` or `fgetxattr`.
     GetXattr,
     /// `fsetxattr`.
     SetXattr,
-    /// `io_submit` or `io_uring_enter`: requests are given to the kernel.
+    /// `io_submit` or `io_uring_enter`: submits requests.
     Submit,
-    /// `io_getevents` or `io_uring_enter`: requests that have ended are waited for.
+    /// `io_getevents` or `io_uring_enter`: waits for completions.
     Reap,
     /// `posix_fadvise`.
     Advise,
@@ -72,7 +72,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Every kind, in the order of their numbers.
+    /// Every kind, in numeric order.
     pub const ALL: [Self; 30] = [
         Self::Create,
         Self::Open,
@@ -106,10 +106,10 @@ impl Op {
         Self::Map,
     ];
 
-    /// How many kinds there are.
+    /// Number of kinds.
     pub const COUNT: usize = Self::ALL.len();
 
-    /// The word used in tables, exports and the store.
+    /// Name in tables, exports and the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -145,7 +145,7 @@ impl Op {
         }
     }
 
-    /// The kind with this name, as [`Op::name`] gives it.
+    /// Parses a name from [`Op::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|op| op.name() == name)
     }

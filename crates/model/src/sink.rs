@@ -1,22 +1,22 @@
-//! Where events go.
+//! Consumers of trial events.
 
 use thiserror::Error;
 
 use crate::TrialEvent;
 
-/// A listener that could not take an event.
+/// Failure of a sink to process an event.
 #[derive(Debug, Error)]
 #[error("{what}: {source}")]
 pub struct SinkError {
-    /// What was being done.
+    /// Action that failed.
     pub what: String,
-    /// Why it failed.
+    /// Cause of the failure.
     #[source]
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
 impl SinkError {
-    /// An error with what was being done.
+    /// Builds an error from the failed action and its cause.
     pub fn new(
         what: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -25,17 +25,17 @@ impl SinkError {
     }
 }
 
-/// A listener of a trial's events.
+/// Consumer of trial events.
 pub trait TrialSink {
-    /// Takes the next event. After a [`TrialEvent::PhaseEnded`] or [`TrialEvent::Ended`] a sink
-    /// that keeps things returns only when they are safe.
+    /// Processes the next event. For [`TrialEvent::PhaseEnded`] and [`TrialEvent::Ended`] a sink
+    /// that stores events returns only when they are durable.
     ///
     /// # Errors
-    /// When the event could not be taken; the trial ends then.
+    /// If the event cannot be processed; the trial is aborted.
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError>;
 }
 
-/// Several listeners hear everything in their order.
+/// Sends every event to all sinks, in order.
 impl TrialSink for Vec<Box<dyn TrialSink + '_>> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         self.iter_mut().try_for_each(|sink| sink.accept(event))

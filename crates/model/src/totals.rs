@@ -1,34 +1,34 @@
-//! What a task and a phase came to: time, CPU, bytes, files, calls, and the rate of each second.
+//! Totals of tasks and phases: time, CPU, bytes, files, calls, and activity per second.
 //!
-//! Exports leave out what the log of another tool did not tell; read back it is 0 again, and the
-//! fact `import.tool` says that 0 is no measured number.
+//! Exports omit values that an imported log does not have; when read back they are 0, and the fact
+//! `import.tool` marks them as not measured.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Counters, Latency, Op};
 
-/// CPU time of the worker, in nanoseconds, as the kernel accounts it to the thread.
+/// CPU time of a worker thread in nanoseconds, from the kernel's accounting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// In user mode.
+    /// User time.
     pub user_ns: u64,
-    /// In the kernel.
+    /// System time.
     pub system_ns: u64,
 }
 
 impl Cpu {
-    /// User and system together.
+    /// Sum of user and system time.
     pub const fn total_ns(self) -> u64 {
         self.user_ns + self.system_ns
     }
 
-    /// This and another.
+    /// Sum of two CPU times.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { user_ns: self.user_ns + other.user_ns, system_ns: self.system_ns + other.system_ns }
     }
 
-    /// This without another, never below zero.
+    /// Difference of two CPU times, at least 0.
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self {
@@ -38,120 +38,120 @@ impl Cpu {
     }
 }
 
-/// All calls of one kind within a task or a phase.
+/// Totals of all calls of one kind within a task or a phase.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpTotals {
-    /// The kind.
+    /// Kind of call.
     pub op: Op,
-    /// Calls made, successful or not.
+    /// Number of calls, including failed ones.
     pub calls: u64,
-    /// Calls that failed, expected failures (a directory that is there already) included.
+    /// Failed calls, including expected failures such as `EEXIST` of mkdir.
     pub errors: u64,
     /// Bytes moved.
     pub bytes: u64,
-    /// Latencies of the calls that were timed: all, a sample of them, or none.
+    /// Latencies of the timed calls: all calls, a sample, or none.
     pub latency: Latency,
 }
 
-/// One task: a named unit of work inside a phase.
+/// Totals of a task: a named unit of work in a phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TaskTotals {
-    /// The phase, counted from 0.
+    /// Phase, counted from 0.
     pub phase: u32,
-    /// The task within the phase, counted from 0.
+    /// Task within the phase, counted from 0.
     pub task: u32,
-    /// The worker that did it, counted from 0.
+    /// Worker, counted from 0.
     pub worker: u16,
-    /// What kind of work: `create`, `patch`, …
+    /// Task kind: `create`, `patch`, …
     pub kind: String,
-    /// What it was done to: `kernel-7`.
+    /// Subject of the task: `kernel-7`.
     pub subject: String,
-    /// The state of the subject when the task began, empty where there is none: `compiled`.
+    /// State of the subject at the start of the task, as in `compiled`; empty if there is none.
     pub state: String,
-    /// The row of the imitated tool's summary in which it counts; empty in native mode.
+    /// Row of the imitated tool's summary that counts the task; empty in native mode.
     pub tally: String,
-    /// Start, nanoseconds from the start of the trial.
+    /// Start in nanoseconds from the start of the trial.
     pub began_ns: u64,
-    /// Duration, its sync included.
+    /// Duration in nanoseconds, including the sync.
     #[serde(default)]
     pub wall_ns: u64,
-    /// The sync's share of the duration.
+    /// Sync part of the duration, in nanoseconds.
     #[serde(default)]
     pub sync_ns: u64,
-    /// CPU of the worker, its sync included.
+    /// CPU time of the worker, including the sync.
     #[serde(default)]
     pub cpu: Cpu,
-    /// The sync's share of the CPU.
+    /// Sync part of the CPU time.
     #[serde(default)]
     pub sync_cpu: Cpu,
-    /// Files worked on.
+    /// Number of processed files.
     #[serde(default)]
     pub files: u64,
-    /// Bytes really moved, read and written.
+    /// Bytes actually read and written.
     #[serde(default)]
     pub bytes: u64,
-    /// Bytes that the list in use names: what the imitated tool divides by the time.
+    /// Bytes according to the file list, which the imitated tool divides by the time.
     #[serde(default)]
     pub listed_bytes: u64,
-    /// Calls by kind, those that were made.
+    /// Totals by kind of call; kinds without calls are omitted.
     pub ops: Vec<OpTotals>,
-    /// Whether its files were opened with `O_DIRECT`, so that nothing it read came from the page
-    /// cache. Not kept.
+    /// True if the files were opened with `O_DIRECT`, so that no read came from the page cache. Not
+    /// stored.
     #[serde(skip)]
     pub direct: bool,
-    /// What the script counted for its own workload.
+    /// Counters of the workload's script.
     #[serde(default, skip_serializing_if = "Counters::is_empty")]
     pub counters: Counters,
 }
 
-/// A slice of a phase, one second but for the last.
+/// One second of a phase; the last one may be shorter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Which second of the phase, counted from 0.
+    /// Second of the phase, counted from 0.
     pub second: u32,
-    /// Calls that ended in it.
+    /// Calls that ended in this second.
     pub calls: u64,
-    /// Bytes moved by them.
+    /// Bytes moved by these calls.
     pub bytes: u64,
 }
 
-/// One phase: a part of a trial between barriers.
+/// Totals of a phase: a part of a trial between barriers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PhaseTotals {
-    /// The phase, counted from 0.
+    /// Phase, counted from 0.
     pub phase: u32,
-    /// Its name.
+    /// Phase name.
     pub name: String,
-    /// Start, nanoseconds from the start of the trial.
+    /// Start in nanoseconds from the start of the trial.
     pub began_ns: u64,
-    /// Duration, all waiting, syncing and dropping of caches included.
+    /// Duration in nanoseconds, including waits, syncs and dropping of caches.
     #[serde(default)]
     pub wall_ns: u64,
-    /// Tasks done.
+    /// Completed tasks.
     #[serde(default)]
     pub tasks: u32,
-    /// Files worked on.
+    /// Number of processed files.
     #[serde(default)]
     pub files: u64,
-    /// Bytes really moved.
+    /// Bytes actually read and written.
     #[serde(default)]
     pub bytes: u64,
-    /// CPU of all workers.
+    /// CPU time of all workers.
     #[serde(default)]
     pub cpu: Cpu,
-    /// Calls by kind over all tasks.
+    /// Totals by kind of call over all tasks.
     pub ops: Vec<OpTotals>,
-    /// Calls and bytes of each second. Seconds without a call are left out.
+    /// Calls and bytes per second; seconds without a call are omitted.
     pub intervals: Vec<Interval>,
 }
 
 impl TaskTotals {
-    /// Seconds, the sync included.
+    /// Duration in seconds, including the sync.
     pub fn seconds(&self) -> f64 {
         self.wall_ns as f64 / 1e9
     }
 
-    /// Listed bytes (moved bytes where none are listed) in MiB per second.
+    /// Listed bytes (or moved bytes if none are listed) in MiB per second.
     pub fn mib_per_second(&self) -> f64 {
         let bytes = if self.listed_bytes == 0 { self.bytes } else { self.listed_bytes };
         per_second(bytes as f64 / 1_048_576.0, self.wall_ns)

@@ -1,4 +1,4 @@
-//! A whole trial: all its events put together.
+//! Complete trials, assembled from their events.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -8,37 +8,36 @@ use crate::{
     TrialEvent,
 };
 
-/// A trial with everything that was recorded of it.
+/// Trial with all of its records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// What was known at its start.
+    /// Facts known at the start.
     pub beginning: Beginning,
-    /// The environment.
+    /// Environment.
     pub facts: Vec<Fact>,
-    /// Phases that ended.
+    /// Completed phases.
     pub phases: Vec<PhaseTotals>,
-    /// Tasks that ended, in their order.
+    /// Completed tasks, in order of completion.
     pub tasks: Vec<TaskTotals>,
-    /// Headline numbers.
+    /// Metrics of the trial.
     pub metrics: Vec<Metric>,
-    /// What observers made.
+    /// Artifacts of observers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// Cautions.
+    /// Cautions about the trial.
     pub cautions: Vec<Caution>,
-    /// What was said of it after it was recorded, in that order. The label in `beginning` is the
-    /// last of its labels.
+    /// Annotations in chronological order. The label in `beginning` is the latest one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub annotations: Vec<Annotation>,
-    /// How it ended.
+    /// Outcome.
     pub ending: Ending,
-    /// Its duration in nanoseconds; 0 when it never ended.
+    /// Duration in nanoseconds; 0 without an end event.
     #[serde(default)]
     pub wall_ns: u64,
 }
 
 impl Trial {
-    /// One that has begun, of which nothing else is known: interrupted, if that remains so.
+    /// Builds a trial that has just begun; interrupted until an end event arrives.
     pub fn new(beginning: Beginning) -> Self {
         Self {
             beginning,
@@ -54,29 +53,29 @@ impl Trial {
         }
     }
 
-    /// Why it is left out of comparisons; `None` when it is compared.
+    /// Reason for exclusion from comparisons; `None` if included.
     pub fn exclusion(&self) -> Option<&str> {
         Annotation::exclusion(&self.annotations)
     }
 
-    /// The value of a fact; `None` when it is not known.
+    /// Value of a fact; `None` if unknown.
     pub fn fact(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
     }
 }
 
-/// Events in an order that no trial has.
+/// Invalid order of trial events.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum TrialOrderError {
-    /// No trial begins with this.
+    /// First event other than `began`.
     #[error("the first event of a trial is `began`")]
     NotBegun,
-    /// A second beginning, or something after the end.
+    /// Second `began` event, or an event after the end.
     #[error("a trial begins once and nothing follows its end")]
     AfterTheEnd,
 }
 
-/// Puts events together to a trial.
+/// Assembles a trial from its events.
 #[derive(Debug, Default)]
 pub struct TrialBuilder {
     trial: Option<Trial>,
@@ -87,7 +86,7 @@ impl TrialBuilder {
     /// Adds the next event.
     ///
     /// # Errors
-    /// When the events are not those of one trial in their order.
+    /// If the event does not fit the order of a trial.
     pub fn push(&mut self, event: &TrialEvent) -> Result<(), TrialOrderError> {
         if let TrialEvent::Began(beginning) = event {
             if self.trial.is_some() {
@@ -120,7 +119,7 @@ impl TrialBuilder {
         Ok(())
     }
 
-    /// The trial; one without an end is interrupted.
+    /// Returns the trial; without an end event it counts as interrupted. `None` without any event.
     pub fn finish(self) -> Option<Trial> {
         self.trial
     }
@@ -147,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_kept() {
+    fn events_out_of_order_are_rejected() {
         let end = TrialEvent::Ended { ending: Ending::Completed, at_ns: 5 };
         let mut builder = TrialBuilder::default();
         assert_eq!(builder.push(&end), Err(TrialOrderError::NotBegun));

@@ -1,4 +1,4 @@
-//! The identity of a trial.
+//! Trial identity.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,18 +6,18 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// Identity of a trial: a time-ordered UUID (version 7), 36 characters when printed.
+/// Trial identity: a time-ordered UUID (version 7), 36 characters when printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TrialId(Uuid);
 
 impl TrialId {
-    /// A new identity from the time and randomness.
+    /// Generates an identity from the time and randomness.
     pub fn new() -> Self {
         Self(Uuid::now_v7())
     }
 
-    /// Its printed form.
+    /// Text form with hyphens.
     pub fn text(self) -> String {
         self.0.to_string()
     }

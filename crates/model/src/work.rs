@@ -1,22 +1,23 @@
-//! What decides how much a trial does: a word between those who run it and those who compare it.
+//! Limits on the amount of work in a trial: shared by the crates that run trials and those that
+//! compare them.
 
-/// What decides how much is done.
+/// Limit of the work in a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Work {
-    /// The parameters: it is the same in every trial.
+    /// The parameters fix the amount: equal in every trial.
     #[default]
     Fixed,
-    /// The parameters, and draws that others can disturb: it is nearly the same.
+    /// Parameters and random draws fix the amount: nearly equal in every trial.
     Drawn,
-    /// The time that it is given: how much is done is what is measured.
+    /// The run time is fixed, and the amount of work is the result.
     Timed,
 }
 
 impl Work {
-    /// The fact that says it. A trial without it does what its parameters say.
+    /// Name of the fact; a trial without it counts as [`Work::Fixed`].
     pub const FACT: &str = "work.amount";
 
-    /// The fact's value.
+    /// Value of the fact.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -25,7 +26,7 @@ impl Work {
         }
     }
 
-    /// What the fact's value says; other words say nothing.
+    /// Parses the fact's value; unknown values count as [`Work::Fixed`].
     pub fn from_name(name: &str) -> Self {
         [Self::Drawn, Self::Timed].into_iter().find(|work| work.name() == name).unwrap_or_default()
     }
@@ -36,7 +37,7 @@ mod tests {
     use super::Work;
 
     #[test]
-    fn names_are_read_again() {
+    fn names_round_trip() {
         for work in [Work::Fixed, Work::Drawn, Work::Timed] {
             assert_eq!(Work::from_name(work.name()), work);
         }

@@ -1,7 +1,7 @@
-//! What the statistics cost: nanoseconds per call, the best of several batches. Prints a Markdown
+//! Cost of the statistics: nanoseconds per call, the best of several batches. Prints a Markdown
 //! table.
 //!
-//! What does not live here: correctness. The best of the batches is shown, since on a shared
+//! Not here: correctness. The best of the batches is shown, since on a shared
 //! machine every disturbance only adds.
 //!
 //! Run: `cargo bench -p treering-stats`

@@ -1,6 +1,6 @@
 //! Descriptive figures of one series: centre, spread, shape.
 //!
-//! What does not live here: quantiles (`quantile`) and anything that compares. A description of the
+//! Not here: quantiles (`quantile`) and anything that compares. A description of the
 //! samples inside one run describes that run; it says nothing about another run.
 
 use crate::distribution::t_quantile;
@@ -9,7 +9,7 @@ use crate::input::{require_count, require_finite, require_probability, sorted};
 use crate::interval::{Interval, IntervalMethod};
 use crate::quantile::quantile_of_sorted;
 
-/// What one series looks like. Every figure is in the unit of the series unless said otherwise.
+/// Descriptive figures of one series, in the unit of the series unless noted otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Description {
     /// Number of values.
@@ -121,7 +121,7 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Result<Option<Interval>
     Ok(t_interval(values, confidence, IntervalMethod::StudentT))
 }
 
-/// The t interval of checked values.
+/// t interval of checked values.
 pub(crate) fn t_interval(
     values: &[f64],
     confidence: f64,

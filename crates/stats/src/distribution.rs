@@ -1,6 +1,6 @@
 //! Distribution functions and quantiles: the only place that calls statrs.
 //!
-//! What does not live here: statistics. The wrappers exist because statrs panics on arguments
+//! Not here: statistics. The wrappers exist because statrs panics on arguments
 //! outside a domain and finds some quantiles by a coarse bisection; here every argument is held
 //! inside the domain and the t quantile is polished by Newton steps on the (accurate) distribution
 //! function.

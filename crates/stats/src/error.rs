@@ -1,15 +1,15 @@
-//! The one error type of this crate: why numbers were refused.
+//! Error type of this crate: reasons to reject input.
 //!
-//! What does not live here: any recovery or wording for users. An estimate that is merely uncertain
+//! Not here: any recovery or wording for users. An estimate that is merely uncertain
 //! is not an error (it is an `Option` that is `None`, or a `Finding::Unclear`); an error means the
 //! question could not be asked with these numbers.
 
 use thiserror::Error;
 
-/// Why a method refused its input. No method of this crate panics; every one returns this instead.
+/// Reason for rejected input. No method of this crate panics; every one returns this instead.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum StatsError {
-    /// A value is NaN or infinite. `index` counts from 0 in the slice that was handed in.
+    /// Value that is NaN or infinite. `index` counts from 0 in the given slice.
     #[error("value {index} is not finite ({value})")]
     NotFinite {
         /// Position in the input, from 0.
@@ -68,7 +68,7 @@ pub enum StatsError {
         name: &'static str,
         /// The value as given.
         value: f64,
-        /// Its domain, in words.
+        /// Domain of the parameter, in words.
         expected: &'static str,
     },
     /// All values are equal where the method divides by their spread.

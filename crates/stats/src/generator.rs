@@ -1,13 +1,13 @@
 //! The seeded generator of resamples and permutations: xoshiro256++.
 //!
-//! What does not live here: entropy. A seed is always handed in, so that a report computed twice is
+//! Not here: entropy. A seed is always handed in, so that a report computed twice is
 //! the same report. The generator and the way integers are drawn from it are fixed; changing either
 //! changes printed figures and belongs in the changelog.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Draws integers and orders from one seed.
+/// Random generator with a fixed seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Generator {
     inner: Xoshiro256PlusPlus,

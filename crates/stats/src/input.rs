@@ -1,6 +1,6 @@
-//! The checks every method makes before it calculates: finite, in range, enough, paired.
+//! Input checks of every method: finite, in range, enough values, paired.
 //!
-//! What does not live here: anything statistical. Kept in one place so that "non-finite input is
+//! Not here: anything statistical. Kept in one place so that "non-finite input is
 //! refused" is true of every public function by the same few lines.
 
 use crate::error::StatsError;
@@ -24,7 +24,7 @@ pub(crate) fn require_finite(values: &[f64]) -> Result<(), StatsError> {
     Ok(())
 }
 
-/// Refuses what [`require_finite`] refuses, and whatever has no logarithm.
+/// Refuses values refused by [`require_finite`], and values without a logarithm.
 pub(crate) fn require_positive(values: &[f64]) -> Result<(), StatsError> {
     require_finite(values)?;
     for (index, &value) in values.iter().enumerate() {

@@ -1,9 +1,8 @@
-//! The two words every estimate is reported with: an interval, and how a p-value was found.
+//! Types common to all estimates: interval, and method of a p-value.
 //!
-//! What does not live here: how intervals are computed; each method's file does that.
+//! Not here: how intervals are computed; each method's file does that.
 
-/// How an interval was constructed. A report names it, since the methods differ in what they
-/// promise.
+/// Construction method of an interval. Reports name it, since methods differ in their guarantees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum IntervalMethod {
     /// Walsh averages cut at exact quantiles of the signed-rank distribution.
@@ -16,7 +15,7 @@ pub enum IntervalMethod {
     BootstrapPercentile,
     /// Slopes cut at quantiles of Kendall's S.
     Kendall,
-    /// Where the likelihood, all else at its best, is not much below its maximum.
+    /// Parameter values whose profile likelihood is close to its maximum.
     ProfileLikelihood,
 }
 
@@ -29,10 +28,10 @@ pub struct Interval {
     pub high: f64,
     /// The nominal confidence asked for, as a fraction (0.95).
     pub confidence: f64,
-    /// The exact confidence under the method's own assumption, where a formula gives it (0.951 for
-    /// ten rounds); `None` for approximate methods.
+    /// Exact confidence under the method's assumptions, where a formula gives it (0.951 for ten
+    /// rounds); `None` for approximate methods.
     pub achieved: Option<f64>,
-    /// How it was constructed.
+    /// Construction method.
     pub method: IntervalMethod,
 }
 
@@ -42,12 +41,12 @@ impl Interval {
         (self.high - self.low) / 2.0
     }
 
-    /// Whether `value` lies between the ends, ends included.
+    /// Reports whether `value` lies between the ends, inclusive.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 
-    /// Whether the whole interval lies between `low` and `high`, both included.
+    /// Reports whether the whole interval lies between `low` and `high`, inclusive.
     pub fn lies_within(&self, low: f64, high: f64) -> bool {
         low <= self.low && self.high <= high
     }
@@ -64,7 +63,7 @@ impl Interval {
     }
 }
 
-/// How a p-value was found.
+/// Method of a p-value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TestMethod {
     /// The exact null distribution, conditional on the ties where there are any.

@@ -1,14 +1,14 @@
-//! The statistics of treering: numbers in, estimates out. Here: ratios and shifts with exact
-//! intervals, rank tests, corrections for many questions, planning and stopping, the
-//! samples inside a run, verdicts. Not here: files, clocks, environment, randomness without a seed,
-//! names of metrics, words for users (`docs/statistics.md` explains the method in plain words).
+//! Statistics of treering: ratios and shifts with exact intervals, rank tests, corrections for
+//! multiple comparisons, planning and stopping, series within a run, verdicts. No files, clocks,
+//! environment, unseeded randomness, metric names or texts for users (`docs/statistics.md` explains
+//! the method in plain words).
 //!
-//! The way of a result: [`pair_rounds`] (failed runs drop their round) → [`compare_paired`] per
-//! metric → [`judge_family`] over the report. The working scale is the log ratio: twice and half
-//! are equally far from 1.
+//! Data flow: [`pair_rounds`] (failed runs drop their round) → [`compare_paired`] per metric →
+//! [`judge_family`] over the report. The working scale is the log ratio: twice and half are equally
+//! far from 1.
 //!
-//! No function panics. Input that is not finite, too short or out of range is refused with a
-//! [`StatsError`]; an estimate that does not exist is `None`.
+//! No function panics. Input that is not finite, too short or out of range is rejected with a
+//! [`StatsError`]; an undefined estimate is `None`.
 
 mod describe;
 mod distribution;

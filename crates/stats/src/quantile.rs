@@ -1,6 +1,6 @@
 //! Quantiles of one series: the point estimate (type 7).
 //!
-//! What does not live here: comparing two series.
+//! Not here: comparing two series.
 
 use crate::error::StatsError;
 use crate::input::{index_rounded_down, require_count, require_finite, sorted};

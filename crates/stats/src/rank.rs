@@ -1,9 +1,9 @@
 //! Midranks and ties, in integers.
 //!
-//! What does not live here: tests. Ranks are kept doubled (a midrank is a multiple of one half), so
+//! Not here: tests. Ranks are kept doubled (a midrank is a multiple of one half), so
 //! that rank sums are integers and the exact null distributions can be counted without rounding.
 
-/// The ranks of a series.
+/// Ranks of a series.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ranks {
     /// Twice the midrank of each value, in input order; ranks count from 1.
@@ -49,15 +49,15 @@ pub(crate) fn midranks(values: &[f64]) -> Ranks {
     Ranks { doubled, tie_sizes }
 }
 
-/// Values as whole multiples of `resolution`, so that floating-point noise cannot break a tie.
-/// Negative zero becomes zero. A resolution of 0 leaves values as they are.
+/// Rounds values to multiples of `resolution`, so that floating-point noise cannot break a tie.
+/// Negative zero becomes zero. A resolution of 0 leaves values unchanged.
 pub(crate) fn quantised(values: &[f64], resolution: f64) -> Vec<f64> {
     values
         .iter()
         .map(|&value| {
             let multiple = if resolution > 0.0 { (value / resolution).round() } else { value };
-            // An overflowing quotient is far above any resolution: keep its order by keeping the
-            // value.
+            // An overflowing quotient is far above any resolution: keeping the value keeps its
+            // order.
             if multiple.is_finite() { multiple + 0.0 } else { value }
         })
         .collect()

@@ -1,7 +1,7 @@
 //! The documented limits: what is exact up to where, and that above it an answer or a typed refusal
 //! comes at once instead of a long wait.
 //!
-//! What does not live here: whether the figures are right (`vectors.rs`, `oracle.rs`).
+//! Not here: whether the figures are right (`vectors.rs`, `oracle.rs`).
 
 use treering_stats as stats;
 use treering_stats::{Scale, StatsError, TestMethod};

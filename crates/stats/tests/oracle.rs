@@ -1,6 +1,6 @@
 //! A live cross-check against `anofox-statistics`, another implementation that follows R.
 //!
-//! What does not live here: fixed figures (`vectors.rs`). Data are seeded random series of many
+//! Not here: fixed figures (`vectors.rs`). Data are seeded random series of many
 //! sizes, without ties where the other side leaves the plain definition on ties, as R does.
 
 use anofox_statistics as oracle;

@@ -1,6 +1,6 @@
 //! Properties that hold for any input, and the promise that no input makes a function panic.
 //!
-//! What does not live here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers
+//! Not here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers
 //! with repeated ones, zeros, huge and tiny ones, NaN and infinities.
 
 use proptest::collection::vec;
@@ -23,7 +23,7 @@ fn wild() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// What a benchmark measures: positive, now and then twice the same.
+/// Benchmark-like values: positive, occasionally repeated.
 fn measured() -> impl Strategy<Value = f64> {
     prop_oneof![3 => 1.0..1000.0_f64, 1 => (1..9_i32).prop_map(f64::from)]
 }

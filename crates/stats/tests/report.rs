@@ -1,7 +1,7 @@
 //! The whole way of a result, as a report goes it: rounds with a failed run, four metrics, a family
 //! of verdicts, the control, and the stopping rule.
 //!
-//! What does not live here: single methods. The numbers are invented; what is asserted is that the
+//! Not here: single methods. The numbers are invented; what is asserted is that the
 //! pieces fit and say what a reader would say.
 
 use treering_stats as stats;
@@ -11,7 +11,7 @@ use treering_stats::{
 
 const ROUNDS: usize = 10;
 
-/// What all runs of a round have in common: a disk that slows down by a third.
+/// Factor common to all runs of a round: a disk that slows down by a third.
 fn common(round: usize) -> f64 {
     1.0 - 0.035 * round as f64
 }

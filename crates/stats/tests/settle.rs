@@ -44,7 +44,7 @@ struct Setting {
 }
 
 impl Setting {
-    /// What a campaign says of its first metric.
+    /// Finding of a campaign for its first metric.
     fn campaign(&self, rounds: usize, noise: &mut Noise) -> Finding {
         let criteria = Criteria {
             direction: Direction::HigherIsBetter,
@@ -63,8 +63,8 @@ impl Setting {
         judge_family(&questions, ALPHA).unwrap()[0].finding
     }
 
-    /// Of the campaigns that end unclear, the share that the rounds asked for settle, and how many
-    /// rounds that is on average; 1 where none ends unclear.
+    /// Share of the unclear campaigns that the proposed rounds settle, and the mean number of these
+    /// rounds; 1 if no campaign is unclear.
     fn settled(&self) -> (f64, f64) {
         let mut noise = Noise(7 + self.family as u64);
         let (mut unclear, mut settled, mut asked, mut tried) = (0, 0, 0.0, 0);
@@ -109,7 +109,7 @@ fn the_rounds_asked_for_settle_it_in_80_of_100() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// Where both sides are equal, that is what the rounds asked for show.
+/// Equal sides: the proposed rounds show equivalence.
 #[test]
 fn what_is_equal_is_found_to_be_the_same() {
     let setting = Setting { family: 3, effect: 0.0, spread: 0.03, rounds: 6 };

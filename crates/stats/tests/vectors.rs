@@ -1,6 +1,6 @@
 //! Every reference value of `vectors.json` against this crate. The file says how each was computed.
 //!
-//! What does not live here: properties and edge cases (`properties.rs`) and the live cross-check
+//! Not here: properties and edge cases (`properties.rs`) and the live cross-check
 //! against another implementation (`oracle.rs`).
 
 use serde_json::Value;

@@ -1,7 +1,8 @@
-//! The kernel: thin safe wrappers, one file per interface, and the only `unsafe` of the project.
+//! Kernel interface: thin safe wrappers, one file per interface, with the only `unsafe` code of the
+//! project.
 //!
-//! Each function is one call (or the few that make one safe) with typed results. Nothing here
-//! knows steps, workloads or trials; what a call means to a run is said in the engine.
+//! Each function is one system call (or the few needed to make one safe) with typed results. Their
+//! use in steps, workloads and trials is up to the engine.
 
 mod devices;
 mod files;
@@ -36,7 +37,7 @@ pub use files::pages::Pages;
 pub use files::positioned::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 pub use files::range_lock::lock_range;
 pub use files::residency::{Residency, residency};
-pub use files::through::{Synchronous, Through};
+pub use files::through::{IoPath, SyncMode};
 pub use files::whole_file::{Existing, WholeFile, write_whole_file};
 pub use files::whole_paths::{
     make_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top,
@@ -59,13 +60,15 @@ pub use processes::descendants::{
     take_ended, wait_to_read,
 };
 pub use processes::first::{load_module, power_off};
-pub use processes::fork::{ForkEnd, ForkGate, Forked, fork_worker, hear_forked, own_session};
+pub use processes::fork::{
+    ForkEnd, ForkGate, ForkedProcess, fork_worker, own_session, read_answers,
+};
 pub use processes::limits::{OpenFiles, ThreadLimits, open_files, raise_open_files, thread_limits};
 pub use processes::memory::available_memory_bytes;
 pub use processes::panics::{has_panicked, report_panics};
 pub use processes::parent::{end_with_parent, interrupt, kill_group, leave_with_parent, terminate};
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
-pub use processes::scheduling::{Scheduled, Scheduling};
+pub use processes::scheduling::{Scheduling, SchedulingGuard};
 pub use processes::semaphores::Semaphores;
 pub use processes::serving::{
     ServingRefused, kill_at_once, process_cpu_ns, serve_a_device, sleep_until, wake_on_time,
@@ -73,7 +76,7 @@ pub use processes::serving::{
 pub use processes::shared::Shared;
 pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};
 pub use processes::user::{RunAs, is_root, user_id};
-pub use queue::{Ended, QueueKind, RequestQueue, Transfer};
+pub use queue::{CompletedRequest, QueueKind, RequestQueue, Transfer};
 pub use tracing::perf_event::{TraceSample, Tracepoint, Tracepoints, online_cpus, possible_cpus};
 pub use tracing::trace_format::{TraceField, TraceFormat};
 pub use tracing::trace_pages::{TracePage, trace_page};

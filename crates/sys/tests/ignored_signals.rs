@@ -6,7 +6,7 @@
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 use treering_sys::SignalWatch;
 
-/// What a watch has seen in a child that inherited all three signals ignored.
+/// State of a watch in a child that inherited all three signals ignored.
 fn seen_by(begin: fn() -> std::io::Result<SignalWatch>, signal: Signal) -> Option<i32> {
     // SAFETY: this process has no other thread that holds a lock, and the child ends by _exit.
     let child = unsafe { libc::fork() };

@@ -1,26 +1,26 @@
-//! Why a file of a trace cannot be read.
+//! Errors of reading a trace file.
 
 use std::io;
 
 use thiserror::Error;
 
-/// A file that is no trace, or a damaged one.
+/// A file that is not a trace, or a damaged trace.
 #[derive(Debug, Error)]
 pub enum TraceFileError {
     /// The file cannot be read.
     #[error("byte {byte}: {source}")]
     Io {
-        /// How far it was read.
+        /// Offset up to which the file was read.
         byte: u64,
-        /// Why not further.
+        /// Cause of the failed read.
         source: io::Error,
     },
-    /// The bytes say something that cannot be.
+    /// The bytes encode an impossible value.
     #[error("byte {byte}: {what}")]
     Damaged {
-        /// Where.
+        /// Offset of the damaged record.
         byte: u64,
-        /// What is wrong, and what would be right.
+        /// Description of the damage, with the expected value.
         what: String,
     },
 }

@@ -1,26 +1,26 @@
-//! An event of a request to a block device, and what else a trace tells.
+//! An event of a block device request, and the other entries of a trace.
 
 use std::fmt;
 
-/// Bits of a device number that are the minor's.
+/// Width of the minor number within a device number, in bits.
 const MINOR_BITS: u32 = 20;
 
-/// The number of a block device, as the kernel's tracepoints and blktrace write it.
+/// Block device number in the encoding of the kernel's tracepoints and blktrace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber(pub u32);
 
 impl DeviceNumber {
-    /// From its two parts; what is too large for the form is cut off.
+    /// Combines major and minor number; a minor number of more than 20 bits is truncated.
     pub const fn new(major: u32, minor: u32) -> Self {
         Self(major << MINOR_BITS | minor & ((1 << MINOR_BITS) - 1))
     }
 
-    /// The number of the driver.
+    /// Major number: the driver.
     pub const fn major(self) -> u32 {
         self.0 >> MINOR_BITS
     }
 
-    /// The number of the device among the driver's.
+    /// Minor number: the device within its driver.
     pub const fn minor(self) -> u32 {
         self.0 & ((1 << MINOR_BITS) - 1)
     }
@@ -32,29 +32,29 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// What happened to a request.
+/// Stage in the life of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Action {
-    /// A filesystem or a program asks for it.
+    /// Request submitted by a filesystem or program.
     Queue,
-    /// It went to the end of a request that was waiting.
+    /// Bio merged to the end of a waiting request.
     BackMerge,
-    /// It went to the beginning of a request that was waiting.
+    /// Bio merged to the beginning of a waiting request.
     FrontMerge,
-    /// A place in the queue was got for it.
+    /// Request allocated in the queue.
     GetRequest,
-    /// The scheduler has it.
+    /// Request handed to the I/O scheduler.
     Insert,
-    /// The device has it.
+    /// Request handed to the device.
     Issue,
-    /// The device did not take it, and it waits again.
+    /// Request rejected by the device and queued again.
     Requeue,
-    /// The device has done it, or a part of it.
+    /// Request, or a part of it, completed by the device.
     Complete,
 }
 
 impl Action {
-    /// Every action, each at the place of its number in our files.
+    /// Every action, indexed by its number in treering's trace files.
     pub(crate) const ALL: [Self; 8] = [
         Self::Queue,
         Self::BackMerge,
@@ -67,51 +67,51 @@ impl Action {
     ];
 }
 
-/// What a request is for.
+/// Operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
-    /// To read.
+    /// Read of data.
     Read,
-    /// To write.
+    /// Write of data.
     Write,
-    /// To forget data.
+    /// Discard (trim) of a range.
     Discard,
-    /// To put what the device has cached where it stays.
+    /// Flush of the device's write cache.
     Flush,
-    /// Something else.
+    /// Any other operation.
     Other,
-    /// To write zeroes that are not sent: the device is given only the place.
+    /// Write of zeroes without a data transfer: the device receives only the range.
     WriteZeroes,
 }
 
 impl Operation {
-    /// Every operation, each at the place of its number in our files.
+    /// Every operation, indexed by its number in treering's trace files.
     pub(crate) const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Discard, Self::Flush, Self::Other, Self::WriteZeroes];
 
-    /// Whether places of the device are read or written.
+    /// Reports whether sectors are read or written.
     pub(crate) const fn moves_data(self) -> bool {
         matches!(self, Self::Read) || self.is_write()
     }
 
-    /// Whether places of the device are written, with zeroes or with data.
+    /// Reports whether sectors are written, with zeroes or with data.
     pub const fn is_write(self) -> bool {
         matches!(self, Self::Write | Self::WriteZeroes)
     }
 }
 
-/// What is said of a request besides.
+/// Request flags, as blktrace names them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Flags {
-    /// Somebody waits for it.
+    /// Synchronous: a caller waits for completion.
     pub sync: bool,
-    /// It is for metadata.
+    /// Metadata request.
     pub meta: bool,
-    /// It is read ahead.
+    /// Read-ahead.
     pub ahead: bool,
-    /// It is to stay when it is done.
+    /// Forced unit access: the data are durable on completion.
     pub fua: bool,
-    /// What was cached before is to stay first.
+    /// Preflush: the write cache is flushed before this request.
     pub flush_first: bool,
 }
 
@@ -121,13 +121,13 @@ impl Flags {
         all.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag))
     }
 
-    pub(crate) fn of_bits(bits: u8) -> Self {
+    pub(crate) fn from_bits(bits: u8) -> Self {
         let [sync, meta, ahead, fua, flush_first] = [1, 2, 4, 8, 16].map(|bit| bits & bit != 0);
         Self { sync, meta, ahead, fua, flush_first }
     }
 
     /// Reads the kernel's letters: `WFSM`.
-    pub fn of_letters(letters: &[u8]) -> (Operation, Self) {
+    pub fn from_letters(letters: &[u8]) -> (Operation, Self) {
         let letters = letters.split(|byte| *byte == 0).next().unwrap_or_default();
         let mut flags = Self::default();
         let mut rest = letters;
@@ -139,7 +139,8 @@ impl Flags {
         }
         let (operation, rest) = match rest {
             [b'R', after @ ..] => (Operation::Read, after),
-            // Newer kernels name writes of zeroes and appends to a zone; older ones write N.
+            // Newer kernels write WZ for writes of zeroes and ZA for zone appends; older ones write
+            // N.
             [b'W', b'Z', after @ ..] => (Operation::WriteZeroes, after),
             [b'W', after @ ..] | [b'Z', b'A', after @ ..] => (Operation::Write, after),
             [b'D', b'E', after @ ..] | [b'D', after @ ..] => (Operation::Discard, after),
@@ -156,7 +157,7 @@ impl Flags {
                 _ => {}
             }
         }
-        // A flush that goes before nothing is a flush.
+        // A preflush without data is a flush.
         let is_flush = operation == Operation::Other && flags.flush_first;
         (if is_flush { Operation::Flush } else { operation }, flags)
     }
@@ -167,33 +168,33 @@ impl Flags {
 pub struct Event {
     /// Nanoseconds of the trace's clock.
     pub time_ns: u64,
-    /// The first sector, of 512 bytes, counted from the beginning of the device or partition.
+    /// First sector, in units of 512 bytes from the beginning of the device or partition.
     pub sector: u64,
-    /// Bytes of the request.
+    /// Length of the request in bytes.
     pub bytes: u32,
-    /// The device, or the partition.
+    /// Device or partition of the request.
     pub device: DeviceNumber,
-    /// What happened.
+    /// Stage of the request.
     pub action: Action,
-    /// What it is for.
+    /// Operation of the request.
     pub operation: Operation,
-    /// What is said of it besides.
+    /// Flags of the request.
     pub flags: Flags,
-    /// The process on whose behalf, as far as the kernel knows.
+    /// Process ID of the submitter, as far as the kernel knows.
     pub process: u32,
-    /// The CPU it happened on.
+    /// CPU on which the event occurred.
     pub cpu: u32,
-    /// The error number of a request that failed, 0 of others.
+    /// Errno of a failed request; 0 on success.
     pub error: u16,
 }
 
 impl Event {
-    /// Sectors of the request, a part of one counted as a whole.
+    /// Length of the request in sectors, rounded up.
     pub fn sectors(&self) -> u64 {
         u64::from(self.bytes).div_ceil(512)
     }
 
-    /// The sector behind the request.
+    /// First sector behind the request.
     pub fn end(&self) -> u64 {
         self.sector.saturating_add(self.sectors())
     }
@@ -202,61 +203,61 @@ impl Event {
 /// A device of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
-    /// Its number in events.
+    /// Device number used in events.
     pub number: DeviceNumber,
-    /// Its name: `sda1`.
+    /// Device name, as in `sda1`.
     pub name: String,
-    /// Its size in sectors of 512 bytes; 0 when unknown.
+    /// Size in sectors of 512 bytes; 0 when unknown.
     pub sectors: u64,
 }
 
-/// What a trace tells, in the order of time.
+/// Entry of a trace; entries are in chronological order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A device whose events follow.
+    /// Device whose events follow.
     Device(Device),
-    /// The name of a process.
+    /// Name of a process.
     Process {
-        /// Its number in events.
+        /// Process ID used in events.
         process: u32,
-        /// Its name.
+        /// Command name.
         name: String,
     },
-    /// An event.
+    /// Event of a request.
     Event(Event),
-    /// A phase begins, and the one before ends.
+    /// Beginning of a phase, which ends the previous one.
     Phase {
-        /// When.
+        /// Time of the phase change, in nanoseconds of the trace's clock.
         time_ns: u64,
-        /// Its name; empty where no further one begins.
+        /// Name of the phase; empty if no further phase begins.
         name: String,
     },
-    /// Events were lost.
+    /// Loss of events.
     Lost {
-        /// How many.
+        /// Number of lost events.
         events: u64,
     },
-    /// A number about the recording as a whole: see [`Entry::BEGIN_NS`] and those beside it. Names
-    /// that are not known mean nothing.
+    /// Number about the recording as a whole: see [`Entry::BEGIN_NS`] and the constants beside it.
+    /// Readers ignore unknown names.
     Note {
-        /// What it is.
+        /// Name of the number.
         name: String,
-        /// The number.
+        /// Value of the number.
         value: u64,
     },
 }
 
 impl Entry {
-    /// When the recording began, in nanoseconds of the trace's clock; before all events.
+    /// Start of the recording in nanoseconds of the trace's clock; precedes all events.
     pub const BEGIN_NS: &str = "begin_ns";
-    /// When it ended; behind all events.
+    /// End of the recording; follows all events.
     pub const END_NS: &str = "end_ns";
     /// See [`Figures::program_write_bytes`](crate::Figures::program_write_bytes).
     pub const PROGRAM_WRITE_BYTES: &str = "program_write_bytes";
     /// See [`Figures::missing_bytes`](crate::Figures::missing_bytes).
     pub const MISSING_BYTES: &str = "missing_bytes";
 
-    /// A number about the recording as a whole.
+    /// Builds a note from its name and value.
     pub fn note(name: &str, value: u64) -> Self {
         Self::Note { name: name.to_owned(), value }
     }
@@ -267,8 +268,8 @@ mod tests {
     use super::{DeviceNumber, Flags, Operation};
 
     #[test]
-    fn letters_of_the_kernel_are_read() {
-        let read = |letters: &[u8]| Flags::of_letters(letters);
+    fn rwbs_letters_are_parsed() {
+        let read = |letters: &[u8]| Flags::from_letters(letters);
         assert_eq!(read(b"R\0\0\0"), (Operation::Read, Flags::default()));
         let ahead = Flags { ahead: true, ..Flags::default() };
         assert_eq!(read(b"RA\0xx"), (Operation::Read, ahead));
@@ -287,9 +288,9 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_numbers_keep_their_bits() {
+    fn flags_and_device_numbers_round_trip() {
         for bits in 0..32 {
-            assert_eq!(Flags::of_bits(bits).bits(), bits);
+            assert_eq!(Flags::from_bits(bits).bits(), bits);
         }
         let number = DeviceNumber::new(7, 3);
         assert_eq!((number.0, number.to_string().as_str()), (7 << 20 | 3, "7:3"));

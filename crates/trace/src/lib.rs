@@ -1,8 +1,7 @@
-//! Block traces: what became of the requests to a block device, one event after the other.
+//! Block traces: the events of requests to block devices, and their analysis.
 //!
-//! `run` records them, `tell` draws what they say, and the command line reads and writes their
-//! files; so they live below all three. Nothing here calls the kernel or opens a file: readers and
-//! writers are handed in.
+//! The machine crates record traces, reports draw them, and the command line converts their files.
+//! Nothing here makes system calls or opens files: callers pass in readers and writers.
 
 mod analysis;
 mod blktrace;
@@ -26,7 +25,7 @@ pub use event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
 pub use own::{TraceReader, TraceWriter, is_trace};
 pub use sink::EntrySink;
 
-/// The kind of the artifact that is a [`Digest`] as JSON, and the version of its form.
+/// Artifact kind of a [`Digest`] as JSON, with the version of its format.
 pub const ARTIFACT_KIND: &str = "block_trace";
 /// See [`ARTIFACT_KIND`].
 pub const ARTIFACT_VERSION: u32 = 1;

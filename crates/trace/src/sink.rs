@@ -1,4 +1,4 @@
-//! What hears the entries of a trace.
+//! Consumers of trace entries.
 
 use std::io::{self, Write};
 
@@ -6,18 +6,18 @@ use crate::blktrace::BlktraceWriter;
 use crate::event::Entry;
 use crate::own::TraceWriter;
 
-/// A listener, as a file is.
+/// Consumer of trace entries, such as a file writer.
 pub trait EntrySink {
-    /// Takes the next entry.
+    /// Accepts the next entry.
     ///
     /// # Errors
-    /// When it takes no more.
+    /// If the entry cannot be written.
     fn entry(&mut self, entry: &Entry) -> io::Result<()>;
 
-    /// There are no more.
+    /// Flushes and closes the sink.
     ///
     /// # Errors
-    /// When what it took is not kept.
+    /// If buffered entries cannot be written.
     fn end(&mut self) -> io::Result<()>;
 }
 

@@ -123,7 +123,7 @@ proptest! {
         let mut starts: Vec<u64> = requests.iter().map(|one| one.issued).collect();
         starts.sort_unstable();
         starts.dedup();
-        // Two at one moment have no order that both calculations must agree on.
+        // Two events at the same time have no order that both calculations must agree on.
         prop_assume!(starts.len() == requests.len());
         let all = events(&requests);
         let figures = digest(&all).figures;
@@ -235,7 +235,8 @@ fn a_trace_made_by_hand_says_what_it_says() {
     assert_eq!(figures.span_ns, 100 * ms);
     assert_eq!((figures.seeks, figures.sequential), (2, 1));
     assert_eq!(figures.seek_bytes, (far - 320 + 129) * 512);
-    // 33 blocks, of which all but the first of each request follow, and that of the second.
+    // 33 blocks: all but the first of each request follow their predecessor, and so does the first
+    // of the second.
     assert_eq!((figures.blocks, figures.following), (33, 29));
     assert!((figures.layout_score().unwrap() - 29.0 / 32.0).abs() < 1e-12);
     assert!((figures.depth_mean - 0.2).abs() < 1e-12);
@@ -251,7 +252,7 @@ fn a_trace_made_by_hand_says_what_it_says() {
     );
     let p50 = value("trace_read_issue_to_complete_p50_ns").value;
     assert!((p50 / 4e6 - 1.0).abs() < 0.01, "{p50}");
-    // The map has every request where it went, and nothing else.
+    // The map marks every request at its position, and nothing else.
     let map = &summary.whole.maps[0];
     let marks: Vec<_> = map.marks(&map.reads).collect();
     assert!(map.row_sectors * map.rows >= far && map.first_sector == 0);
@@ -362,7 +363,7 @@ fn a_device_that_takes_bios_has_its_depth_and_times_from_the_queueing() {
     assert_eq!((figures.writes.requests, figures.counted_by), (10, CountedBy::Complete));
     assert_eq!(figures.writes.queue_to_complete.samples, 10);
     assert_eq!((figures.writes.issue_to_complete.samples, figures.depth_max), (0, 1));
-    // The first is known to be of such a device only when it is done.
+    // The device is recognised as bio-based only at the completion of the first request.
     assert!((figures.depth_mean - 9.0 * 200.0 / 9200.0).abs() < 1e-9, "{}", figures.depth_mean);
     assert_eq!(latency.bins[0].samples, 10);
     assert_eq!((latency.bins[0].max_ns, timeline.slots[0].latency_ns_max), (200, 200));
@@ -408,7 +409,7 @@ fn a_file_has_the_figures_of_the_recording() {
     };
     assert_eq!(of(Window::default()), recorded);
     assert_eq!(recorded.figures.span_ns, 50_000);
-    // What is of the whole is not of a part.
+    // Notes about the whole recording do not belong to a window.
     let part = of(Window { times_ns: Some((0, 9000)), offsets: None }).figures;
     assert_eq!((part.program_write_bytes, part.missing_bytes, part.span_ns), (None, 0, 9000));
 }

@@ -4,11 +4,13 @@
 use std::process::ExitCode;
 
 use jiff::Timestamp;
-use treering_analysis::history::{Dated, FEWEST_POINTS, History, HistoryTerms, explain, history};
+use treering_analysis::history::{
+    DatedTrial, FEWEST_POINTS, History, HistoryTerms, explain, history,
+};
 use treering_model::Trial;
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
-use treering_store::{Detail, Store, Wanted};
+use treering_store::{Detail, ReadingsQuery, Store};
 
 use super::output;
 use crate::arguments::{HistoryArgs, SeriesArgs};
@@ -25,14 +27,14 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     drop(store);
     let (by, anchor) = (args.series.by.as_str(), args.series.anchor.as_deref());
     let view = HistoryView { by, anchor, draws: output::is_html(args.output.format()) };
-    let data = HistoryData::of(&found, by, anchor);
+    let data = HistoryData::new(&found, by, anchor);
     output::write_or_data(&page(&found, &view), &data, &args.output)?;
     Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
 }
 
 /// The series that were asked for, explained.
 pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure> {
-    let wanted = Wanted {
+    let wanted = ReadingsQuery {
         workload: args.workload.as_deref(),
         plan: args.plan.as_deref(),
         metric: args.metric.as_deref(),
@@ -41,7 +43,8 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
     };
     let trials = store.readings(&wanted).map_err(|error| failure(&error))?;
     let all = trials.len();
-    let dated: Vec<Dated> = trials.into_iter().filter_map(|trial| dated(trial, &args.by)).collect();
+    let dated: Vec<DatedTrial> =
+        trials.into_iter().filter_map(|trial| dated(trial, &args.by)).collect();
     if dated.is_empty() && all > 0 {
         return Err(no_points(&args.by));
     }
@@ -67,7 +70,7 @@ fn facts_of(by: &str) -> Vec<&str> {
 }
 
 /// A trial with the point it belongs to; `None` where it does not know that.
-pub(super) fn dated(trial: Trial, by: &str) -> Option<Dated> {
+pub(super) fn dated(trial: Trial, by: &str) -> Option<DatedTrial> {
     let key = match by {
         "kernel" => {
             trial.fact("guest.kernel_release").or_else(|| trial.fact("kernel.release"))?.to_owned()
@@ -85,7 +88,7 @@ pub(super) fn dated(trial: Trial, by: &str) -> Option<Dated> {
             trial.fact(name).or(parameter)?.to_owned()
         }
     };
-    Some(Dated { key, trial })
+    Some(DatedTrial { key, trial })
 }
 
 fn no_points(by: &str) -> Failure {
@@ -95,7 +98,7 @@ fn no_points(by: &str) -> Failure {
     )
 }
 
-fn no_series(args: &SeriesArgs, dated: &[Dated], store: &Store) -> Failure {
+fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure {
     let names = |names: Vec<String>| {
         let mut names = names;
         names.sort_unstable();
@@ -132,7 +135,7 @@ pub(super) fn gate(found: &History, recent: usize) -> ExitCode {
         let points = series.points.len();
         series.shifts.iter().any(|shift| shift.is_worse && is_recent(points, shift.index))
     });
-    let is_suspect = |series: &treering_analysis::history::Series| {
+    let is_suspect = |series: &treering_analysis::history::HistorySeries| {
         series.suspect.as_ref().is_some_and(|suspect| suspect.is_worse)
     };
     let is_unclear = found.series.iter().any(is_suspect)

@@ -12,7 +12,7 @@ use treering_lab::{
     Availability, Device, ImageLibrary, Lab, LabError, Leftover, LeftoverKind, PlanIdentity,
     PlayedModel, Reboots, filesystems, serve_played_disk,
 };
-use treering_observe::block_trace::LeftInstance;
+use treering_observe::block_trace::StaleInstance;
 use treering_report::{Cell, Column, Report, Table};
 
 use super::output;
@@ -147,7 +147,7 @@ fn list(args: &crate::arguments::OutputArgs, reboots: &Reboots) -> Result<(), Fa
     let lab = opened(&mut unusable);
     caution_about(&unusable);
     let all = lab.list()?;
-    let traces = LeftInstance::all();
+    let traces = StaleInstance::all();
     let mut page = Report::new("The lab");
     if all.is_empty() && traces.is_empty() && !reboots.is_there() {
         page.paragraph("Nothing made by treering is left.");
@@ -223,7 +223,7 @@ fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
     caution_about(&unusable);
     let all = lab.list()?;
     let gone: Vec<Leftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
-    let traces = LeftInstance::all();
+    let traces = StaleInstance::all();
     if dry_run {
         let gone = gone.iter().map(|leftover| freeing_words(&leftover.what));
         let traces = traces.iter().map(|left| format!("would free {left}"));
@@ -241,7 +241,7 @@ fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
 fn free(
     lab: &Lab,
     gone: Vec<Leftover>,
-    traces: Vec<LeftInstance>,
+    traces: Vec<StaleInstance>,
     mut freed: impl FnMut(&str),
 ) -> Vec<String> {
     let gone = lab.release(gone).into_iter().map(|(leftover, freed)| {
@@ -270,7 +270,7 @@ pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
     let (own, foreign): (Vec<_>, Vec<_>) =
         gone.partition(|leftover| leftover.plan.as_ref() == Some(plan));
     // Instances of tracefs name a process; its records say which plan it carried out.
-    let is_own = |trace: &LeftInstance| {
+    let is_own = |trace: &StaleInstance| {
         own.iter().any(|leftover| {
             leftover.is_of_this_boot
                 && leftover.pid == Some(trace.process)
@@ -278,13 +278,13 @@ pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
         })
     };
     let (own_traces, foreign_traces): (Vec<_>, Vec<_>) =
-        LeftInstance::all().into_iter().partition(is_own);
+        StaleInstance::all().into_iter().partition(is_own);
     let freed = |done: &str| note(&format!("{done}, which a killed run of this plan left"));
     for what in free(lab, own, own_traces, freed) {
         note(&format!("caution: not freed, which a killed run of this plan left: {what}"));
     }
     let foreign = foreign.iter().map(|leftover| leftover.what.to_string());
-    let foreign = foreign.chain(foreign_traces.iter().map(LeftInstance::to_string));
+    let foreign = foreign.chain(foreign_traces.iter().map(StaleInstance::to_string));
     for what in foreign {
         note(&format!("another run that was killed left {what}; `treering lab release` frees it"));
     }

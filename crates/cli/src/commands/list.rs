@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use treering_analysis::Known;
+use treering_analysis::KnownTotals;
 use treering_report::pages::trials::{TrialRow, page};
 use treering_report::pages::trials_json::TrialList;
 use treering_store::{Detail, Filter, Store, StoreError, TrialState};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         Some(store) => rows(&store, &filter).map_err(|error| failure(&error))?,
         None => Vec::new(),
     };
-    output::write_or_data(&page(&rows), &TrialList::of(&rows), &args.output)?;
+    output::write_or_data(&page(&rows), &TrialList::new(&rows), &args.output)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -41,7 +41,7 @@ fn rows(store: &Store, filter: &Filter) -> Result<Vec<TrialRow>, StoreError> {
         let tasks: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
         TrialRow {
             trial: summary.trial,
-            tasks: Known::of(&trial).amount(tasks),
+            tasks: KnownTotals::for_trial(&trial).amount(tasks),
             excluded: summary.excluded,
             cell: summary.cell,
             short_id,

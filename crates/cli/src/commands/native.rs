@@ -13,9 +13,9 @@ use treering_engine::{
 };
 use treering_lab::{LeftTree, Remountable, Workplace};
 use treering_model::{Ending, TrialId, TrialSink};
-use treering_observe::Wanted;
-use treering_observe::layout::LayoutWanted;
-use treering_report::pages::run::{Stored, page};
+use treering_observe::ObserverOptions;
+use treering_observe::layout::LayoutSchedule;
+use treering_report::pages::run::{StoreLocation, page};
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
 
 use super::many::{self, Ranks};
@@ -219,12 +219,12 @@ fn listeners(
 }
 
 /// What observers are asked for.
-fn wanted(own: &NativeRunArgs) -> Wanted {
+fn wanted(own: &NativeRunArgs) -> ObserverOptions {
     let every_tasks = own.layout_every.unwrap_or(0);
     let is_wanted = own.layout || own.layout_every.is_some();
-    Wanted {
+    ObserverOptions {
         heat_half_life: own.heat.then_some(own.heat_half_life),
-        layout: is_wanted.then_some(LayoutWanted { every_tasks, map: true }),
+        layout: is_wanted.then_some(LayoutSchedule { every_tasks, map: true }),
         trace: own.trace,
     }
 }
@@ -380,7 +380,7 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
         }
         None => (String::new(), String::new()),
     };
-    let stored = Stored { short_id: &short_id, place: &place };
+    let stored = StoreLocation { short_id: &short_id, place: &place };
     let report = page(trial, done.store.as_ref().map(|_| &stored));
     if to_stdout {
         return output::write(&report, &OutputArgs::default());

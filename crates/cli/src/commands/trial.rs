@@ -9,7 +9,7 @@ use treering_lab::{LabError, Workplace};
 use treering_model::{
     Artifact, Beginning, Caution, Cell, Fact, IMPORT_FACT, Mode, Trial, TrialId, TrialSink,
 };
-use treering_observe::Wanted;
+use treering_observe::ObserverOptions;
 use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
@@ -38,7 +38,7 @@ pub(crate) struct Asked<'a> {
     /// How the place was made, where we made it.
     pub(crate) facts: Vec<Fact>,
     /// What observers do only when asked to.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: ObserverOptions,
     /// Mounts the place again between phases.
     pub(crate) remount: Option<Remount<'a>>,
     /// All ranks, where it is distributed over several.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use treering_guest::Loaded;
+use treering_guest::GuestModule;
 use treering_model::{Accelerator, CautionCode, Ending, Trial};
 use treering_store::{Access, Detail, Filter, Store};
 use treering_testkit::{LoopFs, Program, Ran, is_root, skip, temp_dir};
@@ -95,7 +95,7 @@ pub(crate) fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<T
 }
 
 /// Makes an initramfs of a tree, with this first process and these modules in their order.
-pub(crate) fn initramfs(tree: &Path, init: &Path, modules: &[Loaded], archive: &Path) {
+pub(crate) fn initramfs(tree: &Path, init: &Path, modules: &[GuestModule], archive: &Path) {
     std::fs::create_dir_all(tree.join("modules")).unwrap();
     for (number, module) in modules.iter().enumerate() {
         let name = format!("modules/{number:04}-{}", module.name);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use treering_model::TrialEvent;
-use treering_pack::{Record, Unpacking};
+use treering_pack::{PackReader, Record};
 use treering_testkit::Program;
 
 use crate::program;
@@ -39,7 +39,7 @@ fn pack(program: &Program, more: &[&str]) -> PathBuf {
 
 /// All records as JSON.
 fn unpacked(file: &Path) -> String {
-    let mut pack = Unpacking::open(File::open(file).unwrap()).unwrap();
+    let mut pack = PackReader::open(File::open(file).unwrap()).unwrap();
     let mut text = serde_json::to_string(pack.plans()).unwrap();
     while let Some(beginning) = pack.next_trial().unwrap() {
         let began = Record::Event(TrialEvent::Began(beginning));

@@ -1,8 +1,8 @@
 //! What a plan has watched beside the measuring, and in which rounds.
 
 use treering_model::CellRole;
-use treering_observe::Wanted;
-use treering_observe::layout::LayoutWanted;
+use treering_observe::ObserverOptions;
+use treering_observe::layout::LayoutSchedule;
 
 use super::Plan;
 
@@ -87,7 +87,7 @@ impl Observing {
 
 impl Plan {
     /// What observers do in a trial of this role, and the parameters that say so.
-    pub fn observed(&self, role: CellRole) -> (Wanted, Vec<(String, String)>) {
+    pub fn observed(&self, role: CellRole) -> (ObserverOptions, Vec<(String, String)>) {
         let observing = &self.observing;
         let is_watched = match role {
             CellRole::Observed => true,
@@ -95,12 +95,13 @@ impl Plan {
             CellRole::WarmUp => false,
         };
         if !is_watched {
-            return (Wanted::default(), Vec::new());
+            return (ObserverOptions::default(), Vec::new());
         }
         let every_tasks = observing.layout_every;
         let layout = (observing.layout || every_tasks > 0)
-            .then_some(LayoutWanted { every_tasks, map: true });
-        let wanted = Wanted { layout, trace: observing.trace, ..Wanted::default() };
+            .then_some(LayoutSchedule { every_tasks, map: true });
+        let wanted =
+            ObserverOptions { layout, trace: observing.trace, ..ObserverOptions::default() };
         (wanted, observing.options())
     }
 }

@@ -1,5 +1,5 @@
-//! What the engine costs: creates a tree through it in each latency mode, and by a bare loop of
-//! system calls over the same names, in turns, and compares CPU (user and system).
+//! Overhead of the engine: creates a tree through it in each latency mode, and by a bare loop of
+//! system calls over the same names, in turns, and compares CPU time (user and system).
 //!
 //! `cargo run --release -p treering-engine --example overhead -- DIRECTORY [ROUNDS]`
 #![expect(

@@ -1,4 +1,4 @@
-//! The clock of a trial: nanoseconds since it began.
+//! Clock of a trial: nanoseconds since its start.
 
 use treering_sys::monotonic_ns;
 
@@ -29,7 +29,7 @@ impl TrialClock {
         Self { origin_ns }
     }
 
-    /// When the trial began, by the monotonic clock.
+    /// Start of the trial, by the monotonic clock.
     pub(crate) const fn origin_ns(self) -> u64 {
         self.origin_ns
     }

@@ -1,4 +1,4 @@
-//! What can go wrong in a run, with path, call and the system's own words.
+//! Errors of a run, with path, call and the system's own message.
 
 use std::error::Error;
 use std::io;
@@ -10,44 +10,44 @@ use treering_sys::{Errno, open_files};
 
 use crate::{CallFailure, RankError};
 
-/// Why a run ended before its end. What was done until then has been told to the sink.
+/// Reason why a run ended early. Everything done until then has been passed to the sink.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A call failed in a way that its script did not expect.
     #[error("{failure}")]
     Call {
-        /// The task it was part of: its kind and subject.
+        /// Kind and subject of the task that made the call.
         task: String,
         /// The call.
         #[source]
         failure: Box<CallFailure>,
     },
-    /// A signal asked to stop.
+    /// A signal requested the end of the run.
     #[error("interrupted by signal {signal}")]
     Interrupted {
-        /// Its number.
+        /// Signal number.
         signal: i32,
     },
     /// The stop flag was halted, not by a signal and not by a worker of this run.
     #[error("stopped before its end")]
     Halted,
-    /// A defect of ours: a worker panicked.
+    /// Defect of treering: a worker panicked.
     #[error("{task}: the worker panicked: {message}")]
     Panicked {
         /// The task.
         task: String,
-        /// What it said.
+        /// Panic message.
         message: String,
     },
-    /// The process of a worker ended without its result.
+    /// The process of a worker ended without a result.
     #[error("{task}: the worker's process was lost: {why}")]
     Lost {
         /// The task.
         task: String,
-        /// How it ended.
+        /// End of the process: exit code or signal.
         why: String,
     },
-    /// A rank of the run did not do its part.
+    /// A rank failed or was lost.
     #[error(transparent)]
     Rank(#[from] RankError),
     /// The session itself cannot go on.
@@ -58,7 +58,7 @@ pub enum EngineError {
     Command {
         /// The command.
         command: String,
-        /// Why.
+        /// System error.
         #[source]
         source: io::Error,
     },
@@ -67,26 +67,26 @@ pub enum EngineError {
     Program {
         /// The program.
         path: PathBuf,
-        /// Why.
+        /// System error.
         #[source]
         source: io::Error,
     },
-    /// The directory of a rank that works in one of its own could not be made.
+    /// The own directory of a rank could not be made.
     #[error(transparent)]
     Place(#[from] TargetError),
     /// A worker could not be set up.
     #[error("worker {worker} cannot be started: {source}")]
     Start {
-        /// Which, counted from 0.
+        /// Number of the worker, counted from 0.
         worker: usize,
-        /// Why.
+        /// System error.
         #[source]
         source: io::Error,
     },
     /// The place could not be renewed between two phases.
     #[error("the place could not be had again between two phases: {source}")]
     Renewal {
-        /// Why.
+        /// Cause.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
@@ -96,7 +96,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Why the run ended, with what can be done about a limit that was met.
+    /// Error message, with advice if a limit was met.
     pub fn why(&self) -> String {
         let errno = match self {
             Self::Call { failure, .. } => Some(failure.errno),
@@ -110,7 +110,7 @@ impl EngineError {
     }
 }
 
-/// Which limit this error speaks of, and how to raise it.
+/// Limit behind an errno, and advice on raising it.
 fn limit(errno: i32) -> Option<String> {
     match Errno::from_raw_os_error(errno) {
         Errno::MFILE => {
@@ -129,15 +129,15 @@ fn limit(errno: i32) -> Option<String> {
     }
 }
 
-/// Why a directory cannot be a target.
+/// Error of a directory that is to be a target.
 #[derive(Debug, thiserror::Error)]
 #[error("{what} {}: {source}", path.display())]
 pub struct TargetError {
-    /// What was being done: `open`.
+    /// Failed operation, such as `open`.
     pub what: &'static str,
     /// The directory.
     pub path: PathBuf,
-    /// Why.
+    /// System error.
     #[source]
     pub source: io::Error,
 }

@@ -1,5 +1,5 @@
-//! The engine executes scripts: it turns steps into calls on a filesystem and records what they
-//! cost.
+//! Engine that executes scripts: it turns steps into calls on a filesystem, and counts and times
+//! them.
 //!
 //! [`Run::run`] runs a session at a [`Place`]: a [`Target`] directory, or a [`MemoryFilesystem`],
 //! the oracle of tests. What workloads want done is data from `script`; what happened leaves as

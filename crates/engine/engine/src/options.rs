@@ -1,4 +1,4 @@
-//! How a session is run, who hears of it, and what can end it.
+//! Options of a run: execution, listeners, and the stop flag.
 
 use std::time::Duration;
 
@@ -7,24 +7,24 @@ use treering_sys::StopFlag;
 
 use crate::{HeatLog, LatencyMode, PayloadKind, Progress, TrialClock, World};
 
-/// How a session is run.
+/// Execution options of a session.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
-    /// Which calls are timed.
+    /// Selection of timed calls.
     pub latency: LatencyMode,
-    /// What is written.
+    /// Data written to files.
     pub payload: PayloadKind,
     /// The seed of the payload and of the samples' distances.
     pub seed: u64,
-    /// By how many percent each task is slowed on purpose: 0, but to test what finds it.
+    /// Artificial slowdown of each task in percent; above 0 only to test detectors.
     pub handicap_percent: u32,
     /// The clock of the trial.
     pub clock: TrialClock,
-    /// How long a signal may keep a worker process stopped before the run ends.
+    /// Longest time that a worker process may be stopped by a signal before the run ends.
     pub stopped_max: Duration,
 }
 
-/// The limit where nobody has set one; that of ranks is the same.
+/// Default time limit for stopped processes; the same as that of ranks.
 const STOPPED_MAX: Duration = Duration::from_secs(300);
 
 impl EngineOptions {
@@ -35,27 +35,27 @@ impl EngineOptions {
     }
 }
 
-/// All that a run is given beside its session and its place.
+/// Arguments of a run besides its session and place.
 pub struct RunOptions<'r> {
-    /// How the session is run.
+    /// Execution options.
     pub engine: &'r EngineOptions,
     /// Hears of phases, tasks and cautions.
     pub sink: &'r mut dyn TrialSink,
-    /// Counts as the run goes on.
+    /// Progress counters, updated as the run goes on.
     pub progress: &'r Progress,
     /// Ends the run early when it is raised.
     pub stop: &'r StopFlag,
-    /// A log of what is read and written, where one is kept.
+    /// Record of reads and writes, if requested.
     pub heat: Option<&'r HeatLog>,
-    /// All ranks that run this session together, where there are several.
+    /// Ranks that run this session together; `None` for a single process.
     pub world: Option<&'r World<'r>>,
-    /// Whether each of them does the whole session, in a directory of its own, and not its share of
-    /// it.
+    /// True if each rank runs the whole session in a directory of its own; false if the ranks share
+    /// the work.
     pub apart: bool,
 }
 
 impl<'r> RunOptions<'r> {
-    /// Without a log of what is read and written, in one process.
+    /// Options of a run in one process, without a record of reads and writes.
     pub fn new(
         engine: &'r EngineOptions,
         sink: &'r mut dyn TrialSink,

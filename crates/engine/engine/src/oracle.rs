@@ -1,4 +1,4 @@
-//! What stands in a tree, for tests that compare: a real directory against one in memory.
+//! Contents of a tree, for tests that compare a real directory with one in memory.
 
 use std::fs::{read_dir, symlink_metadata};
 use std::io;
@@ -15,13 +15,13 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A snapshot of these entries, in any order.
+    /// Snapshot of these entries, given in any order.
     pub fn new(mut entries: Vec<(PathBuf, EntryKind, u64)>) -> Self {
         entries.sort();
         Self { entries }
     }
 
-    /// What stands in a real directory. Links are reported as other things and not followed.
+    /// Contents of a real directory. Links are reported as other things and not followed.
     ///
     /// # Errors
     /// When something cannot be read.

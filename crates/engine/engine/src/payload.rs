@@ -1,4 +1,4 @@
-//! What is written: the classic letter, or bytes that no filesystem can shrink.
+//! Data written to files: the classic letter, or bytes that no filesystem can shrink.
 //!
 //! Native payload is one buffer of random bytes for all workers, made once before the run. A file's
 //! bytes come from its position in the buffer, so that small files always read the same start,
@@ -16,18 +16,18 @@ use treering_sys::Pages;
 /// The unit in which filesystems store, compress and deduplicate; each gets its number.
 const BLOCK_BYTES: usize = 4096;
 const STAMP_BYTES: usize = size_of::<u64>();
-/// So many workers may copy the whole buffer, so that none of their blocks is copied twice; the
-/// others copy a window, so that hundreds of workers do not take 4 MiB each.
+/// Maximum number of workers that copy the whole buffer, so that no block is copied twice; further
+/// workers copy a window, so that hundreds of workers do not take 4 MiB each.
 const WHOLE_COPIES_MOST: u16 = 16;
-/// The size of a window, unless one write is larger.
+/// Size of a window in bytes, unless a single write is larger.
 const WINDOW_BYTES: usize = 64 * 1024;
 
-/// What is written.
+/// Kind of data that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayloadKind {
-    /// The letter `a`, over and over: what compilebench writes.
+    /// The letter `a`, repeated, as compilebench writes.
     Classic,
-    /// Zeros: what fs_mark writes.
+    /// Zeros, as fs_mark writes.
     Zeros,
     /// Random bytes, of which a part can be zero.
     Native {
@@ -37,10 +37,10 @@ pub enum PayloadKind {
     },
 }
 
-/// The bytes that one worker writes.
+/// Data written by one worker.
 #[derive(Clone, Debug)]
 pub struct Payload {
-    /// What all workers share.
+    /// Buffer shared by all workers.
     shared: Arc<Pages>,
     /// Random bytes at the start of each block; 0 in classic payload, which has no numbers.
     random_bytes: usize,
@@ -53,11 +53,11 @@ pub struct Payload {
 struct Window {
     /// Empty before the first write.
     bytes: Pages,
-    /// One bit for each block that has been copied.
+    /// Bitmap of copied blocks.
     copied: Vec<u64>,
-    /// The place of its first block in the shared buffer.
+    /// Offset of the window's first block in the shared buffer.
     start: usize,
-    /// Its size, as long as no write is larger.
+    /// Window size in bytes, unless a single write is larger.
     wanted_bytes: usize,
 }
 
@@ -87,7 +87,7 @@ impl Payload {
         Self { shared: Arc::new(bytes), random_bytes, stamp, window }
     }
 
-    /// The same payload for another worker: its blocks are numbered apart from all others'.
+    /// Payload for another worker, with block numbers of its own.
     pub(crate) fn for_worker(&self, worker: u16) -> Self {
         let numbers_before = u64::from(worker) << 48;
         let stamp = self.stamp.wrapping_add(numbers_before.wrapping_mul(STRIDE));
@@ -152,8 +152,8 @@ impl Window {
         Self { bytes: Pages::filled(0, 0), copied: Vec::new(), start: 0, wanted_bytes }
     }
 
-    /// Puts the window where a write of so many bytes begins, with nothing copied; a window of the
-    /// whole buffer begins where that does.
+    /// Moves the window to the start of a write of `bytes`, with nothing copied; a window of the
+    /// whole buffer always starts at offset 0.
     #[cold]
     fn move_to(&mut self, start: usize, bytes: usize, whole: usize) {
         let block = start - start % BLOCK_BYTES;
@@ -188,7 +188,7 @@ mod tests {
     use crate::LARGEST_CALL_BYTES;
     use std::collections::HashSet;
 
-    /// A file of so many bytes, written in pieces of so many.
+    /// Content of a file of `bytes`, written in pieces of `piece` bytes.
     fn file(payload: &mut Payload, bytes: usize, piece: usize) -> Vec<u8> {
         let mut file = Vec::new();
         while file.len() < bytes {

@@ -1,4 +1,4 @@
-//! How far a run is, for a display: counted by the workers, read by anybody at any time.
+//! Progress of a run for a display: counted by the workers, readable by anybody at any time.
 //!
 //! Each worker has a page of its own, so that counting costs it a few plain stores and a look from
 //! outside disturbs nobody.
@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use treering_sys::Shared;
 
-/// What one worker did since the trial began: calls, bytes, files. Only the worker itself writes,
-/// which may be a process of its own.
+/// Counters of one worker since the trial began: calls, bytes, files. Only the worker itself writes
+/// them; it may be a process of its own.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
     counts: Shared<[AtomicU64; 3]>,
@@ -29,13 +29,13 @@ impl ProgressLine {
     }
 }
 
-/// How far a run is.
+/// Progress counters of a run.
 #[derive(Debug, Default)]
 pub struct Progress {
     lines: Mutex<Vec<Arc<ProgressLine>>>,
 }
 
-/// What all workers did since the trial began, give or take the steps under way.
+/// Totals of all workers since the trial began, except for calls under way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProgressSnapshot {
     /// Calls made.
@@ -47,12 +47,12 @@ pub struct ProgressSnapshot {
 }
 
 impl Progress {
-    /// Nothing done yet.
+    /// Progress without workers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was done so far.
+    /// Current totals.
     pub fn snapshot(&self) -> ProgressSnapshot {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().fold(ProgressSnapshot::default(), |sum, line| ProgressSnapshot {

@@ -1,4 +1,4 @@
-//! What a worker's calls came to: counts and latencies by kind, and the rate of each second.
+//! Statistics of a worker's calls: counts and latencies by kind, and the rate in each second.
 //!
 //! One recorder per worker, never shared. Between two samples nothing is allocated, locked or
 //! printed; only the list of seconds may grow, at a tick, when a phase lasts longer than an hour.
@@ -7,15 +7,15 @@
 use treering_model::{Interval, Latency, Op, OpTotals};
 use treering_sys::monotonic_ns;
 
-/// Which calls are timed.
+/// Selection of timed calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LatencyMode {
-    /// All: two readings of the clock a call.
+    /// Times every call: two clock readings a call.
     All,
     /// Every sync, and of each other kind one call in 32 on average, at random distances.
     #[default]
     Sampled,
-    /// None.
+    /// Times no call.
     Off,
 }
 
@@ -24,14 +24,14 @@ const LONGEST_GAP: u64 = 63;
 /// Without a sample the clock is read after so many calls, to cut the seconds.
 const UNCLOCKED_MAX: u32 = 64;
 const SECOND_NS: u64 = 1_000_000_000;
-/// Seconds for which there is room from the start.
+/// Number of intervals allocated in advance.
 const SECONDS_RESERVED: usize = 4096;
 
-/// What is counted of one kind: half a cache line, so that a call touches one.
+/// Counters of one call kind: half a cache line, so that a call touches one.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
 struct Counts {
-    /// Calls left until one of this kind is timed.
+    /// Calls of this kind left until the next timed one.
     gap: u64,
     calls: u64,
     errors: u64,
@@ -44,14 +44,14 @@ pub struct Recorder {
     mode: LatencyMode,
     counts: [Counts; Op::COUNT],
     unclocked: u32,
-    /// When the step before ended, if it was timed.
+    /// End of the previous step, if it was timed.
     ended_ns: Option<u64>,
     next_tick_ns: u64,
     random: u64,
     phase_began_ns: u64,
-    /// The second that is being counted, with what earlier tasks did in it.
+    /// Interval that is being counted, including earlier tasks.
     present: Interval,
-    /// What of the present task's counts stands in `present` or in `intervals` already.
+    /// Calls and bytes of the current task already added to `present` or `intervals`.
     placed: (u64, u64),
     intervals: Vec<Interval>,
     latencies: Vec<Latency>,
@@ -63,7 +63,7 @@ const fn place(op: Op) -> usize {
 }
 
 impl Recorder {
-    /// A recorder with a seed for the distances of its samples. Allocates all it will need.
+    /// Recorder whose sample distances are drawn from `seed`. Allocates everything in advance.
     pub fn new(mode: LatencyMode, seed: u64) -> Self {
         let mut recorder = Self {
             mode,
@@ -93,15 +93,15 @@ impl Recorder {
         self.intervals.clear();
     }
 
-    /// Begins a task at `now_ns`: what came before stays in its own second.
+    /// Starts a task at `now_ns`: earlier calls stay in their own intervals.
     pub(crate) fn begin_task(&mut self, now_ns: u64) {
         self.unclocked = 0;
         self.ended_ns = None;
         self.tick(now_ns);
     }
 
-    /// To be called before a step: when it began, if it is to be timed. Waiting for requests begins
-    /// where the step before ended: the clock is read once less for each.
+    /// Starts a step: returns the start time if the step is to be timed. Waiting for requests
+    /// starts at the end of the previous step, which saves a clock reading.
     #[inline]
     pub fn before(&mut self, op: Op) -> Option<u64> {
         let gap = &mut self.counts[place(op)].gap;
@@ -113,8 +113,8 @@ impl Recorder {
         Some(known.unwrap_or_else(monotonic_ns))
     }
 
-    /// To be called after a step, with what [`Recorder::before`] said, the calls it took, the bytes
-    /// it moved and whether it was refused. When the step began and ended, if it was timed.
+    /// Ends a step, given the result of [`Recorder::before`], the number of calls, the bytes moved
+    /// and whether it failed. Returns start and end if the step was timed.
     #[inline]
     pub fn after(
         &mut self,
@@ -140,7 +140,7 @@ impl Recorder {
         timed
     }
 
-    /// Takes down a latency, of a step that made a call; says when it ended.
+    /// Records the latency of a step that made a call; returns the end of the step.
     fn sample(&mut self, op: Op, began_ns: u64, called: bool) -> u64 {
         let now_ns = monotonic_ns();
         self.unclocked = 0;
@@ -153,7 +153,7 @@ impl Recorder {
         now_ns
     }
 
-    /// Calls until the next sample, this one included.
+    /// Number of calls until the next sample, inclusive.
     #[inline]
     fn gap(&mut self, op: Op) -> u64 {
         match self.mode {
@@ -177,7 +177,7 @@ impl Recorder {
         }
     }
 
-    /// Closes the present second and begins the one of `now_ns`.
+    /// Closes the current interval and starts that of `now_ns`.
     #[cold]
     fn cut(&mut self, now_ns: u64) {
         self.place_counts();
@@ -202,7 +202,8 @@ impl Recorder {
         self.placed = (calls, bytes);
     }
 
-    /// Ends a task: its calls by kind, those that were made. Counts and latencies begin anew.
+    /// Ends a task: returns totals of the call kinds that occurred, and resets counts and
+    /// latencies.
     pub(crate) fn end_task(&mut self) -> Vec<OpTotals> {
         self.place_counts();
         self.placed = (0, 0);
@@ -279,7 +280,7 @@ mod tests {
         let began = recorder.before(Op::Reap);
         assert_eq!(began, Some(submitted.1));
         let seen = recorder.after(Op::Reap, began, 0, 10, false).unwrap();
-        // What had ended already took no call, and is no sample of one.
+        // Requests that had already completed took no call, and are no sample.
         let began = recorder.before(Op::Reap);
         assert_eq!(began, Some(seen.1));
         recorder.after(Op::Reap, began, 1, 10, false);

@@ -1,4 +1,4 @@
-//! Totals of a phase: what its tasks did, put together.
+//! Totals of a phase, summed over its tasks.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ pub(crate) fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
     }
 }
 
-/// What several workers did in each second.
+/// Sum of several workers' calls and bytes in each second.
 pub(crate) fn merge_intervals(workers: impl Iterator<Item = Vec<Interval>>) -> Vec<Interval> {
     let mut seconds = BTreeMap::new();
     for interval in workers.flatten() {

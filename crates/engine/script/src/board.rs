@@ -1,5 +1,5 @@
-//! What the tasks of a group have in common while they work, in threads or in processes, and what
-//! their session may ask of them meanwhile.
+//! Shared state of the tasks of a group while they work, in threads or in processes, and status
+//! texts that their session requests meanwhile.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use treering_sys::Shared;
 
-/// How many numbers a board has.
+/// Number of cells of a board.
 const BOARD_CELLS: usize = 64;
 
-/// Numbers that the scripts of a group, its session and its ticks have in common, zero at first.
+/// Counters shared by the scripts of a group, its session and its ticks; initially zero.
 ///
 /// A page of memory of its own: counts of different workers on boards of their own disturb nobody.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl Board {
         Self { cells: Arc::new(Shared::numbers()) }
     }
 
-    /// One of its numbers.
+    /// Cell of this number.
     ///
     /// # Panics
     /// When there is none of this number.
@@ -40,8 +40,7 @@ impl Board {
     }
 }
 
-/// Rings when the time of a group is over. Scripts look at it between the things they do, and may
-/// ring it themselves.
+/// Deadline of a group. Scripts check it between their steps, and may reach it themselves.
 #[derive(Clone, Debug)]
 pub struct Deadline {
     reached: Arc<Shared<[AtomicU64; 1]>>,
@@ -54,19 +53,19 @@ impl Default for Deadline {
 }
 
 impl Deadline {
-    /// Rings it.
+    /// Marks the deadline as reached.
     pub fn reach(&self) {
         self.reached[0].store(1, Ordering::Relaxed);
     }
 
-    /// Whether it is reached.
+    /// True once the deadline is reached.
     #[inline]
     pub fn is_reached(&self) -> bool {
         self.reached[0].load(Ordering::Relaxed) != 0
     }
 }
 
-/// How long a text can be that a script shows: 512 KiB, of which only what is used takes memory.
+/// Size of the shared area in words: 512 KiB, of which only touched pages take memory.
 const SHOWN_WORDS: usize = 1 << 16;
 /// The cells before the text: how often it was asked for, the number of the last answer, the
 /// number of writes (odd during one), the bytes of the text, and whether the script has ended.
@@ -77,8 +76,8 @@ const BYTES: usize = 3;
 const ENDED: usize = 4;
 const TEXT: usize = 8;
 
-/// What a script shows of itself while it works, whenever its session asks: a text, read from
-/// another thread or process.
+/// Status text of a script, shown on request of its session and read from another thread or
+/// process.
 #[derive(Clone)]
 pub struct Snapshot {
     words: Arc<Shared<[AtomicU64; SHOWN_WORDS]>>,
@@ -102,7 +101,7 @@ impl Snapshot {
         self.words[ASKED].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether a text was asked for that has not been shown yet: one relaxed load of a word that
+    /// True if a requested text has not been shown yet. Costs one relaxed load of a word that
     /// hardly ever changes, and one of the script's own.
     #[inline]
     pub fn is_asked(&self) -> bool {
@@ -110,8 +109,8 @@ impl Snapshot {
         asked != self.words[ANSWERED].load(Ordering::Relaxed)
     }
 
-    /// Shows a text, which answers all that was asked so far. One that is too long is left out.
-    /// Only the script may show any.
+    /// Shows a text, which answers all requests so far. An overlong text is dropped. Only the
+    /// script may call this.
     pub fn show(&self, text: &str) {
         let asked = self.words[ASKED].load(Ordering::Relaxed);
         if text.len() <= (SHOWN_WORDS - TEXT) * size_of::<u64>() {
@@ -133,14 +132,14 @@ impl Snapshot {
         self.words[ENDED].store(1, Ordering::Release);
     }
 
-    /// Whether everything that was asked for is shown, or nothing more will be.
+    /// True if every request was answered, or the script has ended.
     pub fn is_answered(&self) -> bool {
         self.words[ENDED].load(Ordering::Acquire) != 0
             || self.words[ANSWERED].load(Ordering::Acquire)
                 == self.words[ASKED].load(Ordering::Relaxed)
     }
 
-    /// The last text; `None` where there is none, or where it is just being written.
+    /// Last text shown; `None` if there is none, or if it is being written.
     pub fn text(&self) -> Option<String> {
         let before = self.words[WRITES].load(Ordering::Acquire);
         let bytes = usize::try_from(self.words[BYTES].load(Ordering::Relaxed)).ok()?;

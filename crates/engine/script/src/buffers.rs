@@ -1,5 +1,5 @@
-//! Buffers that a script and the engine share: a script that decides each byte of what it writes,
-//! or looks at what it reads, has its task use them instead of the payload.
+//! Buffers shared by a script and the engine, for scripts that determine each written byte or look
+//! at the data they read. They replace the payload.
 //!
 //! They are numbered by the tags of requests; calls without a tag use number 0.
 
@@ -13,12 +13,13 @@ pub struct Buffers {
     all: Arc<Mutex<Vec<Pages>>>,
 }
 
-/// All buffers, for as long as this is held.
+/// Guard that gives access to the buffers of a task.
 #[derive(Debug)]
 pub struct OpenBuffers<'b>(MutexGuard<'b, Vec<Pages>>);
 
 impl Buffers {
-    /// Has them alone. The script holds them between its steps only, the engine during one.
+    /// Locks the buffers. A script may hold them only between its steps, the engine holds them
+    /// during one.
     pub fn open(&self) -> OpenBuffers<'_> {
         OpenBuffers(self.all.lock().unwrap_or_else(PoisonError::into_inner))
     }

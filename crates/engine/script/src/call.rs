@@ -1,4 +1,4 @@
-//! Calls: what a task asks of the kernel, as plain data.
+//! Calls: requests of a task to the kernel, as plain data.
 //!
 //! A call names directories and files by slots that the engine fills with descriptors: no path is
 //! built, nothing is allocated, and the same calls are made on a real filesystem and on one in
@@ -10,7 +10,7 @@ use treering_model::Op;
 
 use crate::Signal;
 
-/// How much a sync covers.
+/// Scope of a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncScope {
     /// `syncfs`: the filesystem under test.
@@ -23,7 +23,7 @@ pub enum SyncScope {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Dir(pub u16);
 
-/// How many directory slots a worker has.
+/// Number of directory slots of a worker.
 pub const MAX_DIRS: u16 = 1024;
 
 impl Dir {
@@ -35,27 +35,27 @@ impl Dir {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct File(pub u16);
 
-/// How many file slots a worker has.
+/// Number of file slots of a worker.
 pub const MAX_FILES: u16 = 4096;
 
-/// How a file is created.
+/// Flags for creating a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateHow {
-    /// `O_RDWR | O_CREAT | O_APPEND`: what is there stays and is appended to.
+    /// `O_RDWR | O_CREAT | O_APPEND`: keeps existing content and appends to it.
     Append,
-    /// `O_WRONLY | O_CREAT | O_TRUNC`: what is there goes.
+    /// `O_WRONLY | O_CREAT | O_TRUNC`: discards existing content.
     Truncate,
     /// `O_RDWR | O_CREAT | O_TRUNC`: the same, to be read as well.
     TruncateToRead,
-    /// `O_WRONLY | O_CREAT | O_EXCL`: it must not be there.
+    /// `O_WRONLY | O_CREAT | O_EXCL`: fails if the file exists.
     Exclusive,
     /// `O_RDWR | O_CREAT | O_EXCL`: the same, to be read as well.
     ExclusiveToRead,
-    /// `O_RDWR | O_CREAT`: what is there stays.
+    /// `O_RDWR | O_CREAT`: keeps existing content.
     OrOpen,
 }
 
-/// How a file that is there is opened.
+/// Flags for opening an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenHow {
     /// `O_RDONLY`.
@@ -70,7 +70,7 @@ pub enum OpenHow {
     Directory,
 }
 
-/// What a task asks of the kernel.
+/// Request of a task to the kernel.
 ///
 /// `path` may have several components and is confined beneath `at` by the engine; `name` is always
 /// one component. Neither is ever absolute or contains `.` or `..`.
@@ -78,378 +78,376 @@ pub enum OpenHow {
 pub enum Call<'a> {
     /// Opens the directory `path` into a slot.
     OpenDir {
-        /// From where.
+        /// Directory that `path` is relative to.
         at: Dir,
-        /// Which.
+        /// Path relative to `at`.
         path: &'a CStr,
-        /// The slot that receives it; an open directory in it is closed by the engine.
+        /// Slot that receives the descriptor; the engine closes a directory that is open in it.
         into: Dir,
     },
     /// Closes a directory.
     CloseDir {
-        /// Which.
+        /// Slot of the open directory.
         dir: Dir,
     },
     /// Reads the next batch of a directory's entries: `Done::Entries`, empty at the end.
     ReadDir {
-        /// Which.
+        /// Slot of the open directory.
         dir: Dir,
     },
     /// Makes a directory.
     MakeDir {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Its name.
+        /// Name of the new entry.
         name: &'a CStr,
     },
     /// Asks to make an open directory once more, by the name `.`: always refused as existing.
     MakeAgain {
-        /// Which.
+        /// Slot of the open directory.
         dir: Dir,
     },
     /// Removes an empty directory.
     RemoveDir {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Its name.
+        /// Name of the new entry.
         name: &'a CStr,
     },
     /// Creates a file and opens it for writing.
     Create {
-        /// From where.
+        /// Directory that `path` is relative to.
         at: Dir,
-        /// Which.
+        /// Path relative to `at`.
         path: &'a CStr,
-        /// How.
+        /// Open flags.
         how: CreateHow,
-        /// The slot that receives it.
+        /// Slot that receives the descriptor.
         into: File,
     },
     /// Opens an existing file.
     Open {
-        /// From where.
+        /// Directory that `path` is relative to.
         at: Dir,
-        /// Which.
+        /// Path relative to `at`.
         path: &'a CStr,
-        /// How.
+        /// Open flags.
         how: OpenHow,
-        /// The slot that receives it.
+        /// Slot that receives the descriptor.
         into: File,
     },
     /// Reads from the file's position: `Done::Bytes`, 0 at the end.
     Read {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// At most so many.
+        /// Maximum number of bytes.
         bytes: u32,
     },
     /// Writes at the file's position (at its end when opened to append).
     Write {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// So many bytes of payload.
+        /// Bytes of payload to write.
         bytes: u32,
-        /// How many bytes of this file were written before: tells which payload comes.
+        /// Bytes written to this file so far; selects the payload.
         position: u64,
     },
-    /// Reads at a place of its own: `Done::Bytes`, 0 at the end.
+    /// Reads at a given offset: `Done::Bytes`, 0 at the end.
     ReadAt {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// At most so many.
+        /// Maximum number of bytes.
         bytes: u32,
-        /// From there.
+        /// Offset in the file.
         position: u64,
     },
-    /// Writes at a place of its own.
+    /// Writes at a given offset.
     WriteAt {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// So many bytes of payload.
+        /// Bytes of payload to write.
         bytes: u32,
-        /// To there.
+        /// Offset in the file.
         position: u64,
     },
     /// Reads bytes one by one at the file's position, a call each: `Done::Bytes`, fewer at
     /// the end.
     ReadEach {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// So many.
+        /// Number of bytes.
         bytes: u32,
     },
     /// Writes bytes one by one at the file's position, a call each.
     WriteEach {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// So many bytes of payload.
+        /// Bytes of payload to write.
         bytes: u32,
-        /// How many bytes of this file were written before: tells which payload comes.
+        /// Bytes written to this file so far; selects the payload.
         position: u64,
     },
     /// Sets a file's position, from its start.
     Seek {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// To there.
+        /// Offset in the file.
         position: u64,
     },
     /// Sets a file's position to its end: `Done::Size`, the position.
     SeekEnd {
-        /// Which.
+        /// Slot of the open file.
         file: File,
     },
     /// Cuts or extends a file.
     Truncate {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// To this size.
+        /// New size in bytes.
         bytes: u64,
     },
     /// Waits until a file is on disk.
     Fsync {
-        /// Which.
+        /// Slot of the open file.
         file: File,
     },
     /// Waits until the data of a file are on disk.
     DataSync {
-        /// Which.
+        /// Slot of the open file.
         file: File,
     },
-    /// Begins to write a part of a file back, or waits for it: `sync_file_range`.
+    /// Starts or awaits the writeback of a range of a file: `sync_file_range`.
     SyncRange {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// From there.
+        /// Offset of the range.
         start: u64,
-        /// So much.
+        /// Length of the range in bytes.
         bytes: u64,
-        /// The flags of the system call: 1 waits before, 2 writes, 4 waits after.
+        /// Flags of the system call: 1 waits before, 2 writes, 4 waits after.
         flags: u32,
     },
-    /// Says that a part of a file will not be needed: it leaves the page cache.
+    /// Drops a range of a file from the page cache.
     Forget {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// From there.
+        /// Offset of the range.
         start: u64,
-        /// So much; 0 for all behind.
+        /// Length of the range; 0 extends to the end of the file.
         bytes: u64,
     },
-    /// Says how a part of a file will be read: in order, or at random places.
+    /// Advises the kernel how a range of a file will be read: in order, or at random offsets.
     Advise {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// From there.
+        /// Offset of the range.
         start: u64,
-        /// So much; 0 for all behind.
+        /// Length of the range; 0 extends to the end of the file.
         bytes: u64,
-        /// Whether at random places.
+        /// True for random access, false for sequential.
         random: bool,
     },
     /// Allocates a part of a file.
     Allocate {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// From there.
+        /// Offset of the range.
         start: u64,
-        /// So many bytes.
+        /// Length of the range in bytes.
         bytes: u64,
-        /// Whether it keeps its size, and does not reach to their end.
+        /// True keeps the file size; false extends the file to the end of the range.
         keep_size: bool,
     },
-    /// Gives a part of a file back to the filesystem: it reads as zeros then.
+    /// Deallocates a range of a file, which then reads as zeros.
     Punch {
-        /// Of which.
+        /// Slot of the open file.
         file: File,
-        /// From there.
+        /// Offset of the range.
         start: u64,
-        /// So many bytes.
+        /// Length of the range in bytes.
         bytes: u64,
     },
     /// Gives requests to the queue of the task: `Done::Taken`.
     Submit {
-        /// Which. No two that are under way have the same tag.
+        /// Requests; no two in flight may have the same tag.
         requests: &'a [Request],
     },
     /// Waits for requests to end: `Done::Reaped`.
     Reap {
-        /// At least so many, as far as so many are under way.
+        /// Minimum completions to wait for, capped at the number in flight.
         least: u16,
     },
     /// Maps a file into memory, until it is closed.
     Map {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// So many bytes of it.
+        /// Length of the mapping in bytes.
         bytes: u64,
-        /// Whether it will be written.
+        /// True maps the file writable.
         writes: bool,
-        /// Whether the kernel is told that its pages will be wanted in no order; else it is
-        /// reported that they will be wanted in theirs.
+        /// True advises the kernel of random access, false of sequential access.
         random: bool,
     },
     /// Reads from a mapped file: `Done::Bytes`.
     ReadMapped {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// So many.
+        /// Number of bytes.
         bytes: u32,
-        /// From there.
+        /// Offset in the file.
         position: u64,
     },
     /// Writes to a mapped file.
     WriteMapped {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// So many bytes of payload.
+        /// Bytes of payload to write.
         bytes: u32,
-        /// To there.
+        /// Offset in the file.
         position: u64,
     },
     /// Waits until a mapped file is on disk.
     SyncMapped {
-        /// Which.
+        /// Slot of the open file.
         file: File,
     },
     /// Waits until a directory is on disk.
     SyncDir {
-        /// Which.
+        /// Slot of the open directory.
         dir: Dir,
-        /// Whether `fdatasync` does it, and not `fsync`.
+        /// True calls `fdatasync` instead of `fsync`.
         data_only: bool,
     },
     /// Locks a part of a file for writing, or unlocks it; waits for others.
     Lock {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// From there.
+        /// Offset of the range.
         start: u64,
-        /// So much; 0 for all behind.
+        /// Length of the range; 0 extends to the end of the file.
         bytes: u64,
-        /// Whether it locks.
+        /// True locks the range, false unlocks it.
         locks: bool,
     },
     /// Closes a file.
     Close {
-        /// Which.
+        /// Slot of the open file.
         file: File,
     },
     /// Removes a file.
     Unlink {
-        /// From where.
+        /// Directory that `path` is relative to.
         at: Dir,
-        /// Which.
+        /// Path relative to `at`.
         path: &'a CStr,
     },
     /// Gives an entry another name, perhaps in another directory.
     Rename {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Its name.
+        /// Present name.
         from: &'a CStr,
-        /// To where.
+        /// Parent directory of the new name.
         to_at: Dir,
-        /// The new name.
+        /// New name.
         to: &'a CStr,
     },
-    /// Gives a file one more name.
+    /// Creates a hard link.
     Link {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Its name.
+        /// Present name.
         from: &'a CStr,
-        /// To where.
+        /// Parent directory of the new name.
         to_at: Dir,
-        /// The other name.
+        /// Additional name.
         to: &'a CStr,
     },
     /// Makes a symbolic link.
     Symlink {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Its name.
+        /// Name of the new entry.
         name: &'a CStr,
-        /// What it says, which nothing here ever follows.
+        /// Text of the link; it is never followed.
         target: &'a CStr,
     },
     /// Reads the attributes of a name without following it.
     Stat {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Which.
+        /// Name of the entry.
         name: &'a CStr,
     },
-    /// The same, to know its size: `Done::Size`.
+    /// Reads the size of a file by its name: `Done::Size`.
     Size {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Which.
+        /// Name of the entry.
         name: &'a CStr,
     },
     /// Reads the attributes of an open file, to know its size: `Done::Size`.
     FileStat {
-        /// Which.
+        /// Slot of the open file.
         file: File,
     },
     /// Sets the times of a name: of access 10 seconds ago, of change 12.
     SetTimes {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Which.
+        /// Name of the entry.
         name: &'a CStr,
     },
     /// Reads the extended attribute `user.DosAttrib` of a name: `Done::Bytes`.
     GetXattr {
-        /// Where.
+        /// Parent directory.
         at: Dir,
-        /// Which.
+        /// Name of the entry.
         name: &'a CStr,
     },
-    /// The same of an open file.
+    /// Reads the extended attribute `user.DosAttrib` of an open file: `Done::Bytes`.
     GetFileXattr {
-        /// Which.
+        /// Slot of the open file.
         file: File,
     },
     /// Sets the extended attribute `user.DosAttrib` of an open file.
     SetFileXattr {
-        /// Which.
+        /// Slot of the open file.
         file: File,
-        /// Its value: so many bytes of payload.
+        /// Length of the value in bytes of payload.
         bytes: u32,
-        /// Which payload.
+        /// Selects the payload.
         position: u64,
     },
     /// Waits until everything is on disk.
     Sync {
-        /// How much of everything.
+        /// Filesystems to sync.
         scope: SyncScope,
     },
-    /// Opens one of the places at which the workers take turns, whosever turn it is; 0 is the
-    /// first.
+    /// Opens one of the root directories at which workers take turns; 0 is the first.
     OpenRoot {
-        /// Which.
+        /// Number of the root directory.
         root: u16,
-        /// The slot that receives it.
+        /// Slot that receives the descriptor.
         into: Dir,
     },
-    /// Asks the filesystem of an open directory for its room: `Done::Room`.
+    /// Queries the space of an open directory's filesystem: `Done::Room`.
     Statfs {
-        /// Which.
+        /// Slot of the open directory.
         dir: Dir,
     },
     /// Waits. A script that waits long does so in pieces, since nothing ends a piece early.
     Pause {
-        /// So long.
+        /// Duration in nanoseconds.
         ns: u64,
     },
     /// Waits for another thread. As with a pause nothing else ends it early.
     Await {
-        /// For what it raises.
+        /// Signal that the other thread raises.
         signal: &'a Signal,
-        /// Unless its count is not this any more.
+        /// Last count seen; the wait ends when the count differs.
         seen: u64,
-        /// At most so long.
+        /// Timeout in nanoseconds.
         ns: u64,
     },
 }
@@ -457,28 +455,28 @@ pub enum Call<'a> {
 /// A read or write that a queue carries out while the script goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Of which file.
+    /// Slot of the open file.
     pub file: File,
-    /// Whether it writes.
+    /// True writes, false reads.
     pub writes: bool,
-    /// So many bytes.
+    /// Length of the range in bytes.
     pub bytes: u32,
-    /// At this place.
+    /// Offset in the file.
     pub position: u64,
-    /// By what it is known again, below the depth of the queue.
+    /// Tag that identifies the request, below the depth of the queue.
     pub tag: u16,
 }
 
 /// A request that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// Which.
+    /// Tag of the request.
     pub tag: u16,
-    /// The bytes it moved, or the number of the error it failed with.
+    /// Bytes moved, or the errno of a failed request.
     pub result: Result<u32, i32>,
 }
 
-/// What a call is about.
+/// Object of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject<'a> {
     /// A path or name beneath an open directory.
@@ -490,7 +488,7 @@ pub enum Subject<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// What it is about, to be named when it fails; the target where it is about nothing else.
+    /// Object of the call, named in error messages; the target if the call has no other.
     pub const fn subject(&self) -> Subject<'a> {
         match *self {
             Self::OpenDir { at, path, .. }

@@ -1,8 +1,8 @@
-//! Errors and what caused them, in one line.
+//! Formatting of errors and their causes in one line.
 
 use std::error::Error;
 
-/// An error and its causes in one line, no part said twice.
+/// Message of an error and its causes in one line, without repetitions.
 pub fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

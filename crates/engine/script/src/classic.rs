@@ -1,4 +1,4 @@
-//! A workload as the tool it imitates: where it works, how it runs, what it says.
+//! Classic mode: a workload imitates a tool, with its directories, execution and output.
 //!
 //! An output only turns events into words. The command line prints them, reads clocks and looks at
 //! filesystems.
@@ -10,7 +10,7 @@ use treering_model::TrialEvent;
 
 use crate::ConfigError;
 
-/// What the imitated tool writes into its files.
+/// Data that the imitated tool writes into its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClassicPayload {
     /// The letter `a`.
@@ -19,25 +19,25 @@ pub enum ClassicPayload {
     Zeros,
 }
 
-/// How much of a missing directory is made.
+/// Policy for missing root directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MakeRoots {
-    /// It and all above it.
+    /// Creates the directory and its parents.
     WithParents,
-    /// It alone.
+    /// Creates the directory only.
     OneLevel,
-    /// Nothing: the tool needs it to exist.
+    /// Creates nothing; the tool requires the directory to exist.
     Never,
 }
 
-/// Words of the imitated tool, with their newlines.
+/// Output of the imitated tool, with newlines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Said {
-    /// For standard output.
+    /// Text for standard output.
     pub out: String,
-    /// For standard error.
+    /// Text for standard error.
     pub err: String,
-    /// For the log, where there is one.
+    /// Text for the log, if there is one.
     pub log: String,
     /// Files of their own, made anew: path and text.
     pub files: Vec<(PathBuf, Vec<u8>)>,
@@ -49,7 +49,7 @@ impl Said {
         Self { err: format!("{line}\n"), ..Self::default() }
     }
 
-    /// Words for standard output and the log.
+    /// Text for standard output and the log.
     pub fn everywhere(words: String) -> Self {
         Self { log: words.clone(), out: words, ..Self::default() }
     }
@@ -58,61 +58,60 @@ impl Said {
 /// Traces that the imitated tool has blktrace make: one of each phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassicTraces {
-    /// What the names of files begin with.
+    /// Prefix of the trace file names.
     pub prefix: String,
-    /// The device; without it there are no traces, and the tool says so.
+    /// Block device; without one there are no traces, and the tool reports that.
     pub device: Option<PathBuf>,
-    /// What the original has in the names of files for phases of these names.
+    /// Phase names, each with the original's name for it in trace file names.
     pub names: &'static [(&'static str, &'static str)],
 }
 
-/// What an output may know before it begins.
+/// Facts that an output gets before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicScene {
-    /// The command line as it was typed, the program's name first.
+    /// Command line as typed, starting with the program's name.
     pub words: Vec<String>,
-    /// The time, as `ctime` writes it, without newline.
+    /// Start time in the format of `ctime`, without newline.
     pub started: String,
-    /// Whether the first directory was missing and had to be made.
+    /// True if the first directory was missing and had to be created.
     pub was_made: bool,
     /// The room of each root's filesystem.
     pub rooms: Vec<Room>,
 }
 
-/// What a filesystem says of its room, in bytes.
+/// Space of a filesystem as reported by `statfs`, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Room {
-    /// Of the whole.
+    /// Size of the filesystem.
     pub capacity_bytes: u64,
-    /// That users may still write.
+    /// Bytes available to unprivileged users.
     pub free_bytes: u64,
-    /// That nobody uses, what is kept for the superuser included.
+    /// Unused bytes, including those reserved for root.
     pub unused_bytes: u64,
-    /// Files that there are, of how many there can be; `None` where their number is not limited
-    /// beforehand.
+    /// Used inodes, and their maximum; `None` if the filesystem has no fixed maximum.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inodes: Option<(u64, u64)>,
 }
 
-/// What the kernel counts of a disk.
+/// Counters of a disk from `/sys/block/*/stat`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskCounts {
-    /// Its name in `/sys/block`.
+    /// Device name in `/sys/block`.
     pub name: String,
     /// Requests, read and written.
     pub requests: [u64; 2],
-    /// Requests that were merged with others, likewise.
+    /// Merged requests, reads and writes.
     pub merges: [u64; 2],
-    /// Milliseconds that requests took, likewise.
+    /// Milliseconds spent by requests, for reads and writes.
     pub ticks_ms: [u64; 2],
-    /// Milliseconds in which it was busy.
+    /// Milliseconds in which the disk was busy.
     pub busy_ms: u64,
     /// Milliseconds that requests took, weighted with their number.
     pub queue_ms: u64,
 }
 
 impl DiskCounts {
-    /// What it did since an earlier time.
+    /// Difference to earlier counters.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let both = |now: [u64; 2], then: [u64; 2]| {
@@ -132,68 +131,68 @@ impl DiskCounts {
 /// A directory that a tool cannot work in.
 #[derive(Clone, Copy, Debug)]
 pub struct NoDirectory<'d> {
-    /// The directory, as it was named.
+    /// Directory as named by the user.
     pub path: &'d Path,
-    /// The reason, in the system's words.
+    /// System message of the error.
     pub why: &'d str,
     /// The error number of that.
     pub errno: i32,
-    /// Whether something else is in its place; if not, it is missing and could not be made.
+    /// True if something else has the name; false if the directory is missing and could not be
+    /// created.
     pub is_there: bool,
 }
 
-/// What an output may ask while it speaks.
+/// Environment that an output may query while it prints.
 pub trait Witness {
     /// The room of the first root's filesystem now.
     fn room(&mut self) -> Option<Room>;
 
-    /// The time now, as `ctime` writes it, without newline.
+    /// Current time in the format of `ctime`, without newline.
     fn time(&mut self) -> String;
 
-    /// What the disk below the first root has done since the machine started; `None` where there is
-    /// none.
+    /// Counters of the disk below the first root since boot; `None` without such a disk.
     fn disk(&mut self) -> Option<DiskCounts> {
         None
     }
 
-    /// Waits until a line comes on standard input, or its end.
+    /// Waits for a line on standard input, or its end.
     fn wait_for_line(&mut self) {}
 
     /// Waits until all have come to the meeting of this number. What fails ends the run.
     fn meet(&mut self, _number: u16) {}
 }
 
-/// Where processes of the imitated tool wait for one another, by the key of its semaphores.
+/// Semaphore barriers at which processes of the imitated tool wait for one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meeting {
-    /// So many meetings are made for so many processes; nothing else is done.
+    /// Creates the semaphores, and does nothing else.
     Make {
         /// The key.
         key: i32,
-        /// How many meetings.
+        /// Number of barriers.
         meetings: u16,
-        /// How many meet.
+        /// Number of processes at each barrier.
         processes: u16,
     },
-    /// They are removed; nothing else is done.
+    /// Removes the semaphores, and does nothing else.
     Remove {
         /// The key.
         key: i32,
-        /// How many meetings.
+        /// Number of barriers.
         meetings: u16,
     },
-    /// The run goes to them.
+    /// Joins the barriers.
     Join {
         /// The key.
         key: i32,
-        /// How many meetings.
+        /// Number of barriers.
         meetings: u16,
     },
 }
 
 /// Speaks as the imitated tool.
 pub trait ClassicOutput {
-    /// Whether a log that is there is emptied, and not appended to.
+    /// True truncates an existing log; false appends to it.
     fn log_begins_anew(&self) -> bool {
         false
     }
@@ -201,20 +200,20 @@ pub trait ClassicOutput {
     /// Before everything.
     fn open(&mut self, scene: &ClassicScene) -> Said;
 
-    /// A directory cannot be worked in: what the tool says until it fails of that; nothing where it
-    /// says nothing of its own. Its exit code is then `exit_code`.
+    /// Text of the tool when it cannot work in a directory, up to its failure; empty if it prints
+    /// nothing of its own. The exit code is then `exit_code`.
     fn without_directory(&mut self, _scene: &ClassicScene, _lacking: &NoDirectory<'_>) -> Said {
         Said::default()
     }
 
-    /// Whether the tool cannot do anything on a read-only filesystem, and says so in the words of
+    /// True if the tool cannot work on a read-only filesystem, and reports that with the text of
     /// `without_directory`.
     fn always_writes(&self) -> bool {
         false
     }
 
-    /// The log cannot be opened, for this reason in the system's words: what the tool says of it;
-    /// nothing where it has no words of its own.
+    /// Text of the tool when the log cannot be opened, given the system message `why`; empty if it
+    /// has none of its own.
     fn without_log(&mut self, _log: &Path, _why: &str) -> Said {
         Said::default()
     }
@@ -222,56 +221,56 @@ pub trait ClassicOutput {
     /// The job cannot run in the directory.
     fn refused(&mut self, error: &ConfigError) -> Said;
 
-    /// Something happened.
+    /// Handles an event of the trial; returns the text to print.
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said;
 
-    /// Whether what it hears at ticks is kept with the trial: what is large is said and forgotten.
+    /// True keeps tick events with the trial; false only prints them, for large ones.
     fn keeps_ticks(&self) -> bool {
         true
     }
 
-    /// Whether others are met, and where.
+    /// Semaphore barriers to use, if any.
     fn meeting(&self) -> Option<Meeting> {
         None
     }
 
-    /// Words that are all there is to say: nothing is done.
+    /// Text that is printed instead of running.
     fn only_says(&self) -> Option<String> {
         None
     }
 
-    /// Which traces of a device are made, if any.
+    /// Block traces to make, if any.
     fn traces(&self) -> Option<ClassicTraces> {
         None
     }
 
-    /// With which code it ends after a run that failed, where that is not 1.
+    /// Exit code after a failed run, if not 1.
     fn exit_code(&self) -> Option<u8> {
         None
     }
 
-    /// After everything, unless it failed; a signal may have ended it early.
+    /// Text after a run that did not fail; `signal` may have ended it early.
     fn close(&mut self, signal: Option<i32>) -> Said;
 }
 
-/// How a workload runs as the tool it imitates.
+/// Classic mode of a workload: execution and output of the imitated tool.
 pub struct ClassicMode {
     /// Directories at which the workers take turns; at least one.
     pub roots: Vec<PathBuf>,
-    /// How much of a missing one is made.
+    /// Policy for missing roots.
     pub make_roots: MakeRoots,
     /// A log, to be appended to unless the output begins it anew.
     pub log: Option<PathBuf>,
-    /// Whether its own accounts need the time of every call.
+    /// Times every call, for the output's own accounts.
     pub times_all: bool,
     /// The seed of the engine.
     pub seed: u64,
     /// The exit code after a signal.
     pub signal_exit: u8,
-    /// Whether the tool installs a handler for SIGINT without asking, so that SIGINT ends it also
-    /// where its parent had it ignored, as a shell does for the background jobs of a script.
+    /// True if the tool installs a SIGINT handler unconditionally, so that SIGINT ends it even if
+    /// its parent ignores the signal, as a shell does for background jobs of a script.
     pub catches_sigint: bool,
-    /// Its words.
+    /// Output of the tool.
     pub output: Box<dyn ClassicOutput>,
 }
 

@@ -1,4 +1,4 @@
-//! Why settings make no job, and what would be right.
+//! Error for invalid settings, with a hint.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use thiserror::Error;
 pub struct ConfigError {
     /// The option, as `--name`, or the file and place; then what is wrong.
     pub message: String,
-    /// What would be right.
+    /// Hint: the valid values, or what to do.
     pub hint: Option<String>,
 }
 
@@ -18,7 +18,7 @@ impl ConfigError {
         Self { message: message.into(), hint: None }
     }
 
-    /// The same with what would be right.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

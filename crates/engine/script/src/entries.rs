@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-/// What an entry of a directory is.
+/// File type of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EntryKind {
     /// A regular file.
@@ -16,9 +16,9 @@ pub enum EntryKind {
 /// An entry of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Its name.
+    /// Entry name.
     pub name: &'a CStr,
-    /// What it is.
+    /// File type.
     pub kind: EntryKind,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Entries<'a> {
         buffer.extend_from_slice(name.to_bytes_with_nul());
     }
 
-    /// Whether the directory has no more entries.
+    /// True if the batch has no entries: the end of the directory.
     pub const fn is_empty(&self) -> bool {
         self.packed.is_empty()
     }

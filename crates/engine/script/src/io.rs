@@ -1,4 +1,4 @@
-//! What the code of a task may ask for: one method for each call to the kernel.
+//! Calls available to the code of a task: one method for each call to the kernel.
 //!
 //! A task is written against [`Io`] as straight code. The engine's [`Io`] makes the call, counts
 //! and times it; one in memory is the oracle of tests; others print or record what is asked. What
@@ -12,20 +12,20 @@ use treering_sys::Errno;
 use crate::call::{Call, Completion, CreateHow, Dir, File, OpenHow, Request};
 use crate::{Entries, Room, Signal, SyncScope};
 
-/// What came of a call that was done.
+/// Result of a successful call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// It was done, and there is no more to say.
+    /// Success without a value.
     Plain,
-    /// So many bytes were moved.
+    /// Number of bytes moved.
     Bytes(u64),
-    /// It is there, and a file of so many bytes; 0 when it is none.
+    /// Size of an existing file in bytes; 0 if the entry is not a regular file.
     Size(u64),
     /// The filesystem has this room.
     Room(Room),
     /// Directory entries were read: [`Io::entries`].
     Entries,
-    /// So many requests were taken, the first ones of those given.
+    /// Number of requests accepted, from the first on.
     Taken(u32),
     /// Requests have ended: [`Io::reaped`].
     Reaped,
@@ -36,9 +36,9 @@ pub enum Done {
 pub struct CallError {
     /// The kernel's error number.
     pub errno: Errno,
-    /// System calls that were made, the failing one included.
+    /// Number of system calls, including the failing one.
     pub calls: u32,
-    /// Bytes that were moved before it failed.
+    /// Bytes moved before the failure.
     pub bytes: u64,
 }
 
@@ -48,17 +48,17 @@ impl From<Errno> for CallError {
     }
 }
 
-/// Why the code of a task ends before its end. A task hands it on with `?`.
+/// Reason why the code of a task stops early; a task passes it on with `?`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// The run was asked to end.
+    /// The run was requested to end.
     Asked,
     /// A call failed in a way that the task did not expect.
     Failed(CallError),
 }
 
 impl Stop {
-    /// The error of a call, where it is one of these.
+    /// Error of the call, if its errno is one of `expected`.
     fn one_of(self, expected: &[Errno]) -> Result<CallError, Self> {
         match self {
             Self::Failed(error) if expected.contains(&error.errno) => Ok(error),
@@ -81,23 +81,23 @@ pub trait Io {
     /// The requests that the last [`Call::Reap`] brought.
     fn reaped(&self) -> &[Completion];
 
-    /// When the last call began and ended, if it was timed, in nanoseconds from the start of the
-    /// trial.
+    /// Start and end of the last call in nanoseconds since the start of the trial, if the call was
+    /// timed.
     fn timed(&self) -> Option<(u64, u64)>;
 
-    /// When the task began, in nanoseconds from the start of the trial.
+    /// Start of the task, in nanoseconds since the start of the trial.
     fn began_ns(&self) -> u64;
 
-    /// What the task has used so far; nothing where that is not known.
+    /// Resource usage of the task so far; zero if unknown.
     fn spent(&self) -> Spent {
         Spent::default()
     }
 }
 
-/// What a task used beside time and CPU.
+/// Resource usage of a task besides time and CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Switches of context, of its own will or not.
+    /// Context switches, voluntary and involuntary.
     pub switches: u64,
     /// Faults of pages that were read from a disk.
     pub major_faults: u64,
@@ -105,7 +105,7 @@ pub struct Usage {
     pub minor_faults: u64,
 }
 
-/// What a task has used.
+/// CPU time and other resource usage of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// CPU time.
@@ -114,21 +114,21 @@ pub struct Spent {
     pub usage: Usage,
 }
 
-/// What of a call may be expected to fail.
+/// Conversion of expected call failures to values.
 pub trait Expect<T>: Sized {
-    /// `None` where the name exists already (`EEXIST`).
+    /// `None` if the name exists already (`EEXIST`).
     ///
     /// # Errors
     /// All other failures.
     fn unless_existing(self) -> Result<Option<T>, Stop>;
 
-    /// `None` where nothing has the name (`ENOENT`).
+    /// `None` if the name does not exist (`ENOENT`).
     ///
     /// # Errors
     /// All other failures.
     fn unless_missing(self) -> Result<Option<T>, Stop>;
 
-    /// Where the filesystem is full (`ENOSPC`, `EDQUOT`), the bytes that fitted.
+    /// `Err` with the bytes that fitted if the filesystem is full (`ENOSPC`, `EDQUOT`).
     ///
     /// # Errors
     /// All other failures.
@@ -169,7 +169,7 @@ impl<T> Expect<T> for Result<T, Stop> {
     }
 }
 
-/// A call for its effect alone: nothing is to be known of it but that it was done.
+/// Methods for calls without a result.
 macro_rules! plain {
     ($($(#[$doc:meta])* $method:ident($($name:ident: $kind:ty),*) $call:ident;)*) => {
         impl dyn Io + '_ {
@@ -188,7 +188,8 @@ macro_rules! plain {
 }
 
 plain! {
-    /// Opens the directory `path` beneath another into a slot; one that is open there is closed.
+    /// Opens the directory `path` beneath another into a slot; a directory open in that slot is
+    /// closed.
     open_dir(at: Dir, path: &CStr, into: Dir) OpenDir;
     /// Opens one of the places at which workers take turns; 0 is the first.
     open_root(root: u16, into: Dir) OpenRoot;
@@ -238,7 +239,7 @@ plain! {
     rename(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Rename;
     /// `link`.
     link(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Link;
-    /// `symlink`; nothing here ever follows it.
+    /// `symlink`; the link is never followed.
     symlink(at: Dir, name: &CStr, target: &CStr) Symlink;
     /// `lstat`.
     stat(at: Dir, name: &CStr) Stat;
@@ -246,13 +247,13 @@ plain! {
     set_times(at: Dir, name: &CStr) SetTimes;
     /// `syncfs` of the target, or `sync` of the machine.
     sync(scope: SyncScope) Sync;
-    /// Waits so long. One that waits long does so in pieces, since nothing ends a piece early.
+    /// Sleeps for `ns` nanoseconds. Long sleeps must be divided, since a sleep is not interrupted.
     pause(ns: u64) Pause;
     /// Waits for another thread, at most so long, unless the signal's count is not `seen` any more.
     wait_for(signal: &Signal, seen: u64, ns: u64) Await;
 }
 
-/// A call that moves bytes: how many it moved.
+/// Methods for calls that return a number of bytes.
 macro_rules! moving {
     ($($(#[$doc:meta])* $method:ident($($name:ident: $kind:ty),*) $call:ident;)*) => {
         impl dyn Io + '_ {
@@ -274,7 +275,7 @@ macro_rules! moving {
 moving! {
     /// `read`: bytes read, 0 at the end.
     read(file: File, bytes: u32) Read;
-    /// `write` of payload; `position` tells which payload comes.
+    /// `write` of payload; `position` selects the payload.
     write(file: File, bytes: u32, position: u64) Write;
     /// `pread`: bytes read, 0 at the end.
     read_at(file: File, bytes: u32, position: u64) ReadAt;
@@ -282,7 +283,7 @@ moving! {
     write_at(file: File, bytes: u32, position: u64) WriteAt;
     /// `read` of one byte, so many times: bytes read, fewer at the end.
     read_each(file: File, bytes: u32) ReadEach;
-    /// `write` of one byte, so many times.
+    /// `write` of one byte, `bytes` times.
     write_each(file: File, bytes: u32, position: u64) WriteEach;
     /// `lseek` to the end: the position.
     seek_end(file: File) SeekEnd;
@@ -290,13 +291,13 @@ moving! {
     read_mapped(file: File, bytes: u32, position: u64) ReadMapped;
     /// Writes to a mapped file.
     write_mapped(file: File, bytes: u32, position: u64) WriteMapped;
-    /// `lstat` for the size of a file; 0 where it is none.
+    /// `lstat` for the size of a file; 0 for other file types.
     size(at: Dir, name: &CStr) Size;
     /// `fstat` for the size of a file.
     file_size(file: File) FileStat;
-    /// `lgetxattr` of `user.DosAttrib`: its bytes.
+    /// `lgetxattr` of `user.DosAttrib`; returns its length in bytes.
     get_xattr(at: Dir, name: &CStr) GetXattr;
-    /// `fgetxattr` of `user.DosAttrib`: its bytes.
+    /// `fgetxattr` of `user.DosAttrib`; returns its length in bytes.
     get_file_xattr(file: File) GetFileXattr;
     /// `fsetxattr` of `user.DosAttrib` to so many bytes of payload.
     set_file_xattr(file: File, bytes: u32, position: u64) SetFileXattr;
@@ -321,7 +322,8 @@ impl dyn Io + '_ {
         Ok(if let Done::Room(room) = done { room } else { Room::default() })
     }
 
-    /// Gives requests to the queue of the task: how many it took, the first of them.
+    /// Submits requests to the queue of the task; returns how many, from the first on, were
+    /// accepted.
     ///
     /// # Errors
     /// As [`Io::call`].
@@ -330,7 +332,7 @@ impl dyn Io + '_ {
         Ok(if let Done::Taken(taken) = done { taken } else { 0 })
     }
 
-    /// Waits for at least so many requests to end, as far as so many are under way.
+    /// Waits for at least `least` requests to complete, capped at the number in flight.
     ///
     /// # Errors
     /// As [`Io::call`].

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use treering_model::{Caution, Counters, Fact, Layout, Metric, Mode, Op, TaskTotals, Work};
 
 use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope, Usage};
-use treering_sys::{Scheduling, Synchronous};
+use treering_sys::{Scheduling, SyncMode};
 
 mod program;
 
@@ -91,7 +91,7 @@ pub struct Task {
     /// Whether its files are opened with `O_DIRECT`.
     pub direct: bool,
     /// Whether its files are opened with `O_SYNC` or `O_DSYNC`.
-    pub synchronous: Synchronous,
+    pub synchronous: SyncMode,
     /// Whether it reads and writes by the calls that take vectors (`preadv2`, `readv`).
     pub vectored: bool,
     /// Whether it gives the kernel the whole path of each item, from where the user's own words
@@ -121,7 +121,7 @@ impl Task {
             expected_bytes: 0,
             file_op,
             direct: false,
-            synchronous: Synchronous::No,
+            synchronous: SyncMode::No,
             vectored: false,
             whole_paths: false,
             queue: None,

@@ -1,4 +1,4 @@
-//! What a workload is written against: jobs, sessions, the code of tasks, and the calls it makes.
+//! Interface that workloads are written against: jobs, sessions, the code of tasks, and calls.
 //!
 //! A task is straight code that asks an [`Io`] for each call to the kernel and never makes one
 //! itself. That gives golden sequences without a disk, dry runs, the footprint before the run,
@@ -56,5 +56,5 @@ pub use session_error::SessionError;
 pub use setting_files::SettingFiles;
 pub use signal::Signal;
 pub use spans::{SpanRow, Spans};
-pub use treering_sys::{Errno, Scheduling, Synchronous, available_memory_bytes};
+pub use treering_sys::{Errno, Scheduling, SyncMode, available_memory_bytes};
 pub use typed_options::OptionValue;

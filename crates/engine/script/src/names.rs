@@ -1,4 +1,4 @@
-//! Trees of names: ten million paths without holding one of them as a string.
+//! Compact trees of names: ten million paths are stored without a string for each.
 //!
 //! A node is a name and its parent, 12 bytes and the name itself. A path exists only for the moment
 //! in which somebody walks up its parents. Sizes are not here: one name can have another size in
@@ -18,13 +18,13 @@ impl NameId {
     /// The top of the tree.
     pub const ROOT: Self = Self(0);
 
-    /// As an index into an array with a place for every name.
+    /// Index into an array with an element for each name.
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// What a name stands for.
+/// File type of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A regular file.
@@ -45,9 +45,9 @@ struct Node {
 #[derive(Debug)]
 pub struct Names {
     nodes: Vec<Node>,
-    /// All names, each closed by a NUL.
+    /// Names, each terminated by a NUL.
     bytes: Vec<u8>,
-    /// All names but the root, sorted by parent, then by name.
+    /// Indices of all names but the root, sorted by parent, then by name.
     children: Vec<u32>,
 }
 
@@ -118,7 +118,7 @@ pub struct NamesBuilder {
     bytes: Vec<u8>,
     known: HashTable<u32>,
     hasher: RandomState,
-    /// The directory of the path added last: most files come right after one beside them.
+    /// Directory of the path added last, cached since most files follow a sibling.
     last_directory: (Vec<u8>, NameId),
 }
 
@@ -136,7 +136,7 @@ impl Default for NamesBuilder {
 }
 
 impl NamesBuilder {
-    /// Adds a path and the directories above it, or finds it when it is there.
+    /// Adds a path and its parent directories, or finds an existing one.
     ///
     /// # Errors
     /// When the path could lead outside, or a file is used as a directory or the reverse.
@@ -183,12 +183,12 @@ impl NamesBuilder {
         Ok(NameId(id))
     }
 
-    /// How many names there are, the root included.
+    /// Number of names, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is no name but the root.
+    /// True if the tree has only its root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1
     }
@@ -215,17 +215,17 @@ fn name_bytes(bytes: &[u8], node: Node) -> &[u8] {
 }
 
 impl Names {
-    /// How many names there are, the root included.
+    /// Number of names, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is no name but the root.
+    /// True if the tree has only its root.
     pub fn is_empty(&self) -> bool {
         self.nodes.len() == 1
     }
 
-    /// The name alone, without its directory.
+    /// Last component of a name.
     pub fn name(&self, id: NameId) -> &CStr {
         let node = self.nodes[id.index()];
         let start = node.name as usize;
@@ -233,17 +233,17 @@ impl Names {
             .expect("names are kept with one closing NUL")
     }
 
-    /// The directory it is in; the root's is the root.
+    /// Parent directory of a name; the root is its own parent.
     pub fn parent(&self, id: NameId) -> NameId {
         NameId(self.nodes[id.index()].parent)
     }
 
-    /// What it is.
+    /// File type of a name.
     pub fn kind(&self, id: NameId) -> Kind {
         self.nodes[id.index()].kind
     }
 
-    /// What is directly in a directory, sorted by name.
+    /// Children of a directory, sorted by name.
     pub fn children(&self, dir: NameId) -> impl ExactSizeIterator<Item = NameId> + '_ {
         self.child_ids(dir).iter().map(|&id| NameId(id))
     }

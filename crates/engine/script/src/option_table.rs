@@ -2,11 +2,11 @@
 
 use crate::{OptionSpec, ValueKind};
 
-/// The lines between which the table stands.
+/// Marks that enclose the table.
 const BEGIN: &str = "<!-- native options: made by `cargo run --example option_tables` -->\n";
 const END: &str = "<!-- end of native options -->\n";
 
-/// The document with the table of these options between its marks; as it is when it has none.
+/// Document with the option table inserted between its marks; unchanged without marks.
 pub fn with_option_table(document: &str, specs: &[OptionSpec]) -> String {
     let parts = document.split_once(BEGIN).and_then(|(before, rest)| {
         let (_, after) = rest.split_once(END)?;
@@ -30,7 +30,7 @@ fn row(spec: &OptionSpec) -> String {
     format!("| {option} | {} | {default} | {} |\n", value(spec), spec.doc.trim_end_matches('.'))
 }
 
-/// What kind of value it takes, and from where to where.
+/// Value column of an option: its unit or words, and its range.
 fn value(spec: &OptionSpec) -> String {
     let unit = match spec.value {
         ValueKind::Flag => return String::new(),

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ClassicMode, ClassicPayload, ConfigError, Job, SettingFiles};
 
-/// What kind of value an option takes.
+/// Value type of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
-    /// None: it is there or not.
+    /// Flag without a value.
     Flag,
     /// A whole number from 0, with suffix: `500`, `10k`, `64Ki`.
     Number,
@@ -25,51 +25,51 @@ pub enum ValueKind {
     Path,
     /// A path; the option may be given several times.
     Paths,
-    /// A path that stands by itself, without the option's name before it.
+    /// Path given as an operand, without an option name.
     Operand,
-    /// Several of them.
+    /// Several operands.
     Operands,
-    /// One of these words.
+    /// Choice among these words.
     Choice(&'static [&'static str]),
-    /// The words of a command, the last of the line: what stands behind the first is one of them.
+    /// Words of a command, up to the end of the line: all that follow the first belong to it.
     Words,
-    /// Any text; the doc says its form.
+    /// Text; its form is described by the help text.
     Text,
     /// Any text; the option may be given several times.
     Texts,
-    /// Text that may be left out; this stands for it then.
+    /// Text that may be omitted; defaults to the given one.
     Optional(&'static str),
 }
 
-/// How well an option of an imitated tool is supported.
+/// Fidelity of an option to that of the imitated tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// As the original.
+    /// Behaves as the original.
     Full,
-    /// Nearly; says what differs.
+    /// Behaves nearly as the original; the text tells the difference.
     Approximate(&'static str),
-    /// Accepted without effect; says why.
+    /// Accepted without effect; the text tells why.
     Ignored(&'static str),
-    /// Refused; says why and what to do.
+    /// Refused; the text tells why and what to do instead.
     Rejected(&'static str),
 }
 
-/// One option.
+/// Declaration of an option.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
     /// The name in plans and in the store, and the long spelling `--name`.
     pub name: &'static str,
     /// The short spelling, if any.
     pub short: Option<char>,
-    /// What it takes.
+    /// Value type.
     pub value: ValueKind,
-    /// The value when it is not given, as text; `None` where absence means something of its own.
+    /// Default value as text; `None` if the absence of the option has a meaning of its own.
     pub default: Option<&'static str>,
     /// The least and the largest whole number that are allowed, or bytes.
     pub range: (u64, u64),
-    /// What it does, a sentence or two.
+    /// Help text, a sentence or two.
     pub doc: &'static str,
-    /// How faithful it is to the imitated tool's.
+    /// Fidelity to the imitated tool.
     pub support: Support,
 }
 
@@ -85,7 +85,7 @@ impl OptionSpec {
         Self { name, short, value, default, range: (0, u64::MAX), doc, support: Support::Full }
     }
 
-    /// One without a short spelling.
+    /// Option without a short spelling.
     pub const fn long(
         name: &'static str,
         value: ValueKind,
@@ -103,23 +103,22 @@ pub struct Manifest {
     pub name: &'static str,
     /// Further names of a link and of the subcommand.
     pub aliases: &'static [&'static str],
-    /// One line on what it does.
+    /// One-line description.
     pub about: &'static str,
-    /// The tool and version that the classic mode imitates; empty where there is none, and so no
-    /// classic mode.
+    /// Tool and version that the classic mode imitates; empty without a classic mode.
     pub imitates: &'static str,
     /// Options of the classic command line.
     pub classic: &'static [OptionSpec],
     /// Options of the native command line and of plans.
     pub native: &'static [OptionSpec],
-    /// What the imitated tool writes.
+    /// Data that the imitated tool writes.
     pub classic_payload: ClassicPayload,
     /// The exit code of the imitated tool when its command line is wrong.
     pub classic_usage_exit: u8,
 }
 
 impl Manifest {
-    /// Whether it can be run as the tool that it imitates.
+    /// True if the workload has a classic mode.
     pub fn has_classic(&self) -> bool {
         !self.imitates.is_empty()
     }
@@ -131,11 +130,10 @@ fn imitates_nothing(name: &str) -> ConfigError {
 
 /// A front-end: turns settings into jobs.
 pub trait Workload: Sync {
-    /// Its name tag.
+    /// Manifest of the workload.
     fn manifest(&self) -> &'static Manifest;
 
-    /// The words behind the tool's name on its command line, as its options are declared: what else
-    /// the tool understands is put in their form.
+    /// Command line of the tool, converted to the declared form of its options.
     fn classic_words(&self, words: Vec<String>) -> Vec<String> {
         words
     }
@@ -149,7 +147,7 @@ pub trait Workload: Sync {
         Err(imitates_nothing(self.manifest().name))
     }
 
-    /// How the classic command line of these settings is run, and what it says.
+    /// Classic mode for the command line of these settings: roots, log and output.
     ///
     /// # Errors
     /// As for [`Self::classic`].
@@ -163,66 +161,64 @@ pub trait Workload: Sync {
     /// When a setting is wrong; says which and what would be right.
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
 
-    /// How a native job is distributed over several ranks, which may be on several machines.
+    /// Distribution of a native job over ranks, which may be on several machines.
     fn over_ranks(&self) -> OverRanks {
         OverRanks::Never
     }
 
-    /// The classic option that says how many ranks there are, where the imitated tool is started by
-    /// a launcher, which decides it. `None` where it knows nothing of launchers.
+    /// Classic option that gives the number of ranks, for tools that a launcher starts, which
+    /// determines the number. `None` for tools without launchers.
     fn ranks_option(&self) -> Option<&'static str> {
         None
     }
 }
 
-/// How the work of a job is distributed over ranks.
+/// Distribution of a job's work over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverRanks {
-    /// Its workers share nothing but what is on disk: they are those of all ranks, and the native
-    /// option of this name says how many each has.
+    /// Workers share only files: the workers of all ranks form one group, and the native option of
+    /// this name gives the number for each rank.
     Workers(&'static str),
-    /// Its workers share what is in the memory of a process: each rank does the whole job, in a
-    /// directory of its own.
+    /// Workers share memory: each rank runs the whole job in a directory of its own.
     Apart,
-    /// It runs on one machine only.
+    /// The job runs on one machine only.
     Never,
 }
 
-/// What the command line knows of the machine and the process: classic tools decide by it.
+/// Facts about machine and process on which classic tools depend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    /// What it is called.
+    /// Host name.
     pub name: String,
-    /// Its memory, 0 where nobody knows.
+    /// Memory in bytes; 0 if unknown.
     pub memory_bytes: u64,
-    /// Whether the user is root.
+    /// True if the effective user is root.
     pub is_root: bool,
-    /// The number of our process.
+    /// Process ID.
     pub process: u32,
-    /// On which machine each rank is, counted from that of rank 0; empty where all are on this one.
+    /// Machine of each rank, numbered from that of rank 0; empty if all ranks are on this machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<u32>,
 }
 
-/// How ranks are distributed over machines.
+/// Distribution of ranks over machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nodes {
     /// Machines.
     pub count: u64,
     /// Ranks on the machine of rank 0.
     pub ranks_on_first: u64,
-    /// Whether rank 1 is on the machine of rank 0: neighbours are together, as launchers do by
-    /// default.
+    /// True if rank 1 is on the machine of rank 0: launchers place neighbours together by default.
     pub in_blocks: bool,
 }
 
 impl Machine {
-    /// Whether a rank is on the machine of rank 0.
+    /// True if the rank is on the machine of rank 0.
     pub fn is_on_first(&self, rank: u16) -> bool {
         self.nodes.get(usize::from(rank)).is_none_or(|&node| node == 0)
     }
 
-    /// Where the first so many ranks are.
+    /// Distribution of the first `ranks` ranks.
     pub fn nodes(&self, ranks: u16) -> Nodes {
         let nodes = self.nodes.get(..ranks.into()).unwrap_or(&self.nodes);
         if nodes.is_empty() {
@@ -239,52 +235,52 @@ impl Machine {
     }
 }
 
-/// What the user gave: option names with values as typed, checked when read.
+/// Settings given by the user: option names with values as typed, checked when read.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     given: Vec<(String, String)>,
     /// Directories in which a user's own files of the workload are looked for, best first.
     pub data_dirs: Vec<std::path::PathBuf>,
-    /// Where relative paths to files begin: the place of the plan they stand in. Without it, in the
-    /// present directory.
+    /// Base of relative file paths: the directory of the plan. `None` uses the current directory.
     pub base_dir: Option<std::path::PathBuf>,
     /// Variables of the environment, which files may put in: names and values.
     pub environment: Vec<(String, String)>,
-    /// When the command was given, in milliseconds since 1970: what classic tools begin from.
+    /// Start of the command in milliseconds since 1970, which seeds and timestamps of classic tools
+    /// are based on.
     pub started_unix_ms: u64,
-    /// Where it was given.
+    /// Machine on which the command runs.
     pub machine: Machine,
     /// The files that options name.
     pub files: SettingFiles,
-    /// What came on standard input, where a file that is named `-` is asked for.
+    /// Content of standard input, if a file named `-` is requested.
     pub input: Vec<u8>,
-    /// Raised when a signal asks for a report on what was done so far; lowered by the session.
+    /// Raised when a signal requests an interim report; lowered by the session.
     pub report_asked: Arc<AtomicBool>,
 }
 
 impl Settings {
-    /// Settings from names and values; a flag that is there has the value `true`.
+    /// Settings from names and values; a flag has the value `true`.
     pub fn new(given: Vec<(String, String)>) -> Self {
         Self { given, ..Self::default() }
     }
 
-    /// The same with other options, given in the same surroundings.
+    /// Settings with other options and the same environment.
     #[must_use]
     pub fn with_given(&self, given: Vec<(String, String)>) -> Self {
         Self { given, ..self.clone() }
     }
 
-    /// What was given, in the order in which it was: enough to make the settings again.
+    /// Options in the order given; enough to rebuild the settings.
     pub fn given(&self) -> &[(String, String)] {
         &self.given
     }
 
-    /// The value as typed; the last one wins.
+    /// Value of an option as typed; the last one wins.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.given.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
     }
 
-    /// The path to a file that is named as typed.
+    /// Path of a file named by the user.
     pub fn file(&self, typed: &str) -> std::path::PathBuf {
         match &self.base_dir {
             // An absolute path stays as it is.
@@ -293,7 +289,7 @@ impl Settings {
         }
     }
 
-    /// All values of an option that may be given several times, as typed.
+    /// Values of a repeatable option, as typed.
     pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.given.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
     }
@@ -304,7 +300,7 @@ impl Settings {
             .or_else(|| specs.iter().find(|spec| spec.name == name).and_then(|spec| spec.default))
     }
 
-    /// Whether a flag is set.
+    /// True if a flag is set.
     pub fn flag(&self, name: &str) -> bool {
         self.text(name) == Some("true")
     }
@@ -372,7 +368,7 @@ impl Settings {
         }
     }
 
-    /// One of the words in the option's spec.
+    /// Word of a choice option.
     ///
     /// # Errors
     /// When it is another word.

@@ -24,7 +24,7 @@ impl Random {
         Self::new(seed ^ Fingerprint::of(part.as_bytes()).number())
     }
 
-    /// Another generator, far from this one: it would take 2^128 draws to come there.
+    /// Independent generator: the two sequences overlap only after 2^128 draws.
     #[must_use]
     pub fn apart(mut self) -> Self {
         self.generator.jump();

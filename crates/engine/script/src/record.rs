@@ -1,5 +1,5 @@
-//! What a classic run was given and what its output asked: kept beside a trial, so that the words
-//! of the imitated tool can be formed again from the store.
+//! Record of a classic run: its settings and the answers its output got. Kept beside a trial, so
+//! that the output of the imitated tool can be rebuilt from the store.
 
 mod job;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use self::job::JobRecord;
 use crate::{ClassicScene, DiskCounts, Machine, Room, SettingFiles, Settings};
 
-/// A classic run as it was given: enough to make its output again.
+/// Settings of a classic run, sufficient to rebuild its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicRecord {
     given: Vec<(String, String)>,
@@ -21,20 +21,20 @@ pub struct ClassicRecord {
     started_unix_ms: u64,
     machine: Machine,
     files: BTreeMap<PathBuf, String>,
-    /// What came on standard input, where that was read and is text.
+    /// Content of standard input, if it was read and is UTF-8.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     input: String,
-    /// What the output knew before it began.
+    /// Facts that the output got before it began.
     pub scene: ClassicScene,
 }
 
 impl ClassicRecord {
-    /// The kind of its artifact.
+    /// Artifact kind.
     pub const KIND: &str = "classic_run";
-    /// The version of its form.
+    /// Version of the format.
     pub const VERSION: u32 = 1;
 
-    /// Of settings from which the job was made, with all files that were read for it.
+    /// Records the settings of the job and all files that were read for it.
     pub fn of(settings: &Settings, scene: &ClassicScene) -> Self {
         let texts = settings.files.texts();
         let input = String::from_utf8(settings.input.clone()).unwrap_or_default();
@@ -71,7 +71,7 @@ impl ClassicRecord {
     }
 }
 
-/// What a [`crate::Witness`] answered.
+/// Answer of a [`crate::Witness`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -79,14 +79,14 @@ pub enum Answer {
     Room(Option<Room>),
     /// The time.
     Time(String),
-    /// What the disk had done.
+    /// Disk counters.
     Disk(Option<DiskCounts>),
 }
 
 impl Answer {
-    /// The kind of its artifact.
+    /// Artifact kind.
     pub const KIND: &str = "classic_answer";
-    /// The version of its form.
+    /// Version of the format.
     pub const VERSION: u32 = 1;
 }
 

@@ -1,24 +1,24 @@
-//! Why a session cannot go on, and where.
+//! Fatal error of a session, and its place.
 
 use thiserror::Error;
 
-/// Something that a session cannot go on after.
+/// Fatal error of a session.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("{}{what}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct SessionError {
-    /// The test, job, operation, line or directory it is about; `None` where it is the whole run.
+    /// Test, job, operation, line or directory of the error; `None` for the whole run.
     pub place: Option<String>,
-    /// What is wrong, and what to do about it where that is known.
+    /// Error message, with advice if there is any.
     pub what: String,
 }
 
 impl SessionError {
-    /// One about the whole run.
+    /// Error of the whole run.
     pub fn new(what: impl Into<String>) -> Self {
         Self { place: None, what: what.into() }
     }
 
-    /// One about a place in it.
+    /// Error at a place.
     pub fn at(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: Some(place.into()), what: what.into() }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Longer files are not kept: what is made of them is read from disk again.
+/// Maximum size of a file that is kept, in bytes; longer files are read from disk again.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
 /// The files that settings name: read from disk, or as they were when a run was recorded.
@@ -16,23 +16,22 @@ pub struct SettingFiles {
 }
 
 impl SettingFiles {
-    /// Whether they are those of a run that was recorded: its directories need not be there any
-    /// more.
+    /// True for the files of a recorded run, whose directories need not exist any more.
     pub const fn are_recorded(&self) -> bool {
         self.recorded
     }
 
-    /// Those of a run that was recorded.
+    /// Files of a recorded run.
     pub(crate) fn of_record(texts: BTreeMap<PathBuf, String>) -> Self {
         Self { recorded: true, texts: Arc::new(Mutex::new(texts)) }
     }
 
-    /// What was read so far, where it is text and not too long.
+    /// Texts of the files read so far; binary and long files are left out.
     pub(crate) fn texts(&self) -> BTreeMap<PathBuf, String> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The content of a file, at most so many bytes of it.
+    /// Content of a file, up to `bytes_max` bytes.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -47,7 +46,7 @@ impl SettingFiles {
         Ok(content)
     }
 
-    /// Keeps what somebody else read of a file, where it is text and not too long.
+    /// Keeps the content of a file that was read elsewhere, if it is UTF-8 and at most 1 MiB long.
     pub fn note(&self, path: &Path, content: &[u8]) {
         keep(&mut self.texts.lock().unwrap_or_else(PoisonError::into_inner), path, content);
     }

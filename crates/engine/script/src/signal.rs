@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Counts what happened; threads of the process wait until more has.
+/// Event counter on which threads of the process can wait.
 ///
 /// Who waits takes the count first, then looks at what the signal is about, and waits for another
 /// count only then: nothing is missed. Raising it without anybody waiting takes no lock.
@@ -17,23 +17,23 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// How often it was raised.
+    /// Number of times the signal was raised.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count.load(Ordering::SeqCst)
     }
 
-    /// Something happened: all who wait go on.
+    /// Raises the signal and wakes all waiting threads.
     pub fn raise(&self) {
         self.count.fetch_add(1, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) > 0 {
-            // Who is about to wait holds the lock until it does.
+            // A thread that is about to wait holds the lock until it waits.
             drop(self.lock.lock().unwrap_or_else(PoisonError::into_inner));
             self.raised.notify_all();
         }
     }
 
-    /// Waits until the count is another one than this, at most so long.
+    /// Waits until the count differs from `seen`, for at most `most`.
     pub fn wait(&self, seen: u64, most: Duration) {
         let until = Instant::now() + most;
         self.waiting.fetch_add(1, Ordering::SeqCst);
@@ -51,7 +51,7 @@ impl Signal {
     }
 }
 
-/// Two signals are equal when they are one.
+/// Compares by identity: two signals are equal if they are the same object.
 impl PartialEq for Signal {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)

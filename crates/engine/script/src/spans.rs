@@ -1,5 +1,5 @@
-//! Latencies of what a workload does in several calls: an operation of its own from the beginning
-//! of its first call to the end of its last.
+//! Latencies of operations that consist of several calls, measured from the start of the first call
+//! to the end of the last.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Latency;
@@ -11,36 +11,36 @@ pub struct Spans {
     rows: Vec<SpanRow>,
 }
 
-/// What the operations of one kind took.
+/// Counts and latencies of one operation kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SpanRow {
-    /// How many there were.
+    /// Number of operations.
     pub count: u64,
-    /// How many of them failed.
+    /// Number of failed operations.
     pub failed: u64,
-    /// Their time in all.
+    /// Total duration in nanoseconds.
     pub total_ns: u64,
     /// The longest.
     pub longest_ns: u64,
-    /// How their latencies are distributed.
+    /// Latency distribution.
     pub latency: Latency,
 }
 
 impl SpanRow {
-    /// The mean; 0 when there were none.
+    /// Mean in nanoseconds; 0 without operations.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total_ns as f64 / self.count as f64 }
     }
 }
 
 impl Spans {
-    /// For so many kinds.
+    /// Empty rows for `kinds` kinds.
     pub fn new(kinds: usize) -> Self {
         Self { rows: vec![SpanRow::default(); kinds] }
     }
 
-    /// Takes down an operation of this kind, from the beginning of its first call to the end of its
-    /// last. One of which either was not timed counts and has no latency.
+    /// Records an operation of this kind, from the start of its first call to the end of its last.
+    /// If either was not timed, the operation counts without a latency.
     #[inline]
     pub fn record(&mut self, kind: usize, failed: bool, began: Option<u64>, ended: Option<u64>) {
         let Some(row) = self.rows.get_mut(kind) else { return };
@@ -61,7 +61,7 @@ impl Spans {
         }
     }
 
-    /// What the operations of a kind took.
+    /// Row of a kind.
     ///
     /// # Panics
     /// When there is no such kind.
@@ -69,12 +69,12 @@ impl Spans {
         &self.rows[kind]
     }
 
-    /// All kinds in their order.
+    /// Rows of all kinds, in order.
     pub fn rows(&self) -> &[SpanRow] {
         &self.rows
     }
 
-    /// Adds another's operations; kinds that it has more are left out.
+    /// Adds another's operations; surplus kinds are ignored.
     pub fn merge(&mut self, other: &Self) {
         for (row, more) in self.rows.iter_mut().zip(&other.rows) {
             row.count += more.count;

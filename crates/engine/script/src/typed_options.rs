@@ -1,5 +1,5 @@
-//! Options as a struct: one declaration yields what the command line and the documents show, the
-//! struct with typed fields, how it is read from [`Settings`], and the recorded parameters.
+//! Typed options: one declaration yields the command line and documentation, a struct with typed
+//! fields, its reading from [`Settings`], and the recorded parameters.
 //!
 //! How a single value is written stands with [`Settings`]; what several options mean together is
 //! the workload's.
@@ -8,20 +8,21 @@ use crate::{ConfigError, OptionSpec, Settings, ValueKind};
 
 /// A type that a field of [`options!`](macro@crate::options) may have.
 pub trait OptionValue: Sized {
-    /// Whether the declaration must have a default: without one there would be no value.
+    /// True if the declaration must have a default, since the type has no value for an absent
+    /// option.
     const NEEDS_DEFAULT: bool;
 
-    /// The value as given, else the default.
+    /// Value as given, or the default.
     ///
     /// # Errors
     /// When what was given is not of this type, or out of range; says what would be right.
     fn read(settings: &Settings, spec: &OptionSpec) -> Result<Self, ConfigError>;
 
-    /// As it is recorded with a trial; `None` where there is nothing to say.
+    /// Text recorded with a trial; `None` records nothing.
     fn recorded(&self) -> Option<String>;
 }
 
-/// What is always there, since the declaration has a default.
+/// Unwraps a value that the declaration guarantees by its default.
 fn present<T>(value: Option<T>, spec: &OptionSpec) -> Result<T, ConfigError> {
     value.ok_or_else(|| ConfigError::new(format!("--{}: no value is given", spec.name)))
 }
@@ -78,7 +79,7 @@ impl OptionValue for bool {
     }
 }
 
-/// One of the words of a choice.
+/// Choice among fixed words.
 impl OptionValue for &'static str {
     const NEEDS_DEFAULT: bool = true;
 
@@ -91,7 +92,7 @@ impl OptionValue for &'static str {
     }
 }
 
-/// Text as typed: the workload checks its form.
+/// Text as typed; the workload checks its form.
 impl OptionValue for String {
     const NEEDS_DEFAULT: bool = true;
 
@@ -105,7 +106,7 @@ impl OptionValue for String {
     }
 }
 
-/// All values of an option that may be given several times, recorded with commas between.
+/// Repeatable option, recorded with commas between the values.
 impl OptionValue for Vec<String> {
     const NEEDS_DEFAULT: bool = false;
 
@@ -118,7 +119,7 @@ impl OptionValue for Vec<String> {
     }
 }
 
-/// What means something of its own where it is not given.
+/// Option whose absence has a meaning of its own.
 impl<T: OptionValue> OptionValue for Option<T> {
     const NEEDS_DEFAULT: bool = false;
 
@@ -132,7 +133,7 @@ impl<T: OptionValue> OptionValue for Option<T> {
     }
 }
 
-/// An option that is accepted without effect, or refused.
+/// Option that is accepted without effect, or refused.
 impl OptionValue for () {
     const NEEDS_DEFAULT: bool = false;
 
@@ -156,7 +157,7 @@ impl OptionSpec {
         name
     }
 
-    /// That name as text.
+    /// Spelling as a string.
     pub const fn name(spelling: &'static [u8]) -> &'static str {
         match std::str::from_utf8(spelling) {
             Ok(name) => name,
@@ -164,7 +165,7 @@ impl OptionSpec {
         }
     }
 
-    /// How many options there are in several lists.
+    /// Total length of several lists.
     pub const fn count(lists: &[&[Self]]) -> usize {
         let (mut all, mut at) = (0, 0);
         while at < lists.len() {
@@ -174,7 +175,7 @@ impl OptionSpec {
         all
     }
 
-    /// Several lists as one.
+    /// Concatenation of several lists.
     pub const fn joined<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
         let mut all = [Self::long("", ValueKind::Flag, None, ""); N];
         let (mut list, mut at, mut next) = (0, 0, 0);
@@ -201,20 +202,20 @@ impl OptionSpec {
 ///
 /// ```
 /// treering_script::options! {
-///     /// What is asked for.
-///     struct Asked {
-///         /// Rows that are printed.
+///     /// Options of a printer.
+///     struct PrintOptions {
+///         /// Number of rows to print.
 ///         rows('r'): u32 = Number[1..=1000], "30";
-///         /// Who does it.
+///         /// Kind of the workers.
 ///         done_by: &'static str = Choice(&["threads", "processes"]), "threads";
 ///     }
 /// }
 ///
 /// let given = vec![("rows".to_owned(), "1k".to_owned())];
-/// let asked = Asked::read(&treering_script::Settings::new(given)).unwrap();
-/// assert_eq!((asked.rows, asked.done_by), (1000, "threads"));
-/// assert_eq!(Asked::SPECS[1].name, "done-by");
-/// assert_eq!(asked.parameters()[0], ("rows".to_owned(), "1000".to_owned()));
+/// let options = PrintOptions::read(&treering_script::Settings::new(given)).unwrap();
+/// assert_eq!((options.rows, options.done_by), (1000, "threads"));
+/// assert_eq!(PrintOptions::SPECS[1].name, "done-by");
+/// assert_eq!(options.parameters()[0], ("rows".to_owned(), "1000".to_owned()));
 /// ```
 #[macro_export]
 macro_rules! options {
@@ -248,7 +249,7 @@ macro_rules! options {
                 &ALL
             };
 
-            /// What was given, else the defaults.
+            /// Reads the given values, or the defaults.
             ///
             /// # Errors
             /// When a value is wrong; says which and what would be right.

@@ -1,28 +1,28 @@
-//! Numbers in files of others: nothing is read past the end.
+//! Bounds-checked reads of little-endian numbers in foreign files.
 
-/// The bytes from `at` on, as many as asked for.
+/// Returns `length` bytes from `at` on; `None` past the end.
 pub(crate) fn slice(bytes: &[u8], at: u64, length: u64) -> Option<&[u8]> {
     let begin = usize::try_from(at).ok()?;
     let end = begin.checked_add(usize::try_from(length).ok()?)?;
     bytes.get(begin..end)
 }
 
-/// 16 bits, little-endian.
+/// Reads 16 bits, little-endian.
 pub(crate) fn u16_at(bytes: &[u8], at: u64) -> Option<u16> {
     Some(u16::from_le_bytes(slice(bytes, at, 2)?.try_into().ok()?))
 }
 
-/// 32 bits, little-endian.
+/// Reads 32 bits, little-endian.
 pub(crate) fn u32_at(bytes: &[u8], at: u64) -> Option<u32> {
     Some(u32::from_le_bytes(slice(bytes, at, 4)?.try_into().ok()?))
 }
 
-/// 64 bits, little-endian.
+/// Reads 64 bits, little-endian.
 pub(crate) fn u64_at(bytes: &[u8], at: u64) -> Option<u64> {
     Some(u64::from_le_bytes(slice(bytes, at, 8)?.try_into().ok()?))
 }
 
-/// Text up to the first NUL, when it is UTF-8.
+/// Reads UTF-8 text up to the first NUL, at most `most` bytes.
 pub(crate) fn text_at(bytes: &[u8], at: u64, most: usize) -> Option<&str> {
     let rest = bytes.get(usize::try_from(at).ok()?..)?;
     let rest = &rest[..rest.len().min(most)];

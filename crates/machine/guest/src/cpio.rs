@@ -1,4 +1,4 @@
-//! cpio archives of the form `newc`: written for the kernel's initramfs, read from RPM packages.
+//! cpio archives in `newc` format: written for initramfs images, read from RPM packages.
 
 use std::io::{self, Read, Write};
 
@@ -12,7 +12,7 @@ const FILE: u32 = 0o100_000;
 const DIRECTORY: u32 = 0o040_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 
-/// Writes an archive.
+/// Archive writer.
 pub(crate) struct Writer<W> {
     to: W,
     entries: u32,
@@ -23,17 +23,17 @@ impl<W: Write> Writer<W> {
         Self { to, entries: 0 }
     }
 
-    /// A directory that anybody may look into.
+    /// Adds a directory with mode 0755.
     pub(crate) fn directory(&mut self, name: &str) -> io::Result<()> {
         self.entry(name, DIRECTORY | 0o755, (0, 0), &[])
     }
 
-    /// A file.
+    /// Adds a regular file.
     pub(crate) fn file(&mut self, name: &str, mode: u32, bytes: &[u8]) -> io::Result<()> {
         self.entry(name, FILE | mode, (0, 0), bytes)
     }
 
-    /// A character device.
+    /// Adds a character device.
     pub(crate) fn device(&mut self, name: &str, mode: u32, number: (u32, u32)) -> io::Result<()> {
         self.entry(name, CHARACTER_DEVICE | mode, number, &[])
     }
@@ -55,7 +55,8 @@ impl<W: Write> Writer<W> {
         let size = u32::try_from(bytes.len()).map_err(too_long)?;
         let name_size = u32::try_from(name.len() + 1).map_err(too_long)?;
         self.entries += 1;
-        // Number, mode, owner, group, links, time, size, device, device it is, name, sum.
+        // Header fields: inode, mode, owner, group, links, time, size, device, device number, name
+        // size, checksum.
         let fields = [self.entries, mode, 0, 0, 1, 0, size, 0, 0, major, minor, name_size, 0];
         let mut header = MAGIC.to_vec();
         for field in fields {
@@ -74,7 +75,7 @@ fn padding(length: u64) -> usize {
     usize::try_from(length.next_multiple_of(4) - length).unwrap_or(0)
 }
 
-/// What a reader is told of an entry: its name, its mode and its bytes, which need not be read.
+/// Callback for archive entries: name, mode and content, which need not be read completely.
 pub(crate) type Visit<'v> = dyn FnMut(&str, u32, &mut dyn Read) -> io::Result<()> + 'v;
 
 /// Reads an archive entry by entry.
@@ -114,7 +115,7 @@ pub(crate) fn read(mut from: impl Read, visit: &mut Visit<'_>) -> io::Result<()>
     }
 }
 
-/// Whether an entry of this mode is a regular file.
+/// Reports whether a mode is that of a regular file.
 pub(crate) fn is_file(mode: u32) -> bool {
     mode & 0o170_000 == FILE
 }
@@ -129,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_archives_are_read_back() {
         let mut writer = Writer::new(Vec::new());
         writer.directory("dev").unwrap();
         writer.device("dev/console", 0o600, (5, 1)).unwrap();
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_is_what_cpio_reads() {
+    fn archives_are_readable_by_cpio() {
         let mut writer = Writer::new(Vec::new());
         writer.directory("a").unwrap();
         writer.file("a/b", 0o600, b"content").unwrap();
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn an_archive_that_ends_early_is_an_error() {
+    fn truncated_archives_are_rejected() {
         let mut writer = Writer::new(Vec::new());
         writer.file("init", 0o755, &[7; 1000]).unwrap();
         let archive = writer.finish().unwrap();
@@ -187,7 +188,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_header_makes_it_panic(digits in "[0-9a-f+ ]{104}", rest in "[a-z]{0,64}") {
+        fn arbitrary_headers_do_not_panic(digits in "[0-9a-f+ ]{104}", rest in "[a-z]{0,64}") {
             let bytes = format!("070701{digits}{rest}");
             let _ = read(bytes.as_bytes(), &mut |_, _, _| Ok(()));
         }

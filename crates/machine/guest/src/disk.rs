@@ -1,19 +1,18 @@
-//! The disks that a guest has: how QEMU is told of them, which modules they need, and what the
-//! kernel in the guest calls them.
+//! Disks of a guest: QEMU arguments, required modules, and device names in the guest.
 
 use std::path::Path;
 
 use treering_model::GuestDisk;
 
-/// The arguments of QEMU for these disks. Nothing of them is cached by the host, so that a flush
-/// is a flush and a read is a read.
+/// QEMU arguments for these disks. The host caches nothing, so that flushes and reads reach the
+/// device.
 pub(crate) fn arguments(kind: GuestDisk, nodes: &[impl AsRef<Path>]) -> Vec<String> {
     let mut arguments: Vec<String> = match kind {
         GuestDisk::Scsi => vec!["-device".to_owned(), "virtio-scsi-pci,id=scsi".to_owned()],
         _ => Vec::new(),
     };
     for (number, node) in nodes.iter().enumerate() {
-        // A comma ends a value unless it is doubled.
+        // A comma in a value is escaped by doubling it.
         let node = node.as_ref().display().to_string().replace(',', ",,");
         let drive = format!(
             "if=none,id=disk{number},file={node},format=raw,cache=none,aio=threads,discard=unmap"
@@ -29,7 +28,7 @@ pub(crate) fn arguments(kind: GuestDisk, nodes: &[impl AsRef<Path>]) -> Vec<Stri
     arguments
 }
 
-/// The modules that these disks need.
+/// Modules required by these disks.
 pub(crate) const fn modules(kind: GuestDisk) -> &'static [&'static str] {
     match kind {
         GuestDisk::Virtio => &["virtio_pci", "virtio_blk"],
@@ -39,7 +38,7 @@ pub(crate) const fn modules(kind: GuestDisk) -> &'static [&'static str] {
     }
 }
 
-/// What the kernel in the guest calls the disk with this number.
+/// Device path in the guest of the disk with this number.
 pub fn disk_name(kind: GuestDisk, number: usize) -> String {
     let letter = char::from(b'a' + u8::try_from(number.min(25)).unwrap_or(0));
     match kind {

@@ -1,20 +1,20 @@
-//! The few things that are asked of ELF files: whether a program needs a loader, how much of it is
-//! loaded, and one section of a module. Only 64 bits, little-endian, as on x86-64.
+//! Minimal ELF reader: interpreter and loaded size of a program, and sections of a module. 64-bit
+//! little-endian only, as on x86-64.
 
 use crate::bytes::{slice, text_at, u16_at, u32_at, u64_at};
 
 const LOAD: u32 = 1;
 const INTERPRETER: u32 = 3;
-/// More headers than any file of ours or of a kernel has.
+/// Limit of program and section headers.
 const HEADERS_MAX: u16 = 10_000;
 const NAME_BYTES_MAX: usize = 256;
 
-/// Whether it is an ELF file that can be read here.
+/// Reports whether the file is a supported ELF file.
 pub(crate) fn is_elf(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x7fELF\x02\x01")
 }
 
-/// The program headers: type, offset in the file, bytes in the file.
+/// Program headers: type, offset in the file, size in the file.
 fn segments(bytes: &[u8]) -> Option<Vec<(u32, u64, u64)>> {
     let (at, size, count) = (u64_at(bytes, 32)?, u16_at(bytes, 54)?, u16_at(bytes, 56)?);
     let headers = (0..u64::from(count.min(HEADERS_MAX))).map(|number| {
@@ -28,7 +28,7 @@ fn segments(bytes: &[u8]) -> Option<Vec<(u32, u64, u64)>> {
     headers.collect()
 }
 
-/// The loader that a program asks for; `None` for a static one.
+/// Interpreter of a program; `None` for a static one.
 pub(crate) fn interpreter(bytes: &[u8]) -> Option<String> {
     let (_, offset, length) =
         segments(bytes)?.into_iter().find(|(kind, ..)| *kind == INTERPRETER)?;
@@ -36,20 +36,20 @@ pub(crate) fn interpreter(bytes: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned())
 }
 
-/// The file as far as a running program needs it: symbols and debug information behind the last
-/// segment that is loaded are cut off, and the header does not name them any more.
+/// Prefix of the file that contains all loaded segments: symbols and debug information behind them
+/// are cut off, and the section table is removed from the header.
 pub(crate) fn loaded_part(bytes: &[u8]) -> Option<Vec<u8>> {
     let ends = segments(bytes)?.into_iter().filter(|(kind, ..)| *kind == LOAD);
     let ends = ends.map(|(_, offset, length)| offset.checked_add(length));
     let end = ends.collect::<Option<Vec<u64>>>()?.into_iter().max()?;
     let mut part = slice(bytes, 0, end)?.to_vec();
-    // Where the sections are, how large a header is, how many, and which has their names.
+    // Offset of the section table, header size, count, and index of the name table.
     part.get_mut(40..48)?.fill(0);
     part.get_mut(58..64)?.fill(0);
     Some(part)
 }
 
-/// The section with this name.
+/// Content of the section with this name.
 pub(crate) fn section<'b>(bytes: &'b [u8], wanted: &str) -> Option<&'b [u8]> {
     if !is_elf(bytes) {
         return None;
@@ -76,7 +76,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn this_test_is_a_program_with_segments_and_sections() {
+    fn segments_and_sections_of_this_test_are_read() {
         let bytes = std::fs::read("/proc/self/exe").unwrap();
         assert!(is_elf(&bytes));
         let part = loaded_part(&bytes).unwrap();
@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_there_nothing_is_read_past_the_end(
+        fn arbitrary_files_are_not_read_past_the_end(
             mut bytes in proptest::collection::vec(any::<u8>(), 0..300),
         ) {
             let begin: Vec<u8> = b"\x7fELF\x02\x01".iter().copied().take(bytes.len()).collect();

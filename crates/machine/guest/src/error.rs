@@ -1,67 +1,67 @@
-//! Why a guest cannot be had.
+//! Errors of reading kernels and starting guests.
 
 use std::io;
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a kernel cannot be read or a guest not be started.
+/// Failure to read a kernel or to start a guest.
 #[derive(Debug, Error)]
 pub enum GuestError {
-    /// A call on a path failed.
+    /// A file operation failed.
     #[error("{what} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// Failed action.
         what: &'static str,
-        /// To what.
+        /// Path.
         path: PathBuf,
-        /// The system's words.
+        /// System error.
         #[source]
         source: io::Error,
     },
-    /// A package or a part of it is not as it should be.
+    /// A package or a part of it is damaged.
     #[error("{}: {}{why}", package.display(), member_words(member))]
     Package {
-        /// The package.
+        /// Path of the package.
         package: PathBuf,
-        /// The file in it; empty for the package itself.
+        /// File in the package; empty for the package itself.
         member: String,
-        /// What is wrong.
+        /// Description of the damage.
         why: String,
     },
-    /// There is no kernel in it.
+    /// No kernel was found.
     #[error("{} has no kernel: {why}", path.display())]
     NoKernel {
-        /// Where it was looked for.
+        /// Searched path.
         path: PathBuf,
-        /// What was looked for.
+        /// Description of what is missing.
         why: String,
     },
-    /// A module that is needed is not there.
+    /// A required module is missing.
     #[error(
         "the kernel {kernel} has no module {module}, which {needed_by} needs, and it is not built \
          in"
     )]
     MissingModule {
-        /// The release of the kernel.
+        /// Kernel release.
         kernel: String,
-        /// The module.
+        /// Module name.
         module: String,
-        /// Who needs it.
+        /// Module or part of the guest that needs it.
         needed_by: String,
     },
-    /// The program cannot be the first of a guest.
+    /// The program is unsuitable as the init process of a guest.
     #[error("{} cannot be started in a guest: {why}", path.display())]
     Program {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
-        /// Why not.
+        /// Reason.
         why: String,
     },
     /// QEMU cannot be started.
     #[error("QEMU cannot be started: {why}")]
     Qemu {
-        /// Why not.
+        /// Reason.
         why: String,
     },
 }
@@ -71,7 +71,7 @@ fn member_words(member: &str) -> String {
 }
 
 impl GuestError {
-    /// What to do about it, where that is known.
+    /// Advice for the user, if any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NoKernel { .. } => Some(

@@ -1,5 +1,4 @@
-//! In the guest: what the first process of a machine has to do before a trial can run, and the way
-//! back to the host.
+//! Guest side: setup of the machine as its init process, and the connection to the host.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
@@ -15,9 +14,9 @@ use treering_sys::{MountOptions, load_module, mount, power_off};
 use crate::init_error::InitError;
 use crate::initramfs::MODULES;
 use crate::overhead::Overhead;
-use crate::protocol::{ARGUMENT, GuestJob, PORT, Report};
+use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, PORT};
 
-/// What a program expects: type, and where.
+/// Filesystems that programs expect: type and mount point.
 const MOUNTS: [&str; 6] = [
     "proc /proc",
     "sysfs /sys",
@@ -26,21 +25,21 @@ const MOUNTS: [&str; 6] = [
     "tmpfs /run",
     "tracefs /sys/kernel/tracing",
 ];
-/// Those that a kernel may lack.
+/// Optional ones, which a kernel may lack.
 const NOT_NEEDED: [&str; 1] = ["tracefs"];
-/// How long a device may take until it is there: under emulation seconds.
+/// Time limit for a device to appear, which takes seconds under emulation.
 const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(10);
-/// How often the guest says that it is alive.
+/// Interval of the guest's heartbeat.
 const PULSE: Duration = Duration::from_secs(2);
 
-/// Whether a program with these arguments is the first process of a guest.
+/// Reports whether this process is the init process of a guest, given its arguments.
 pub fn is_guest(arguments: &[impl AsRef<OsStr>]) -> bool {
     let is = |at: usize, word: &str| arguments.get(at).is_some_and(|one| one.as_ref() == word);
     is(0, "/init") && is(1, ARGUMENT) && std::process::id() == 1
 }
 
-/// The machine, from the side of its first process.
+/// Guest machine as seen by its init process.
 #[derive(Clone)]
 pub struct GuestMachine {
     port: Arc<Mutex<File>>,
@@ -48,10 +47,10 @@ pub struct GuestMachine {
 }
 
 impl GuestMachine {
-    /// Mounts what programs expect, loads the modules, and opens the port.
+    /// Mounts the basic filesystems, loads the modules, and opens the port.
     ///
     /// # Errors
-    /// When something is missing.
+    /// If a mount, a module or the port is missing.
     pub fn begin() -> Result<Self, InitError> {
         for (fs_type, point) in MOUNTS.iter().filter_map(|mount| mount.split_once(' ')) {
             let source = OsStr::new(fs_type);
@@ -70,13 +69,13 @@ impl GuestMachine {
         Ok(Self { port: Arc::new(Mutex::new(port)), overhead: Arc::default() })
     }
 
-    /// Says that it is ready and waits for its job; from then on it says that it is alive.
+    /// Reports readiness and waits for the job; then starts the heartbeat.
     ///
     /// # Errors
-    /// When none comes.
+    /// If the connection fails or the job is invalid.
     pub fn job(&self) -> Result<GuestJob, InitError> {
         let lost = InitError::Lost;
-        self.tell(&Report::Ready).map_err(lost)?;
+        self.tell(&GuestMessage::Ready).map_err(lost)?;
         let own = self.port.lock().unwrap_or_else(PoisonError::into_inner).try_clone();
         let mut line = String::new();
         BufReader::new(own.map_err(lost)?).read_line(&mut line).map_err(lost)?;
@@ -84,17 +83,17 @@ impl GuestMachine {
         self.overhead.begin();
         let pulse = self.clone();
         thread::spawn(move || {
-            while pulse.tell(&Report::Alive).is_ok() {
+            while pulse.tell(&GuestMessage::Alive).is_ok() {
                 thread::sleep(PULSE);
             }
         });
         Ok(job)
     }
 
-    /// Waits until these disks are there.
+    /// Waits until these disks have appeared.
     ///
     /// # Errors
-    /// When one does not come.
+    /// If a disk does not appear in time.
     pub fn wait_for(disks: &[PathBuf]) -> Result<(), InitError> {
         for disk in disks {
             if !comes(|| disk.exists()) {
@@ -104,17 +103,17 @@ impl GuestMachine {
         Ok(())
     }
 
-    /// Says that the trial cannot take place.
+    /// Tells the host that the trial cannot take place.
     pub fn refuse(&self, why: &str) {
-        let _the_host_sees_it_end = self.tell(&Report::Refused(why.to_owned()));
+        let _the_host_sees_it_end = self.tell(&GuestMessage::Refused(why.to_owned()));
     }
 
-    /// Says that the trial is over.
+    /// Tells the host that the trial is over.
     pub fn done(&self) {
-        let _the_host_sees_it_end = self.tell(&Report::Done);
+        let _the_host_sees_it_end = self.tell(&GuestMessage::Done);
     }
 
-    /// Turns the machine off.
+    /// Powers the machine off.
     pub fn end() -> ! {
         loop {
             let _only_root_can_and_we_are = power_off();
@@ -122,8 +121,8 @@ impl GuestMachine {
         }
     }
 
-    fn tell(&self, report: &Report) -> io::Result<()> {
-        self.overhead.of(|| {
+    fn tell(&self, report: &GuestMessage) -> io::Result<()> {
+        self.overhead.measure(|| {
             let mut line = serde_json::to_vec(report)?;
             line.push(b'\n');
             self.port.lock().unwrap_or_else(PoisonError::into_inner).write_all(&line)
@@ -131,7 +130,7 @@ impl GuestMachine {
     }
 
     fn tell_event(&self, event: TrialEvent) -> Result<(), SinkError> {
-        let told = self.tell(&Report::Event(Box::new(event)));
+        let told = self.tell(&GuestMessage::Event(Box::new(event)));
         told.map_err(|error| SinkError::new("the host cannot be reached", error))
     }
 }
@@ -147,7 +146,7 @@ impl TrialSink for GuestMachine {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds; false after a timeout.
 fn comes(is_so: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !is_so() {
@@ -159,7 +158,7 @@ fn comes(is_so: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Loads the modules in the order of their names, which begin with a number.
+/// Loads the modules in the order of their file names, which begin with a number.
 fn load_modules() -> Result<(), InitError> {
     let of = |source| InitError::Module { path: MODULES.into(), source };
     let mut paths = Vec::new();
@@ -170,13 +169,13 @@ fn load_modules() -> Result<(), InitError> {
     for path in paths {
         let loaded = fs::read(&path).and_then(|bytes| load_module(&bytes));
         loaded.map_err(|source| InitError::Module { path: path.clone(), source })?;
-        // It is in memory now, once.
+        // Frees the copy in the initramfs.
         let _stays_at_worst = fs::remove_file(&path);
     }
     Ok(())
 }
 
-/// Our port, by its name: nobody makes links for it here.
+/// Finds the port by name in sysfs, since no udev creates links here.
 fn port() -> Result<PathBuf, InitError> {
     let find = || {
         let ports = fs::read_dir("/sys/class/virtio-ports").ok()?;
@@ -199,7 +198,7 @@ mod tests {
     use super::is_guest;
 
     #[test]
-    fn only_the_first_process_of_a_guest_is_one() {
+    fn only_a_guest_init_process_is_recognised() {
         assert!(!is_guest(&["/init", "treering-guest"]));
         assert!(!is_guest(&["/init"]));
         assert!(!is_guest(&[""; 0]));

@@ -1,4 +1,4 @@
-//! Why the first process of a guest cannot run a trial.
+//! Errors of a guest's init process.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,50 +8,50 @@ use treering_sys::Errno;
 
 use crate::protocol::PORT;
 
-/// What the first process of a guest needs and does not have.
+/// Failure to set up a guest.
 #[derive(Debug, Error)]
 pub enum InitError {
-    /// A filesystem of the kernel's own cannot be mounted.
+    /// A basic filesystem cannot be mounted.
     #[error("cannot mount {fs_type} at {point}: {errno}")]
     Mount {
-        /// Its type.
+        /// Filesystem type.
         fs_type: &'static str,
-        /// Where.
+        /// Mount point.
         point: &'static str,
-        /// Why not.
+        /// Errno of the mount.
         errno: Errno,
     },
     /// A module cannot be loaded.
     #[error("cannot load {}: {source}", path.display())]
     Module {
-        /// Its file, or the directory of all.
+        /// Module file, or the directory of all modules.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// The kernel shows no port of ours.
+    /// The virtio port is missing.
     #[error("there is no virtio port {PORT}")]
     NoPort,
     /// The port cannot be opened.
     #[error("cannot open {}: {source}", node.display())]
     Port {
-        /// Its device node.
+        /// Device node of the port.
         node: PathBuf,
-        /// Why not.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// The host cannot be reached any more.
+    /// The connection to the host is lost.
     #[error("the port is lost: {0}")]
     Lost(#[source] io::Error),
-    /// What the host sent is not a job.
+    /// The host sent an invalid job.
     #[error("not a job: {0}")]
     Job(#[source] serde_json::Error),
     /// A disk did not appear.
     #[error("there is no disk {}", disk.display())]
     NoDisk {
-        /// Its device node.
+        /// Device node of the disk.
         disk: PathBuf,
     },
 }

@@ -1,34 +1,34 @@
-//! The initramfs of a guest: our program as `/init`, a console, the modules in their order, and
-//! files that a job reads.
+//! Initramfs of a guest: treering as `/init`, a console, modules in load order, and files used by
+//! the job.
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path};
 
 use crate::cpio::Writer;
-use crate::{Loaded, Program};
+use crate::{GuestModule, Program};
 
-/// Where the modules are in a guest, by number in the order in which they are loaded.
+/// Module directory in a guest; file names begin with the load order.
 pub(crate) const MODULES: &str = "/modules";
-/// The console of a Linux kernel.
+/// Device number of the Linux console.
 const CONSOLE: (u32, u32) = (5, 1);
-/// Directories that are mounted over or are the guest's own.
+/// Top-level directories that are mount points or belong to the guest itself.
 const OURS: [&str; 9] = ["proc", "sys", "dev", "run", "tmp", "mnt", "modules", "init", "root"];
 
-/// A file of the host that a job reads, with its path there, which it keeps.
+/// Host file used by a job, available in the guest under the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extra {
-    /// The absolute path.
+    /// Absolute path.
     pub path: String,
-    /// What is in it.
+    /// Content.
     pub bytes: Vec<u8>,
-    /// Whether it can be run.
+    /// True for an executable.
     pub is_program: bool,
 }
 
 impl Extra {
-    /// Whether a file of this path can be in a guest: an absolute path without `..`, and nothing of
-    /// the guest's own.
+    /// Reports whether a file with this path can be in a guest: an absolute path without `..`,
+    /// outside of the guest's own directories.
     pub fn is_possible(path: &Path) -> bool {
         let mut parts = path.components();
         let is_absolute = parts.next() == Some(Component::RootDir);
@@ -42,18 +42,18 @@ impl Extra {
     }
 }
 
-/// An initramfs.
+/// Initramfs image.
 #[derive(Clone, Debug)]
 pub struct Initramfs {
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Initramfs {
-    /// Makes one. Extra files that cannot be in a guest are left out.
+    /// Builds an initramfs. Extra files that cannot be in a guest are omitted.
     ///
     /// # Errors
-    /// When a part is longer than an archive can say.
-    pub fn new(program: &Program, modules: &[Loaded], extras: &[Extra]) -> io::Result<Self> {
+    /// If a file exceeds the limits of the archive format.
+    pub fn new(program: &Program, modules: &[GuestModule], extras: &[Extra]) -> io::Result<Self> {
         let mut archive = Writer::new(Vec::new());
         for folder in ["dev", "proc", "sys", "run", "tmp", "mnt", "modules"] {
             archive.directory(folder)?;
@@ -82,11 +82,11 @@ impl Initramfs {
 mod tests {
     use super::{Extra, Initramfs};
     use crate::cpio::read;
-    use crate::{Loaded, Program};
+    use crate::{GuestModule, Program};
     use std::path::Path;
 
     #[test]
-    fn files_keep_their_paths_and_nothing_of_the_guest_is_replaced() {
+    fn extra_files_keep_their_paths_and_replace_no_guest_files() {
         for (path, possible) in [
             ("/home/a/profile.ffsb", true),
             ("/init", false),
@@ -99,7 +99,7 @@ mod tests {
             assert_eq!(Extra::is_possible(Path::new(path)), possible, "{path}");
         }
         let program = Program { bytes: b"program".to_vec() };
-        let modules = [Loaded { name: "xfs".to_owned(), bytes: b"module".to_vec() }];
+        let modules = [GuestModule { name: "xfs".to_owned(), bytes: b"module".to_vec() }];
         let bytes = b"text".to_vec();
         let extra =
             |path: &str| Extra { path: path.to_owned(), bytes: bytes.clone(), is_program: false };

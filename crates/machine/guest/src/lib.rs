@@ -1,9 +1,9 @@
-//! Guests: a kernel from a package, a tree or a file, booted under QEMU with our own program as its
-//! init, to run one trial.
+//! Guests: a kernel from a package, a build tree or an image, booted under QEMU with treering as
+//! its init process, to run one trial.
 //!
-//! The host reads the kernel, makes an initramfs of the program and the modules, and listens; the
-//! program in the guest prepares the machine and says what happens. What a trial is, and where its
-//! events go, is decided by whoever calls.
+//! The host reads the kernel, builds an initramfs from the program and the modules, and receives
+//! events; in the guest the program sets up the machine and sends them. The caller defines the
+//! trial and consumes its events.
 
 mod bytes;
 mod cpio;
@@ -27,7 +27,7 @@ pub use init::{GuestMachine, is_guest};
 pub use init_error::InitError;
 pub use initramfs::{Extra, Initramfs};
 pub use kernel::Kernel;
-pub use modules::{Loaded, needed};
+pub use modules::{GuestModule, needed};
 pub use program::Program;
 pub use protocol::GuestJob;
 pub use qemu::{Boot, Bootable, GuestEnd, Qemu, may_have_kvm};

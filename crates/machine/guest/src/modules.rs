@@ -1,5 +1,5 @@
-//! Which modules are loaded, and in which order: by what each says of itself in its section
-//! `.modinfo`. A package has no `modules.dep`; it would be made when it is installed.
+//! Modules to load in a guest, in dependency order, from the `.modinfo` section of each. Packages
+//! contain no `modules.dep`, which is generated on installation.
 
 use std::collections::BTreeSet;
 
@@ -8,34 +8,33 @@ use treering_model::GuestDisk;
 use crate::elf::section;
 use crate::{GuestError, Kernel, disk};
 
-/// A module to be loaded, not packed any more.
+/// Uncompressed module to load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
-    /// Its name, with `_` for every `-`.
+pub struct GuestModule {
+    /// Module name, with `_` for every `-`.
     pub name: String,
-    /// What the kernel loads.
+    /// Module file for `init_module`.
     pub bytes: Vec<u8>,
 }
 
-/// More than any kernel needs for a disk and a filesystem.
+/// Limit of modules loaded in a guest.
 const MODULES_MAX: usize = 500;
 
-/// What every guest has besides its disk: the port.
+/// Modules required by every guest, for the port.
 const EVERY: [&str; 2] = ["virtio_pci", "virtio_console"];
-/// What a kernel asks for by itself when it finds a disk with one queue, and there is no modprobe
-/// in a guest: a kernel that has it as a module would run without a scheduler, unlike others.
+/// Default scheduler of disks with one queue. The kernel requests it by modprobe, which a guest
+/// lacks: with the scheduler built as a module the guest would run without one.
 const SCHEDULER: &str = "mq_deadline";
 
-/// The modules of a guest with such disks and this filesystem (none where it is empty), in the
-/// order in which they are loaded.
+/// Modules of a guest with such disks and this filesystem (empty for none), in load order.
 ///
 /// # Errors
-/// As when a module is missing or damaged.
+/// If a module is missing or damaged.
 pub fn needed(
     kernel: &Kernel,
     disk: GuestDisk,
     filesystem: &str,
-) -> Result<Vec<Loaded>, GuestError> {
+) -> Result<Vec<GuestModule>, GuestError> {
     let own = [filesystem];
     let of_filesystem = own.iter().filter(|name| !name.is_empty());
     let scheduler = kernel.modules.contains_key(SCHEDULER).then_some(&SCHEDULER);
@@ -43,40 +42,40 @@ pub fn needed(
     closure(kernel, &all.copied().collect::<Vec<_>>())
 }
 
-/// The modules that these need, each behind those that it depends on. What is built in counts as
-/// there.
+/// Transitive dependencies of these modules, dependencies first. Built-in modules are skipped.
 ///
 /// # Errors
-/// When a module is missing, named with who needs it, or damaged.
-fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<Loaded>, GuestError> {
-    let mut order = Order { kernel, seen: BTreeSet::new(), loaded: Vec::new() };
+/// If a module is missing, named with its dependent, or damaged.
+fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<GuestModule>, GuestError> {
+    let mut order = ModuleResolver { kernel, seen: BTreeSet::new(), loaded: Vec::new() };
     for name in wanted {
         order.need(&canonical(name), "a guest")?;
     }
     Ok(order.loaded)
 }
 
-struct Order<'k> {
+struct ModuleResolver<'k> {
     kernel: &'k Kernel,
     seen: BTreeSet<String>,
-    loaded: Vec<Loaded>,
+    loaded: Vec<GuestModule>,
 }
 
-/// What a module says of itself.
+/// Dependencies of a module.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Information {
+struct ModuleInfo {
     depends: Vec<String>,
-    /// Wanted before it, and it does without.
+    /// Optional modules to load before it (softdep).
     softly: Vec<String>,
 }
 
-impl Order<'_> {
+impl ModuleResolver<'_> {
     fn need(&mut self, name: &str, needed_by: &str) -> Result<(), GuestError> {
         if self.kernel.is_built_in(name) || self.seen.contains(name) {
             return Ok(());
         }
         let Some(bytes) = self.kernel.module(name) else {
-            // Who has neither modules nor a list of what is built in has everything built in.
+            // Without modules and without a list of built-in ones, everything is assumed to be
+            // built in.
             if self.kernel.built_in.is_none() && self.kernel.modules.is_empty() {
                 return Ok(());
             }
@@ -87,7 +86,7 @@ impl Order<'_> {
             });
         };
         let bytes = bytes?;
-        // Before what it needs: modules that need each other are not asked for twice.
+        // Marked before its dependencies are visited, so that cycles end.
         self.seen.insert(name.to_owned());
         let damaged = |why: &str| GuestError::Package {
             package: self.kernel.source.clone(),
@@ -109,13 +108,13 @@ impl Order<'_> {
         for hard in &information.depends {
             self.need(hard, name)?;
         }
-        self.loaded.push(Loaded { name: name.to_owned(), bytes });
+        self.loaded.push(GuestModule { name: name.to_owned(), bytes });
         Ok(())
     }
 }
 
-/// The modules that can be meant by a name in a softdep: `crc32c` is an algorithm, which the module
-/// `crc32c_generic` has; so are `blake2b-256` and `xxhash64`.
+/// Possible module names for a softdep, which may name an algorithm: `crc32c` is in the module
+/// `crc32c_generic`; similarly `blake2b-256` and `xxhash64`.
 fn candidates(name: &str) -> impl Iterator<Item = String> {
     let family = name.split('_').next().unwrap_or(name);
     let root = family.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -128,8 +127,8 @@ fn candidates(name: &str) -> impl Iterator<Item = String> {
     names.into_iter()
 }
 
-fn information(modinfo: &[u8]) -> Information {
-    let mut information = Information::default();
+fn information(modinfo: &[u8]) -> ModuleInfo {
+    let mut information = ModuleInfo::default();
     for entry in modinfo.split(|&byte| byte == 0) {
         let entry = String::from_utf8_lossy(entry);
         if let Some(names) = entry.strip_prefix("depends=") {
@@ -157,7 +156,7 @@ fn canonical(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Information, candidates, closure, information};
+    use super::{ModuleInfo, candidates, closure, information};
     use crate::Kernel;
     use crate::kernel::ModuleFile;
     use std::collections::{BTreeMap, BTreeSet};
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn modules_come_behind_what_they_depend_on() {
+    fn modules_follow_their_dependencies() {
         let kernel = kernel(
             &[
                 ("btrfs", "license=GPL\0softdep=pre: crc32c xxhash64\0depends=raid6_pq,xor\0"),
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_module_is_named_with_who_needs_it() {
+    fn missing_modules_are_named_with_their_dependent() {
         let kernel = kernel(&[("btrfs", "depends=zstd-compress\0")], &[]);
         let error = closure(&kernel, &["btrfs"]).unwrap_err().to_string();
         let expected = "the kernel 6.1 has no module zstd_compress, which btrfs needs, and it is \
@@ -245,10 +244,10 @@ mod tests {
     }
 
     #[test]
-    fn what_a_module_says_of_itself_is_read() {
+    fn modinfo_dependencies_are_parsed() {
         let found = information(b"depends=a-b,c\0softdep=pre: x-y post: z\0alias=fs-xfs\0\xff\0");
         let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
-        let expected = Information { depends: texts(&["a_b", "c"]), softly: texts(&["x_y"]) };
+        let expected = ModuleInfo { depends: texts(&["a_b", "c"]), softly: texts(&["x_y"]) };
         assert_eq!(found, expected);
         assert!(candidates("blake2b_256").any(|name| name == "blake2b_generic"));
         assert!(candidates("xxhash64").any(|name| name == "xxhash_generic"));

@@ -1,24 +1,24 @@
-//! The program that is the first of a guest: our own, which has to need nothing of a system.
+//! Init program of a guest: treering itself, which must not depend on other files.
 
 use std::path::Path;
 
 use crate::elf::{interpreter, is_elf, loaded_part};
 use crate::{GuestError, unpack::read_all};
 
-/// Larger than any build of ours.
+/// Limit of the program size in bytes.
 const BYTES_MAX: u64 = 1 << 30;
 
-/// A static program, as far as it is loaded.
+/// Static program, reduced to its loaded part.
 #[derive(Clone)]
 pub struct Program {
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Program {
-    /// Reads a program, usually the one that runs.
+    /// Reads a program, usually the running executable.
     ///
     /// # Errors
-    /// When it cannot be read, or needs a loader and libraries, which a guest does not have.
+    /// If the program cannot be read, or is dynamically linked, since a guest has no libraries.
     pub fn read(path: &Path) -> Result<Self, GuestError> {
         let file = std::fs::File::open(path).map_err(GuestError::io("cannot open", path))?;
         let bytes = read_all(file, BYTES_MAX).map_err(GuestError::io("cannot read", path))?;

@@ -1,68 +1,68 @@
-//! What host and guest say to each other over the virtio port: a line of JSON each. The guest says
-//! that it is ready, gets its job, sends the events of its trial as they happen, and says that it
-//! is done. While nothing else is said, it says that it is alive.
+//! Protocol between host and guest over the virtio port: one JSON value per line. The guest reports
+//! readiness, receives its job, sends the events of its trial as they happen, and reports the end.
+//! A heartbeat fills silent periods.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use treering_model::TrialEvent;
 
-/// The name of the port.
+/// Name of the virtio port.
 pub(crate) const PORT: &str = "treering.events";
-/// What a guest's init is started with, so that it knows that it is one.
+/// Argument that identifies the init process of a guest.
 pub(crate) const ARGUMENT: &str = "treering-guest";
-/// A longer line is none of ours.
+/// Limit of a line in bytes.
 pub(crate) const LINE_BYTES_MAX: usize = 64 << 20;
 
-/// What a guest is to do.
+/// Job of a guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GuestJob {
-    /// The disks, as the kernel in the guest names them; none for a filesystem in memory.
+    /// Disks by their device paths in the guest; empty for a filesystem in memory.
     pub disks: Vec<String>,
-    /// The filesystem that is on them.
+    /// Filesystem on the disks.
     pub filesystem: String,
-    /// Bytes of the filesystem, where it is in memory.
+    /// Size of a filesystem in memory, in bytes.
     pub bytes: u64,
-    /// Options of the mount, as behind `mount -o`.
+    /// Mount options, as after `mount -o`.
     pub mount: Vec<String>,
-    /// The trial, as whoever runs it in the guest reads it.
+    /// Trial, in the format of its runner in the guest.
     pub trial: Value,
 }
 
-/// What a guest says.
+/// Message from the guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Report {
-    /// It waits for its job.
+pub(crate) enum GuestMessage {
+    /// Ready for a job.
     Ready,
-    /// Nothing else is to be said, and it works.
+    /// Heartbeat.
     Alive,
-    /// Something happened in its trial.
+    /// Event of the trial.
     Event(Box<TrialEvent>),
-    /// The trial cannot take place.
+    /// The trial cannot take place, for this reason.
     Refused(String),
-    /// The trial is over, and the guest goes.
+    /// The trial is over, and the guest powers off.
     Done,
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Report;
+    use super::GuestMessage;
     use treering_model::{Ending, TrialEvent};
 
     #[test]
-    fn every_report_is_read_as_it_was_written() {
+    fn messages_round_trip() {
         let event = TrialEvent::Ended { ending: Ending::Completed, at_ns: 7 };
         let all = [
-            Report::Ready,
-            Report::Alive,
-            Report::Event(Box::new(event)),
-            Report::Refused("no".to_owned()),
-            Report::Done,
+            GuestMessage::Ready,
+            GuestMessage::Alive,
+            GuestMessage::Event(Box::new(event)),
+            GuestMessage::Refused("no".to_owned()),
+            GuestMessage::Done,
         ];
         for report in all {
             let line = serde_json::to_string(&report).unwrap();
             assert!(!line.contains('\n'));
-            assert_eq!(serde_json::from_str::<Report>(&line).unwrap(), report);
+            assert_eq!(serde_json::from_str::<GuestMessage>(&line).unwrap(), report);
         }
     }
 }

@@ -1,7 +1,7 @@
-//! On the host: one boot of a guest under QEMU, from its start to its end.
+//! Host side: one boot of a guest under QEMU, from start to end.
 //!
-//! Nothing is left on disk however we end: kernel, initramfs and the console's log are files in
-//! memory, the port is a pair of sockets, and QEMU goes with us.
+//! Nothing is left on disk even if this process is killed: kernel, initramfs and console log are
+//! files in memory, the port is a socket pair, and QEMU is killed together with this process.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -14,36 +14,36 @@ use std::time::{Duration, Instant};
 use treering_model::{Accelerator, GuestSpec, TrialEvent};
 use treering_sys::{StopFlag, end_with_parent, memory_file};
 
-use crate::protocol::{ARGUMENT, GuestJob, LINE_BYTES_MAX, PORT, Report};
+use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
 use crate::{GuestError, Initramfs, Kernel, disk};
 
-/// The kernel's warnings and worse go to the serial console; a panic ends QEMU. The self-tests of
-/// its ciphers are left out: emulated, they are a fifth of a boot. So is the check of the timer, as
-/// the kernel does by itself under KVM: beside other work an emulated one comes too late for it,
-/// and the kernel panics (`IO-APIC + timer doesn't work`).
+/// Kernel command line. Warnings and worse go to the serial console; a panic ends QEMU. Crypto
+/// self-tests are disabled: under emulation they take a fifth of the boot time. The timer check is
+/// disabled as under KVM: on a busy machine an emulated timer is too late for it, and the kernel
+/// panics (`IO-APIC + timer doesn't work`).
 const COMMAND_LINE: &str =
     "console=ttyS0 loglevel=5 panic=-1 oops=panic cryptomgr.notests no_timer_check";
-/// How often is looked whether QEMU has ended or we are to.
+/// Interval of checks for the end of QEMU and for a stop signal.
 const STEP: Duration = Duration::from_millis(200);
-/// From its last word to the end of QEMU.
+/// Time limit for QEMU to exit after the guest's last report.
 const LEAVING_MAX: Duration = Duration::from_secs(20);
-/// More than this no kernel says.
+/// Limit of the console log in bytes.
 const CONSOLE_BYTES_MAX: u64 = 64 << 20;
 const TAIL_BYTES: u64 = 16 << 10;
 
-/// QEMU, where it is.
+/// Installed QEMU.
 #[derive(Clone, Debug)]
 pub struct Qemu {
     program: PathBuf,
-    /// What it says of itself.
+    /// Version, from `--version`.
     pub version: String,
 }
 
 impl Qemu {
-    /// Finds QEMU along this search path.
+    /// Finds QEMU in this search path and in the system directories.
     ///
     /// # Errors
-    /// When it is not there or cannot be started.
+    /// If QEMU is not installed or cannot be started.
     pub fn find(search: &std::ffi::OsStr) -> Result<Self, GuestError> {
         let name = format!("qemu-system-{}", std::env::consts::ARCH);
         let system = ["/usr/local/bin", "/usr/bin", "/usr/libexec"].map(PathBuf::from);
@@ -60,7 +60,7 @@ impl Qemu {
     }
 }
 
-/// A kernel with its initramfs, as QEMU reads them; for any number of boots.
+/// Kernel and initramfs in memory files, for any number of boots.
 #[derive(Debug)]
 pub struct Bootable {
     kernel: File,
@@ -68,10 +68,10 @@ pub struct Bootable {
 }
 
 impl Bootable {
-    /// Puts both into files in memory.
+    /// Copies both into memory files.
     ///
     /// # Errors
-    /// When memory is short.
+    /// If memory is short.
     pub fn new(kernel: &Kernel, initramfs: &Initramfs) -> Result<Self, GuestError> {
         let held = |name: &'static str, bytes: &[u8]| {
             let mut file = memory_file(name)?;
@@ -86,75 +86,74 @@ impl Bootable {
     }
 }
 
-/// One boot.
+/// Parameters of one boot.
 #[derive(Debug)]
 pub struct Boot<'b> {
-    /// The emulator.
+    /// Emulator.
     pub qemu: &'b Qemu,
-    /// What is booted.
+    /// Kernel and initramfs.
     pub bootable: &'b Bootable,
-    /// The machine.
+    /// Configuration of the guest.
     pub spec: &'b GuestSpec,
-    /// How instructions are run.
+    /// Execution method.
     pub accelerator: Accelerator,
-    /// The disks, by their files or devices on the host.
+    /// Disks: files or devices on the host.
     pub disks: &'b [PathBuf],
-    /// Longer no trial may take.
+    /// Time limit of the trial.
     pub limit: Duration,
 }
 
-/// How a boot came out.
+/// Result of a boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuestEnd {
-    /// The guest said that it was done.
+    /// The guest reported the end of its trial.
     Done {
-        /// What its kernel said that explains a failure, and what it said last; empty where it
-        /// said nothing.
+        /// Console lines that explain a failure, and the last lines; empty without output.
         console: String,
     },
-    /// It said why the trial cannot take place, with what its kernel said last.
+    /// The guest refused the trial.
     Refused {
-        /// Why.
+        /// Reason, with the last lines of the console.
         why: String,
     },
-    /// It ended otherwise: panic, hang, out of memory, QEMU that ended.
+    /// Any other end: panic, hang, out of memory, or exit of QEMU.
     Broken {
-        /// What happened, and what the console said last.
+        /// Description, with the last lines of the console.
         why: String,
     },
-    /// We were asked to end.
+    /// Stopped by a signal to this process.
     Interrupted {
-        /// By this signal.
+        /// Signal number.
         signal: i32,
     },
 }
 
-/// A guest that runs.
-struct Running {
+/// Running guest.
+struct RunningGuest {
     child: Child,
     port: UnixStream,
     console: File,
     errors: File,
-    /// What came over the port and is no whole line yet.
+    /// Incomplete line received from the port.
     unread: Vec<u8>,
 }
 
-impl Drop for Running {
+impl Drop for RunningGuest {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
         let _reaped = self.child.wait();
     }
 }
 
-/// What listening for a moment brought.
-enum Heard {
+/// Result of one read of the port.
+enum PortEvent {
     Nothing,
-    Report(Box<Report>),
+    Message(Box<GuestMessage>),
     Closed,
 }
 
 impl Boot<'_> {
-    /// The command line of QEMU; the port is its standard input.
+    /// QEMU command line; the port is its standard input.
     fn command(&self, console: &File) -> Command {
         let mut command = Command::new(&self.qemu.program);
         let (accelerator, cpu) = match self.accelerator {
@@ -182,7 +181,7 @@ impl Boot<'_> {
         command
     }
 
-    fn start(&self) -> io::Result<Running> {
+    fn start(&self) -> io::Result<RunningGuest> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(STEP))?;
         let (console, errors) = (memory_file("console")?, memory_file("errors")?);
@@ -190,13 +189,13 @@ impl Boot<'_> {
         command.env("LC_ALL", "C").current_dir("/").stdin(OwnedFd::from(theirs));
         command.stdout(errors.try_clone()?).stderr(errors.try_clone()?);
         let child = end_with_parent(&mut command).spawn()?;
-        Ok(Running { child, port: ours, console, errors, unread: Vec::new() })
+        Ok(RunningGuest { child, port: ours, console, errors, unread: Vec::new() })
     }
 
-    /// Boots the guest, gives it its job, and passes on what happens in its trial.
+    /// Boots the guest, sends its job, and passes its trial events to `take`.
     ///
     /// # Errors
-    /// When QEMU cannot be started, or by whoever takes the events.
+    /// If QEMU cannot be started, or an error of `take`.
     pub fn run<E: From<GuestError>>(
         &self,
         job: &GuestJob,
@@ -215,25 +214,25 @@ impl Boot<'_> {
                 Err(why) => return Ok(GuestEnd::Broken { why: running.why(&why, self) }),
             };
             match heard {
-                Heard::Closed => {
+                PortEvent::Closed => {
                     let ended = running.ended();
                     return Ok(GuestEnd::Broken { why: running.why(&ended, self) });
                 }
-                Heard::Nothing => {}
-                Heard::Report(report) => {
+                PortEvent::Nothing => {}
+                PortEvent::Message(report) => {
                     last = Instant::now();
                     match *report {
-                        Report::Ready => {
+                        GuestMessage::Ready => {
                             is_ready = true;
                             running.give(job).map_err(cannot)?;
                         }
-                        Report::Alive => {}
-                        Report::Event(event) => take(*event)?,
-                        Report::Refused(why) => {
+                        GuestMessage::Alive => {}
+                        GuestMessage::Event(event) => take(*event)?,
+                        GuestMessage::Refused(why) => {
                             let why = running.refusal(&why);
                             return Ok(GuestEnd::Refused { why });
                         }
-                        Report::Done => {
+                        GuestMessage::Done => {
                             running.leave();
                             return Ok(GuestEnd::Done { console: running.last_words(self) });
                         }
@@ -246,29 +245,29 @@ impl Boot<'_> {
         }
     }
 
-    /// Whether this kernel comes up with this accelerator, at once: its program says that it is
-    /// ready.
+    /// Reports whether the kernel boots with this accelerator within a time limit: its init process
+    /// reports readiness.
     pub fn comes_up(&self, within: Duration, stop: &StopFlag) -> bool {
         let Ok(mut running) = self.start() else { return false };
         let began = Instant::now();
         while began.elapsed() < within && !stop.is_raised() {
             match running.hear() {
-                Ok(Heard::Nothing) => {}
-                Ok(Heard::Report(report)) => return *report == Report::Ready,
-                Ok(Heard::Closed) | Err(_) => return false,
+                Ok(PortEvent::Nothing) => {}
+                Ok(PortEvent::Message(report)) => return *report == GuestMessage::Ready,
+                Ok(PortEvent::Closed) | Err(_) => return false,
             }
         }
         false
     }
 
-    /// Why it has to be ended, when it has to.
+    /// Description of an exceeded time limit, if any.
     fn overdue(&self, began: Instant, last: Instant, is_ready: bool) -> Option<String> {
         let seconds = self.spec.timeout_seconds;
         let timeout = Duration::from_secs(seconds.into());
         if !is_ready && began.elapsed() > timeout {
             return Some(format!("the guest was not ready {seconds} s after its start"));
         }
-        // It says something every other second.
+        // The heartbeat arrives every two seconds.
         if last.elapsed() > timeout {
             return Some(format!("the guest hung: it said nothing for {seconds} s"));
         }
@@ -277,33 +276,33 @@ impl Boot<'_> {
     }
 }
 
-/// A file of ours, as another process of the same user opens it.
+/// Path by which another process of the same user can open the file.
 fn path_of(file: &File) -> String {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd())
 }
 
-impl Running {
+impl RunningGuest {
     fn give(&mut self, job: &GuestJob) -> io::Result<()> {
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
         match self.port.write_all(&line) {
-            // It is about to be seen that QEMU has ended.
+            // QEMU has ended; the next read reports it.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
             given => given,
         }
     }
 
-    /// Listens for a moment.
-    fn hear(&mut self) -> Result<Heard, String> {
+    /// Waits briefly for a report of the guest.
+    fn hear(&mut self) -> Result<PortEvent, String> {
         let mut piece = vec![0; 64 << 10];
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
                 let rest = self.unread.split_off(end + 1);
                 let line = std::mem::replace(&mut self.unread, rest);
                 let report = serde_json::from_slice(&line);
-                return report.map(|report| Heard::Report(Box::new(report))).map_err(|error| {
-                    format!("the guest said what cannot be understood ({error})")
-                });
+                return report.map(|report| PortEvent::Message(Box::new(report))).map_err(
+                    |error| format!("the guest said what cannot be understood ({error})"),
+                );
             }
             if self.unread.len() > LINE_BYTES_MAX {
                 return Err(format!("the guest said more than {LINE_BYTES_MAX} bytes at once"));
@@ -312,22 +311,22 @@ impl Running {
                 return Err("the kernel does not stop to write to its console".to_owned());
             }
             match self.port.read(&mut piece) {
-                Ok(0) => return Ok(Heard::Closed),
+                Ok(0) => return Ok(PortEvent::Closed),
                 Ok(length) => self.unread.extend_from_slice(&piece[..length]),
                 Err(error) if is_timeout(&error) => {
                     let has_ended = self.child.try_wait().is_ok_and(|status| status.is_some());
-                    return Ok(if has_ended { Heard::Closed } else { Heard::Nothing });
+                    return Ok(if has_ended { PortEvent::Closed } else { PortEvent::Nothing });
                 }
-                // QEMU was killed with something of ours unread.
+                // QEMU was killed before it had read everything.
                 Err(error) if error.kind() == ErrorKind::ConnectionReset => {
-                    return Ok(Heard::Closed);
+                    return Ok(PortEvent::Closed);
                 }
                 Err(error) => return Err(format!("the port is lost: {error}")),
             }
         }
     }
 
-    /// Waits for QEMU to end, for a while.
+    /// Waits for QEMU to exit, up to [`LEAVING_MAX`].
     fn leave(&mut self) {
         let began = Instant::now();
         while began.elapsed() < LEAVING_MAX
@@ -337,7 +336,7 @@ impl Running {
         }
     }
 
-    /// How QEMU ended.
+    /// Description of QEMU's exit.
     fn ended(&mut self) -> String {
         self.leave();
         match self.child.try_wait() {
@@ -347,7 +346,8 @@ impl Running {
         }
     }
 
-    /// What happened, the kernel's own word for it first, and what the console said last.
+    /// Description of a failure: the kernel's own message first, then the last lines of the
+    /// console.
     fn why(&mut self, seen: &str, boot: &Boot<'_>) -> String {
         let console = tail(&mut self.console);
         let errors = tail(&mut self.errors);
@@ -360,7 +360,7 @@ impl Running {
         with_last_lines(why, &console)
     }
 
-    /// What the kernel said in a guest that came to its end.
+    /// Console lines of a guest that ended regularly.
     fn last_words(&mut self, boot: &Boot<'_>) -> String {
         let console = tail(&mut self.console);
         let words = explained("", &console, "", boot.spec.memory_bytes >> 20);
@@ -372,7 +372,7 @@ fn is_timeout(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
-/// The last of a file, as text without control characters.
+/// End of a file as text, without control characters.
 fn tail(file: &mut File) -> String {
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = Vec::new();
@@ -385,7 +385,7 @@ fn tail(file: &mut File) -> String {
     text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
-/// So many lines of the console are reported.
+/// Number of console lines quoted in messages.
 const LINES: usize = 8;
 
 fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String {
@@ -408,8 +408,8 @@ fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String
     with_last_lines(&what, console)
 }
 
-/// What a kernel stumbled over before it panicked, and where. What stands behind the panic is of
-/// whoever asked for it: a program that wrote to `/proc/sysrq-trigger`, for one.
+/// Kernel faults before a panic, with their location. Lines after the panic belong to its trigger,
+/// such as a write to `/proc/sysrq-trigger`.
 fn faults(console: &str) -> Vec<String> {
     let before = console.lines().take_while(|line| !line.contains("Kernel panic"));
     let first = |words: &str| {
@@ -429,7 +429,7 @@ fn with_last_lines(what: &str, console: &str) -> String {
     format!("{what}; the console said last: {}", last.join(" | "))
 }
 
-/// Whether KVM can be opened at all; whether a kernel comes up in it only a boot says.
+/// Reports whether KVM can be opened. Whether a kernel boots with it requires a test boot.
 pub fn may_have_kvm() -> bool {
     let device = Path::new("/dev/kvm");
     std::fs::OpenOptions::new().read(true).write(true).open(device).is_ok()
@@ -440,7 +440,7 @@ mod tests {
     use super::explained;
 
     #[test]
-    fn the_reason_is_what_the_kernel_said_first() {
+    fn failures_quote_the_first_kernel_fault() {
         let panic = "[1.0] Kernel panic - not syncing: VFS: no root\n[1.1] Call Trace:\n";
         let why = explained("QEMU ended", panic, "", 512);
         assert!(why.starts_with("the kernel panicked: Kernel panic - not syncing: VFS"), "{why}");

@@ -1,4 +1,5 @@
-//! Packed bytes and streams, known by how they begin: xz, zstd, gzip, or not packed.
+//! Decompression of xz, zstd and gzip data, detected by their magic number; other data is passed
+//! through.
 
 use std::io::{self, BufReader, Read};
 
@@ -6,13 +7,13 @@ use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 
-/// Enough for `xz -9`, and no more.
+/// Memory limit of the xz decoder in bytes, sufficient for `xz -9`.
 const XZ_MEMORY: u64 = 128 << 20;
-/// Windows as `zstd --long=27` makes them: 128 MiB.
+/// Window limit of the zstd decoder: 128 MiB, as in `zstd --long=27`.
 const ZSTD_WINDOW_LOG: u32 = 27;
 const MAGIC_BYTES: u64 = 6;
 
-/// A stream as it was before it was packed.
+/// Decompresses a stream.
 pub(crate) fn unpacked<'r>(mut packed: impl Read + 'r) -> io::Result<Box<dyn Read + 'r>> {
     let mut magic = Vec::new();
     packed.by_ref().take(MAGIC_BYTES).read_to_end(&mut magic)?;
@@ -38,7 +39,7 @@ pub(crate) fn unpacked<'r>(mut packed: impl Read + 'r) -> io::Result<Box<dyn Rea
     })
 }
 
-/// All of a stream, unless it is longer than this.
+/// Reads a stream to its end; fails above `most` bytes.
 pub(crate) fn read_all(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -55,7 +56,7 @@ mod tests {
     use std::io::{Read, Write};
 
     #[test]
-    fn every_packing_is_known_by_how_it_begins() {
+    fn compression_is_detected_by_magic() {
         let plain = b"the same bytes, however they were packed".repeat(100);
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(&plain).unwrap();
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_packed_file_cannot_fill_memory() {
+    fn decompression_is_bounded() {
         let bomb = zstd::stream::encode_all(std::io::repeat(0).take(1 << 24), 1).unwrap();
         assert!(bomb.len() < 1 << 16);
         assert!(read_all(unpacked(bomb.as_slice()).unwrap(), 1 << 20).is_err());

@@ -249,7 +249,7 @@ fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
 fn leads_to(point: &Path, table: &MountTable) -> Option<u64> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::open(point, flags, Mode::empty()).ok()?;
-    table.of(&opened).map(|mount| mount.id)
+    table.mount_of(&opened).map(|mount| mount.id)
 }
 
 fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {

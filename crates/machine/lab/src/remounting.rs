@@ -37,7 +37,7 @@ impl Remountable {
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
         let none = || unfit(format!("{} is on no known mount", directory.display()));
-        let mount = table.of(&opened).cloned().ok_or_else(none)?;
+        let mount = table.mount_of(&opened).cloned().ok_or_else(none)?;
         let point = mount.point.display();
         let number = block_number(Path::new(&mount.source));
         let number = number.ok_or_else(|| {

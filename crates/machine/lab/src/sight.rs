@@ -133,7 +133,7 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, Lab
     for mount in found {
         let Ok(root) = open_top(&mount.point) else { continue };
         // Something else may be mounted over it.
-        if table.of(&root).is_some_and(|there| there.id == mount.id) {
+        if table.mount_of(&root).is_some_and(|there| there.id == mount.id) {
             let kind = SightKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
             return Ok(Some(Sight { root, kind, _mount: None, _below: None }));
         }

@@ -448,7 +448,7 @@ impl Mounted {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
-        let found = table.of(&root).cloned();
+        let found = table.mount_of(&root).cloned();
         let number = found
             .as_ref()
             .map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });

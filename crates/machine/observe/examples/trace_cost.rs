@@ -1,5 +1,5 @@
-//! What recording block traces costs: runs a command with and without a recording, in turns, and
-//! tells its elapsed and CPU time, events, losses, and the recording thread's CPU time per event.
+//! Cost of recording block traces: runs a command with and without a recording, in turns, and
+//! prints its elapsed and CPU time, events, losses, and the recording thread's CPU time per event.
 //!
 //! `cargo run --release -p treering-observe --example trace_cost -- DIRECTORY ROUNDS WAY COMMAND…`;
 //! without words, what writing, reading and analysing an event of a prepared trace costs.
@@ -21,7 +21,7 @@ use treering_trace::{
 
 /// Requests of the prepared trace; each is asked for, issued and completed.
 const REQUESTS: u64 = 1_000_000;
-/// How many of them are under way at a time.
+/// Requests in flight at a time.
 const DEPTH: u64 = 32;
 /// Sectors of its device: 16 GiB.
 const SECTORS: u64 = 32 << 20;
@@ -147,7 +147,7 @@ fn entries() -> Vec<Entry> {
     all
 }
 
-/// What the parts of reading a trace cost.
+/// Cost of the steps of reading a trace.
 fn prepared() {
     let entries = entries();
     let events = entries.len() as f64 - 1.0;

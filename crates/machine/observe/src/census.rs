@@ -1,38 +1,38 @@
-//! How many files of which sizes a tree has, in how many directories: what a profile for aging is
-//! made from. Names and contents are not looked at.
+//! File counts by size, and directory counts of a tree: input of aging profiles. Names and contents
+//! are ignored.
 
 use std::ffi::CStr;
 use std::os::fd::BorrowedFd;
 
 use treering_sys::{Confinement, FileType, stat};
 
-use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
+use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
 
-/// Classes of sizes: empty, 1 byte, 2 to 3, and so on.
+/// Number of size classes: empty, 1 byte, 2 to 3, and so on.
 const CLASSES: usize = 41;
 
-/// What a tree is made of.
+/// Counts of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Census {
-    /// Regular files, a name each.
+    /// Regular files, one per name.
     pub files: u64,
-    /// Their bytes.
+    /// Sum of the file sizes, in bytes.
     pub bytes: u64,
-    /// Directories, the top included.
+    /// Directories, including the top.
     pub directories: u64,
-    /// Directories that contain others.
+    /// Directories with subdirectories.
     pub parents: u64,
-    /// Files by size: empty ones, those of 1 byte, of 2 to 3, of 4 to 7, and so on; the last class
-    /// also has all larger ones.
+    /// Files by size class: empty, 1 byte, 2 to 3, 4 to 7, and so on; the last class includes all
+    /// larger files.
     pub sizes: Vec<u64>,
-    /// What could not be looked at.
+    /// Entries that could not be read.
     pub failed: u64,
 }
 
 /// Counts everything beneath a directory.
 ///
 /// # Errors
-/// When directories cannot be opened at all.
+/// If directories cannot be opened at all.
 pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
     let census = Census {
         files: 0,
@@ -42,7 +42,7 @@ pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
         sizes: vec![0; CLASSES],
         failed: 0,
     };
-    let mut counter = Counter { census, with_children: Vec::new() };
+    let mut counter = CensusVisitor { census, with_children: Vec::new() };
     traverse(Confinement::probe(top), top, &mut counter)?;
     let Census { mut sizes, .. } = counter.census;
     let used = sizes.iter().rposition(|count| *count > 0).map_or(1, |last| last + 1);
@@ -50,13 +50,13 @@ pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
     Ok(Census { sizes, ..counter.census })
 }
 
-struct Counter {
+struct CensusVisitor {
     census: Census,
-    /// Of each directory on the way down, whether one beneath it was met.
+    /// Flag per directory on the current path: a subdirectory was seen.
     with_children: Vec<bool>,
 }
 
-impl Visit for Counter {
+impl Visit for CensusVisitor {
     type Halt = WalkError;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, _name: Option<&CStr>) -> Result<(), WalkError> {
@@ -90,8 +90,8 @@ impl Visit for Counter {
         Ok(())
     }
 
-    fn passed(&mut self, what: Passed, count: u64) {
-        if what == Passed::Unreadable {
+    fn passed(&mut self, what: SkipReason, count: u64) {
+        if what == SkipReason::Unreadable {
             self.census.failed += count;
         }
     }
@@ -107,7 +107,7 @@ mod tests {
     use super::census;
 
     #[test]
-    fn files_are_counted_by_size_and_directories_by_what_is_in_them() {
+    fn files_are_counted_by_size_and_directories_by_children() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("a/b")).unwrap();

@@ -1,8 +1,7 @@
-//! Which data are hot on the device: requests of a block trace, and accesses that were noted as
-//! they were issued, put to the places where the files lie.
+//! Attribution of device accesses to files: requests of a block trace, and accesses logged as
+//! issued, matched against the extents of the files.
 //!
-//! Where they lie is asked afterwards. What was there before, and is not any more, is reported as
-//! free.
+//! Extents are queried afterwards. Space of files that were removed in between counts as free.
 
 use std::ffi::CStr;
 use std::io;
@@ -24,33 +23,33 @@ use treering_trace::{DeviceNumber, Entry, EntrySink};
 pub use crate::hot_error::HotError;
 
 use crate::block_trace::devices_under;
-use crate::hot_requests::Requests;
-use crate::tree::{self, Passed, Visit, WalkError, traverse};
+use crate::hot_requests::RequestLog;
+use crate::tree::{self, SkipReason, Visit, WalkError, traverse};
 
-/// Hears the entries of a trace and keeps the requests of one filesystem. Copies are the same.
+/// Trace sink that keeps the requests of one filesystem. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct HotRequests {
     device: DeviceNumber,
-    /// The disk, and where on it the filesystem's partition begins.
+    /// Disk, and first sector of the filesystem's partition on it.
     disk: (DeviceNumber, u64),
-    kept: Arc<Mutex<Requests>>,
+    kept: Arc<Mutex<RequestLog>>,
 }
 
-/// What was hot on a device.
+/// Heat of a filesystem's device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HotPlaces {
-    /// By file and range.
+    /// Heat by file and range.
     pub report: HeatReport,
-    /// By place.
+    /// Heat by address on the device.
     pub map: LayoutHeat,
 }
 
 impl HotRequests {
-    /// For the filesystem of a directory.
+    /// Selects the filesystem of a directory.
     ///
     /// # Errors
-    /// When its addresses are not those of a single device.
-    pub fn of(target: &Path) -> Result<Self, HotError> {
+    /// If its addresses are not those of a single device.
+    pub fn for_directory(target: &Path) -> Result<Self, HotError> {
         let devices = devices_under(target).map_err(HotError::Devices)?;
         let about = std::fs::metadata(target).map_err(HotError::Unreadable)?;
         let number = std::os::unix::fs::MetadataExt::dev(&about);
@@ -63,22 +62,22 @@ impl HotRequests {
         }
     }
 
-    /// What a trace has instead of the filesystem's device, where it was taken elsewhere.
+    /// Sets the device that stands for the filesystem's device in traces from another machine.
     pub fn also(&mut self, device: DeviceNumber) {
         self.disk = (device, 0);
     }
 
-    /// Whether requests of a device are those of the filesystem.
+    /// Reports whether requests of a device belong to the filesystem.
     pub fn knows(&self, device: DeviceNumber) -> bool {
         device == self.device || device == self.disk.0
     }
 
-    /// The filesystem's device.
+    /// Device of the filesystem.
     pub fn device(&self) -> DeviceNumber {
         self.device
     }
 
-    /// Takes what the trace tells next.
+    /// Processes the next trace entry.
     pub fn hear(&self, entry: &Entry) {
         let Entry::Event(event) = entry else { return };
         let first_sector = match event.device {
@@ -89,16 +88,15 @@ impl HotRequests {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).event(event, first_sector);
     }
 
-    /// Forgets what was heard.
+    /// Drops the requests collected so far.
     pub fn forget(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Requests::default();
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = RequestLog::default();
     }
 
-    /// Puts what was heard since this was asked last to the files beneath a directory; nothing
-    /// where nothing was heard.
+    /// Attributes the requests since the last call to the files beneath a directory; `None` without
+    /// requests.
     ///
-    /// # Errors
-    /// When the filesystem does not tell where they lie.
+    /// If the filesystem does not report extents.
     pub fn take(&self, target: &Path, half_life: Duration) -> Result<Option<HotPlaces>, HotError> {
         let mut requests =
             std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
@@ -139,12 +137,12 @@ fn narrow(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
-/// Where a file lies: its place in the file, on the device, and how long.
-type Stretch = (u64, u64, u64);
+/// Extent of a file: offset in the file, address on the device, and length, in bytes.
+type FileRange = (u64, u64, u64);
 
-/// Counters the requests of a file.
-fn put(path: &str, extents: &[Stretch], requests: &mut Requests, log: &HeatLog) {
-    // The number of the request, when, whether it writes, and where in the file.
+/// Attributes requests to the extents of a file and logs them.
+fn put(path: &str, extents: &[FileRange], requests: &mut RequestLog, log: &HeatLog) {
+    // Index of the request, time, direction, offset in the file, length.
     let mut parts: Vec<(usize, u64, bool, u64, u64)> = Vec::new();
     for &(logical, physical, length) in extents {
         requests.within(physical, length, |number, request, from, to| {
@@ -152,7 +150,7 @@ fn put(path: &str, extents: &[Stretch], requests: &mut Requests, log: &HeatLog) 
             let begin = logical + (from - physical);
             let bytes = to - from;
             match parts.last_mut() {
-                // One request for two extents side by side.
+                // One request over two adjacent extents.
                 Some(last) if last.0 == number && last.3 + last.4 == begin => last.4 += bytes,
                 _ => parts.push((number, request.at_ns, request.writes, begin, bytes)),
             }
@@ -164,8 +162,8 @@ fn put(path: &str, extents: &[Stretch], requests: &mut Requests, log: &HeatLog) 
     }
 }
 
-/// What of the requests belongs to whom.
-fn on_device(requests: &Requests, free_is_known: bool) -> HeatOnDevice {
+/// Totals of the attribution.
+fn on_device(requests: &RequestLog, free_is_known: bool) -> HeatOnDevice {
     let mut all = HeatOnDevice {
         requests: requests.all().len() as u64,
         left_out: requests.left_out,
@@ -173,7 +171,7 @@ fn on_device(requests: &Requests, free_is_known: bool) -> HeatOnDevice {
     };
     let mut free = 0;
     for request in requests.all() {
-        // Blocks that several files share count for each of them.
+        // Shared blocks count once per file.
         let placed = request.placed.min(request.bytes);
         let gone = request.free.min(request.bytes - placed);
         all.bytes += u64::from(request.bytes);
@@ -187,18 +185,18 @@ fn on_device(requests: &Requests, free_is_known: bool) -> HeatOnDevice {
 
 fn map(cells: HeatCells, of: &str) -> LayoutHeat {
     let HeatCells { cell_bytes, cells } = cells;
-    // Four digits are more than a colour shows.
+    // Three decimals are more than a colour can show.
     let cells = cells.into_iter().map(|cell| (cell * 1e3).round() / 1e3).collect();
     LayoutHeat { of: of.to_owned(), cell_bytes, cells }
 }
 
-/// Where on the device the data lie that a log has as hot.
+/// Heat map of the logged accesses by address on the device.
 ///
 /// # Errors
-/// When the filesystem does not tell where files lie.
+/// If the filesystem does not report extents.
 pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, HotError> {
     let top = open_top(target).map_err(|errno| HotError::Unreadable(errno.into()))?;
-    // What waits in memory has no place yet.
+    // Dirty data has no address yet.
     let _reported_by_whoever_wrote = sync_filesystem(top.as_fd());
     let mut cells = HeatCells::default();
     each_file(top.as_fd(), &mut |path, extents| {
@@ -220,9 +218,12 @@ pub fn map_of_calls(target: &Path, log: &HeatLog) -> Result<LayoutHeat, HotError
     Ok(map(cells, LayoutHeat::CALLS))
 }
 
-/// Tells every file beneath a directory with its places on the device.
-fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Result<(), HotError> {
-    let mut files = Files {
+/// Calls `each` with every file beneath a directory and its extents.
+fn each_file(
+    top: BorrowedFd<'_>,
+    each: &mut dyn FnMut(&str, &[FileRange]),
+) -> Result<(), HotError> {
+    let mut files = FileVisitor {
         confinement: Confinement::probe(top),
         path: Vec::new(),
         ends: Vec::new(),
@@ -234,18 +235,18 @@ fn each_file(top: BorrowedFd<'_>, each: &mut dyn FnMut(&str, &[Stretch])) -> Res
         .map_err(|WalkError(what, errno)| HotError::Walk { what, errno })
 }
 
-struct Files<'e> {
+struct FileVisitor<'e> {
     confinement: Confinement,
-    /// Of the directory that we are in, with a slash behind it.
+    /// Path of the current directory, with a trailing slash.
     path: Vec<u8>,
-    /// Where the names above end in it.
+    /// Lengths of `path` at the directories above.
     ends: Vec<usize>,
-    extents: Vec<Stretch>,
+    extents: Vec<FileRange>,
     buffer: ExtentBuffer,
-    each: &'e mut dyn FnMut(&str, &[Stretch]),
+    each: &'e mut dyn FnMut(&str, &[FileRange]),
 }
 
-impl Visit for Files<'_> {
+impl Visit for FileVisitor<'_> {
     type Halt = WalkError;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkError> {
@@ -286,5 +287,5 @@ impl Visit for Files<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, _what: Passed, _count: u64) {}
+    fn passed(&mut self, _what: SkipReason, _count: u64) {}
 }

@@ -1,4 +1,4 @@
-//! Why it cannot be said which data are hot on a device.
+//! Errors of the attribution of requests to files.
 
 use std::error::Error;
 use std::fmt;
@@ -9,23 +9,23 @@ use treering_sys::Errno;
 
 use crate::block_trace::BlockTraceError;
 
-/// Why requests cannot be attributed to files.
+/// Failure to attribute requests to files.
 #[derive(Debug)]
 pub enum HotError {
-    /// The devices under the directory cannot be found out.
+    /// The devices below the directory are unknown.
     Devices(BlockTraceError),
-    /// The directory cannot be looked at.
+    /// The directory cannot be read.
     Unreadable(io::Error),
-    /// The filesystem has several devices, or addresses of its own.
+    /// The filesystem has several devices, or its own address space.
     OtherAddresses {
-        /// A directory on it.
+        /// Directory on the filesystem.
         target: PathBuf,
     },
-    /// A file beneath the directory cannot be looked at.
+    /// The walk beneath the directory failed.
     Walk {
-        /// What was to be done.
+        /// Failed action.
         what: &'static str,
-        /// Why not.
+        /// Errno of the call.
         errno: Errno,
     },
 }

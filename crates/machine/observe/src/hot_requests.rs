@@ -1,37 +1,39 @@
-//! The requests of a device by their places, so that it can be asked whose they were.
+//! Device requests ordered by address, for attribution to files.
 
 use treering_stats::layout::HeatCells;
 use treering_trace::{Action, Event, Operation};
 
-/// Requests beyond these are only counted.
+/// Limit of stored requests; further ones are only counted.
 const REQUESTS_MAX: usize = 1 << 22;
 
-/// A request.
+/// Request to the filesystem's device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Request {
+pub(crate) struct DeviceRequest {
     pub(crate) at_ns: u64,
-    /// From the beginning of the filesystem's device, in bytes.
+    /// Offset on the filesystem's device, in bytes.
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
-    /// Bytes of these that files have.
+    /// Bytes within extents of files.
     pub(crate) placed: u32,
-    /// Bytes of these where nothing is any more.
+    /// Bytes within free space.
     pub(crate) free: u32,
     pub(crate) writes: bool,
 }
 
-/// Requests, at last in the order of their places.
+/// Requests of a trace, sorted by address before attribution.
 #[derive(Debug, Default)]
-pub(crate) struct Requests {
-    all: Vec<Request>,
+pub(crate) struct RequestLog {
+    all: Vec<DeviceRequest>,
     pub(crate) left_out: u64,
-    /// What they are known by: the first kind of event in this order that a trace has.
+    /// Quality of the event kind that the requests are taken from: issue over completion over
+    /// queue.
     rank: u8,
     longest: u64,
     pub(crate) last_ns: u64,
 }
 
-/// A trace tells of a request several times; the device's having it counts.
+/// Quality of an event kind; a trace has several events per request, and the issue to the device is
+/// preferred.
 const fn rank(action: Action) -> u8 {
     match action {
         Action::Issue => 3,
@@ -41,8 +43,8 @@ const fn rank(action: Action) -> u8 {
     }
 }
 
-impl Requests {
-    /// Takes an event of the filesystem's device; what is before its beginning is not its.
+impl RequestLog {
+    /// Adds an event of the filesystem's device; sectors before its beginning are ignored.
     pub(crate) fn event(&mut self, event: &Event, first_sector: u64) {
         let writes = match event.operation {
             Operation::Read => false,
@@ -67,24 +69,25 @@ impl Requests {
         let (at_ns, offset) = (event.time_ns, sector.saturating_mul(512));
         let bytes = event.bytes;
         self.longest = self.longest.max(u64::from(bytes));
-        self.all.push(Request { at_ns, offset, bytes, placed: 0, free: 0, writes });
+        self.all.push(DeviceRequest { at_ns, offset, bytes, placed: 0, free: 0, writes });
     }
 
-    /// Puts them in the order of their places.
+    /// Sorts the requests by address.
     pub(crate) fn sort(&mut self) {
         self.all.sort_unstable_by_key(|request| (request.offset, request.at_ns));
     }
 
-    pub(crate) fn all(&self) -> &[Request] {
+    pub(crate) fn all(&self) -> &[DeviceRequest] {
         &self.all
     }
 
-    /// What of them lies in a stretch: the number of each, and from where to where.
+    /// Calls `each` with every request that overlaps a range: index, request, and bounds of the
+    /// overlap.
     pub(crate) fn within(
         &mut self,
         physical: u64,
         length: u64,
-        mut each: impl FnMut(usize, &mut Request, u64, u64),
+        mut each: impl FnMut(usize, &mut DeviceRequest, u64, u64),
     ) {
         let end = physical.saturating_add(length);
         let longest = self.longest;
@@ -101,7 +104,7 @@ impl Requests {
         }
     }
 
-    /// How hot places of the device are at the last request.
+    /// Heat of the device's cells at the time of the last request.
     pub(crate) fn cells(&self, half_life_ns: u64) -> HeatCells {
         let mut cells = HeatCells::default();
         for request in &self.all {
@@ -114,7 +117,7 @@ impl Requests {
 
 #[cfg(test)]
 mod tests {
-    use super::Requests;
+    use super::RequestLog;
     use treering_trace::{Action, DeviceNumber, Event, Flags, Operation};
 
     fn event(time_ns: u64, sector: u64, bytes: u32, action: Action) -> Event {
@@ -133,8 +136,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_counts_once_however_often_it_is_reported() {
-        let mut requests = Requests::default();
+    fn requests_with_several_events_count_once() {
+        let mut requests = RequestLog::default();
         for action in [Action::Queue, Action::Issue, Action::Complete] {
             requests.event(&event(1, 100, 4096, action), 100);
         }
@@ -144,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn parts_in_a_stretch_are_found() {
-        let mut requests = Requests::default();
+    fn overlaps_with_a_range_are_found() {
+        let mut requests = RequestLog::default();
         for (time, sector) in [(1, 800), (2, 0), (3, 8), (4, 4)] {
             requests.event(&event(time, sector, 4096, Action::Issue), 0);
         }

@@ -1,6 +1,6 @@
-//! Observers: they look at the machine and the place under test and never touch them.
+//! Observers: read-only views of the machine and the target during a trial.
 //!
-//! One folder each, one line each in [`ALL`].
+//! One folder per observer, and one line in [`ALL`].
 
 pub mod block_trace;
 pub mod census;
@@ -23,42 +23,41 @@ use std::time::Duration;
 
 use treering_model::{Artifact, Caution, Fact, Metric, PhaseTotals, TaskTotals};
 
-/// Where an observer looks.
+/// Scope of an observation.
 #[derive(Clone, Copy, Debug)]
-pub struct Scene<'a> {
-    /// The directory under test.
+pub struct ObserverContext<'a> {
+    /// Directory under test.
     pub target: &'a Path,
-    /// What was asked for.
-    pub wanted: Wanted,
+    /// Optional observations.
+    pub wanted: ObserverOptions,
 }
 
-/// What observers do only when they are asked to, since it takes time between the phases, or some
-/// of the machine meanwhile.
+/// Optional observations, which take time between phases or load the machine during them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
-    /// Layouts.
-    pub layout: Option<layout::LayoutWanted>,
-    /// Which data are hot: the half life of their temperature. The engine sees to it.
+pub struct ObserverOptions {
+    /// Layout surveys.
+    pub layout: Option<layout::LayoutSchedule>,
+    /// Half-life of the temperature for the detection of hot data, which the engine performs.
     pub heat_half_life: Option<Duration>,
-    /// The requests that the devices get.
+    /// Request tracing of the devices.
     pub trace: bool,
 }
 
-/// What an observer has seen.
+/// Findings of an observer.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Seen {
-    /// What is there.
+pub struct Findings {
+    /// Facts about the environment.
     pub facts: Vec<Fact>,
-    /// What of it makes a trial questionable.
+    /// Cautions about the trial.
     pub cautions: Vec<Caution>,
-    /// Numbers, to be compared like those of the workload.
+    /// Metrics, comparable like those of the workload.
     pub metrics: Vec<Metric>,
-    /// What is more than a number.
+    /// Artifacts beyond single numbers.
     pub artifacts: Vec<Artifact>,
 }
 
-impl Seen {
-    /// With what another one saw.
+impl Findings {
+    /// Merges the findings of two observers.
     #[must_use]
     pub fn join(mut self, other: Self) -> Self {
         self.facts.extend(other.facts);
@@ -69,40 +68,40 @@ impl Seen {
     }
 }
 
-/// Looks before a trial, and may watch it. What it cannot see it leaves out: that is never an
-/// error.
+/// Observer of a trial: looks before it, and optionally watches it. Missing information is omitted
+/// and never an error.
 pub trait Observer: Sync {
-    /// Its name.
+    /// Name of the observer.
     fn name(&self) -> &'static str;
 
-    /// What it sees beforehand.
-    fn look(&self, scene: &Scene<'_>) -> Seen;
+    /// Findings before the trial.
+    fn look(&self, scene: &ObserverContext<'_>) -> Findings;
 
-    /// Begins to watch; nothing when there is nothing to be seen meanwhile.
-    fn watch(&self, _scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+    /// Starts watching; `None` if there is nothing to watch.
+    fn watch(&self, _scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
         None
     }
 }
 
-/// An observer that watches a trial.
+/// Active observer of a running trial.
 pub trait Watch {
-    /// A phase begins with the next call of the workload. Its time runs already.
+    /// Called before the first call of a phase. The phase clock is already running.
     fn phase_begins(&mut self, _phase: u32, _name: &str) {}
 
-    /// The tasks of a group are over, and the totals of this one are kept. The workload waits, and
-    /// the time of the phase runs on.
-    fn task_ended(&mut self, _totals: &TaskTotals) -> Seen {
-        Seen::default()
+    /// Called when all tasks of a group have ended, once per task with its totals. The workload
+    /// waits while the phase clock runs on.
+    fn task_ended(&mut self, _totals: &TaskTotals) -> Findings {
+        Findings::default()
     }
 
-    /// A phase is over, and its totals are kept: what was seen of it. The workload waits, and the
-    /// place is as the phase left it.
-    fn phase_ended(&mut self, _totals: &PhaseTotals) -> Seen {
-        Seen::default()
+    /// Called at the end of a phase with its totals; returns the findings. The workload waits, and
+    /// the target is as the phase left it.
+    fn phase_ended(&mut self, _totals: &PhaseTotals) -> Findings {
+        Findings::default()
     }
 
-    /// The trial is over: what was seen.
-    fn end(self: Box<Self>) -> Seen;
+    /// Called at the end of the trial; returns the findings.
+    fn end(self: Box<Self>) -> Findings;
 }
 
 /// Every observer.
@@ -115,54 +114,54 @@ pub const ALL: &[&dyn Observer] = &[
     &played_disk::PlayedDisks,
 ];
 
-/// Everything that all observers see beforehand.
-pub fn look(scene: &Scene<'_>) -> Seen {
-    ALL.iter().map(|observer| observer.look(scene)).fold(Seen::default(), Seen::join)
+/// Findings of all observers before the trial.
+pub fn look(scene: &ObserverContext<'_>) -> Findings {
+    ALL.iter().map(|observer| observer.look(scene)).fold(Findings::default(), Findings::join)
 }
 
-/// What is known of a block device beforehand: its place on its disk, its queue, its alignment.
-pub fn look_at_device(node: &Path) -> Seen {
+/// Facts about a block device: position on its disk, queue settings, alignment.
+pub fn look_at_device(node: &Path) -> Findings {
     environment::look_at_device(node)
 }
 
-/// All observers that watch a trial, from now on.
-pub struct Watching(Vec<Box<dyn Watch>>);
+/// Active observers of a trial.
+pub struct ActiveObservers(Vec<Box<dyn Watch>>);
 
-/// Begins to watch.
-pub fn watch(scene: &Scene<'_>) -> Watching {
-    Watching::of(ALL.iter().filter_map(|observer| observer.watch(scene)).collect())
+/// Starts all observers.
+pub fn watch(scene: &ObserverContext<'_>) -> ActiveObservers {
+    ActiveObservers::new(ALL.iter().filter_map(|observer| observer.watch(scene)).collect())
 }
 
-impl Watching {
-    /// By these.
-    pub fn of(watches: Vec<Box<dyn Watch>>) -> Self {
+impl ActiveObservers {
+    /// Combines these observers.
+    pub fn new(watches: Vec<Box<dyn Watch>>) -> Self {
         Self(watches)
     }
 
-    /// A phase begins.
+    /// Notifies all observers of the start of a phase.
     pub fn phase_begins(&mut self, phase: u32, name: &str) {
         self.0.iter_mut().for_each(|watch| watch.phase_begins(phase, name));
     }
 
-    /// A task is over: everything that was seen of it.
-    pub fn task_ended(&mut self, totals: &TaskTotals) -> Seen {
+    /// Notifies all observers of the end of a task; returns their findings.
+    pub fn task_ended(&mut self, totals: &TaskTotals) -> Findings {
         let seen = self.0.iter_mut().map(|watch| watch.task_ended(totals));
-        seen.fold(Seen::default(), Seen::join)
+        seen.fold(Findings::default(), Findings::join)
     }
 
-    /// A phase is over: everything that was seen of it.
-    pub fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+    /// Notifies all observers of the end of a phase; returns their findings.
+    pub fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
         let seen = self.0.iter_mut().map(|watch| watch.phase_ended(totals));
-        seen.fold(Seen::default(), Seen::join)
+        seen.fold(Findings::default(), Findings::join)
     }
 
-    /// Ends it: everything that was seen.
-    pub fn end(self) -> Seen {
-        self.0.into_iter().map(Watch::end).fold(Seen::default(), Seen::join)
+    /// Ends the observation; returns all findings.
+    pub fn end(self) -> Findings {
+        self.0.into_iter().map(Watch::end).fold(Findings::default(), Findings::join)
     }
 }
 
-/// The release of the kernel that runs; empty without `/proc`.
+/// Release of the running kernel; empty without `/proc`.
 pub fn kernel_release() -> String {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
     release.trim().to_owned()
@@ -170,13 +169,17 @@ pub fn kernel_release() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Scene, Wanted, look, watch};
+    use super::{ALL, ObserverContext, ObserverOptions, look, watch};
     use std::collections::HashSet;
     use std::path::Path;
 
     #[test]
     fn facts_have_one_value_each() {
-        let seen = look(&Scene { target: Path::new("/proc"), wanted: Wanted::default() }).facts;
+        let seen = look(&ObserverContext {
+            target: Path::new("/proc"),
+            wanted: ObserverOptions::default(),
+        })
+        .facts;
         let names: HashSet<&str> = seen.iter().map(|fact| fact.name.as_str()).collect();
         assert_eq!(names.len(), seen.len());
         assert!(names.contains("kernel.release"), "{names:?}");
@@ -184,15 +187,19 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_not_there_still_has_a_machine() {
-        let seen =
-            look(&Scene { target: Path::new("/nowhere/at/all"), wanted: Wanted::default() }).facts;
+    fn a_missing_target_still_has_machine_facts() {
+        let seen = look(&ObserverContext {
+            target: Path::new("/nowhere/at/all"),
+            wanted: ObserverOptions::default(),
+        })
+        .facts;
         assert!(seen.iter().any(|fact| fact.name == "memory.bytes"));
     }
 
     #[test]
-    fn what_happens_meanwhile_is_seen() {
-        let watching = watch(&Scene { target: Path::new("/"), wanted: Wanted::default() });
+    fn activity_during_a_watch_is_reported() {
+        let watching =
+            watch(&ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() });
         std::thread::sleep(std::time::Duration::from_millis(30));
         let seen = watching.end();
         assert!(seen.facts.iter().any(|fact| fact.name == "conditions.load_average"), "{seen:?}");

@@ -1,33 +1,33 @@
-//! Where the machine tells about itself: `/proc` and `/sys`, or what a test puts in their place.
+//! Roots of `/proc` and `/sys`, replaceable in tests.
 
 use std::fs::read_to_string;
 use std::path::PathBuf;
 
-/// The places.
+/// Roots of the kernel's virtual filesystems.
 #[derive(Clone, Debug)]
-pub(crate) struct Places {
+pub(crate) struct KernelRoots {
     pub(crate) proc: PathBuf,
     pub(crate) sys: PathBuf,
 }
 
-impl Default for Places {
+impl Default for KernelRoots {
     fn default() -> Self {
         Self { proc: PathBuf::from("/proc"), sys: PathBuf::from("/sys") }
     }
 }
 
-impl Places {
-    /// A file below `/proc`, where it can be read.
+impl KernelRoots {
+    /// Reads a file below `/proc`; `None` if it cannot be read.
     pub(crate) fn proc(&self, name: &str) -> Option<String> {
         read_to_string(self.proc.join(name)).ok()
     }
 
-    /// A file below `/sys`, without the blanks around it.
+    /// Reads a file below `/sys` and trims it.
     pub(crate) fn sys(&self, name: &str) -> Option<String> {
         Some(read_to_string(self.sys.join(name)).ok()?.trim().to_owned())
     }
 
-    /// A line of meminfo, in bytes.
+    /// Value of a meminfo line in bytes.
     pub(crate) fn memory_bytes(&self, key: &str) -> Option<u64> {
         let text = self.proc("meminfo")?;
         let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))?;

@@ -1,5 +1,5 @@
-//! A recursive read, as `grep -r` does it: every directory and every byte of every file, in the
-//! order of the entries. Times of access are left as they are where we may.
+//! Recursive read, like `grep -r`: every directory and every byte of every file in directory order.
+//! Access times are preserved where permitted.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -10,37 +10,37 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use treering_sys::{Confinement, Errno, FileType, monotonic_ns, open_to_look, read};
 
-use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
+use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
 
-/// Bytes of a read.
+/// Read size in bytes.
 const READ_BYTES: usize = 128 << 10;
-/// Files between two looks at who wants to stop.
+/// Files between two calls of the progress callback.
 const NEWS_EVERY: u64 = 64;
 
-/// What a recursive read came to.
+/// Result of a recursive read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scan {
-    /// Files that were read.
+    /// Number of files read.
     pub files: u64,
-    /// Directories that were.
+    /// Number of directories read.
     pub directories: u64,
-    /// Bytes that were.
+    /// Bytes read.
     pub bytes: u64,
-    /// What could not be read, or was removed meanwhile.
+    /// Entries that could not be read, or were removed during the scan.
     pub failed: u64,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// A number of the names in the order in which they were met: trees with the same names in the
-    /// same order have the same.
+    /// Hash of all names in order of occurrence: equal for trees with the same names in the same
+    /// order.
     pub order: u64,
 }
 
-/// Why a read came to no end.
+/// Failure of a recursive read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanError {
-    /// Somebody wanted it to stop.
+    /// Stopped by the progress callback.
     Stopped,
-    /// A call failed.
+    /// A call failed: action and errno.
     Failed(&'static str, Errno),
 }
 
@@ -61,16 +61,16 @@ impl fmt::Display for ScanError {
 
 impl std::error::Error for ScanError {}
 
-/// Reads everything beneath a directory. `news` hears how far it is, and may stop it.
+/// Reads everything beneath a directory. `news` gets the progress and can stop the read.
 ///
 /// # Errors
-/// When somebody wants it to stop, or directories cannot be opened at all.
+/// If the callback stops the read, or directories cannot be opened at all.
 pub fn scan(
     top: BorrowedFd<'_>,
     news: &mut dyn FnMut(&Scan) -> ControlFlow<()>,
 ) -> Result<Scan, ScanError> {
     let began = monotonic_ns();
-    let mut reader = Reader {
+    let mut reader = ScanVisitor {
         confinement: Confinement::probe(top),
         buffer: vec![0; READ_BYTES],
         scan: Scan::default(),
@@ -82,7 +82,7 @@ pub fn scan(
     Ok(Scan { seconds, order: reader.order.finish(), ..reader.scan })
 }
 
-struct Reader<'n> {
+struct ScanVisitor<'n> {
     confinement: Confinement,
     buffer: Vec<u8>,
     scan: Scan,
@@ -90,7 +90,7 @@ struct Reader<'n> {
     news: &'n mut dyn FnMut(&Scan) -> ControlFlow<()>,
 }
 
-impl Reader<'_> {
+impl ScanVisitor<'_> {
     fn read(&mut self, file: &OwnedFd) -> Result<(), Errno> {
         loop {
             let bytes = read(file.as_fd(), &mut self.buffer)?;
@@ -102,14 +102,14 @@ impl Reader<'_> {
     }
 }
 
-/// Reading is not to write times of access. Only who owns a file may ask for that.
+/// Sets `O_NOATIME`, which only the owner of a file may do.
 fn without_times(file: impl AsFd) {
     if let Ok(flags) = fcntl_getfl(&file) {
         let _not_our_file = fcntl_setfl(&file, flags | OFlags::NOATIME);
     }
 }
 
-impl Visit for Reader<'_> {
+impl Visit for ScanVisitor<'_> {
     type Halt = ScanError;
 
     fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), ScanError> {
@@ -151,8 +151,8 @@ impl Visit for Reader<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, what: Passed, count: u64) {
-        if what != Passed::Mount {
+    fn passed(&mut self, what: SkipReason, count: u64) {
+        if what != SkipReason::Mount {
             self.scan.failed += count;
         }
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn every_byte_is_read_once_and_the_order_is_known_again() {
+    fn every_byte_is_read_once_and_the_order_hash_is_stable() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         fs::create_dir_all(path("a/b")).unwrap();

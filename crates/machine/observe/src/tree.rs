@@ -1,9 +1,8 @@
-//! Through a tree: every directory, first what is in it besides directories in the order of its
-//! entries, then the directories in that order, each with all that is beneath it. Nothing is
-//! followed, no other mount is entered.
+//! Tree traversal: for every directory first its files in directory order, then its subdirectories
+//! in that order, recursively. Links are not followed, other mounts are not entered.
 //!
-//! No path is kept: of each directory on the way down its descriptor (of the deepest ones only) and
-//! the names that are yet to be entered.
+//! Paths are not stored: each directory on the current path keeps its descriptor (for the deepest
+//! ones only) and the names of pending subdirectories.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,77 +16,77 @@ use treering_sys::{
 
 pub use crate::scan::{Scan, ScanError, scan};
 
-/// Directories that are held open on the way down; those above are opened again from below.
+/// Limit of open directories on the current path; those above are reopened through `..`.
 const OPEN_LEVELS: usize = 128;
-/// Names of directories that are kept of one directory; one with more is read once more.
+/// Limit of stored subdirectory names per directory; larger directories are read again.
 const KEPT_NAMES: usize = 4096;
 
-/// Something in a directory that is none itself.
+/// Directory entry other than a directory.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry<'e> {
-    /// The directory, as it is open.
+    /// Open parent directory.
     pub dir: BorrowedFd<'e>,
-    /// The number of its filesystem or subvolume (`st_dev`).
+    /// Device number of the filesystem or subvolume (`st_dev`).
     pub device: u64,
-    /// Its name.
+    /// Name in the directory.
     pub name: &'e CStr,
-    /// What it is.
+    /// File type.
     pub kind: FileType,
-    /// Its number there (`st_ino`).
+    /// Inode number (`st_ino`).
     pub inode: u64,
 }
 
-/// What was passed over.
+/// Reason for skipping an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Passed {
-    /// Something else is mounted there.
+pub enum SkipReason {
+    /// Mount point of another filesystem.
     Mount,
-    /// It was removed meanwhile.
+    /// Removed during the walk.
     Vanished,
-    /// It could not be opened or read.
+    /// Could not be opened or read.
     Unreadable,
 }
 
-/// A call failed whose failure is not one of a single file: what was to be done, and why not.
+/// Failed action and errno of a call whose error does not concern a single file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WalkError(pub &'static str, pub Errno);
 
-/// Whoever is led through a tree.
+/// Visitor of a traversal.
 pub trait Visit {
-    /// Why it wants to go no further.
+    /// Reason to stop the traversal.
     type Halt: From<WalkError>;
 
-    /// A directory: its name, none for the top.
+    /// Enters a directory; `name` is `None` for the top.
     ///
     /// # Errors
-    /// When it wants to go no further.
+    /// Stops the traversal.
     fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), Self::Halt>;
 
-    /// Something in the directory that was entered last.
+    /// Visits an entry of the current directory.
     ///
     /// # Errors
-    /// When it wants to go no further.
+    /// Stops the traversal.
     fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Self::Halt>;
 
-    /// That was all of it but for its directories.
+    /// Marks the end of the current directory's entries, before its subdirectories.
     fn entries_end(&mut self) {}
 
-    /// The directory that was entered last, of those that were not left, is left.
+    /// Leaves the current directory.
     ///
     /// # Errors
-    /// When it wants to go no further.
+    /// Stops the traversal.
     fn leave(&mut self) -> Result<(), Self::Halt> {
         Ok(())
     }
 
-    /// So many things were passed over.
-    fn passed(&mut self, what: Passed, count: u64);
+    /// Counts skipped entries.
+    fn passed(&mut self, what: SkipReason, count: u64);
 }
 
-/// Leads somebody through everything beneath a directory.
+/// Traverses everything beneath a directory.
 ///
 /// # Errors
-/// What they say, or when directories cannot be opened at all.
+/// Errors of the visitor, or if directories cannot be opened at all.
 pub fn traverse<V: Visit>(
     confinement: Confinement,
     top: BorrowedFd<'_>,
@@ -116,32 +115,31 @@ pub fn traverse<V: Visit>(
                 levels.push(below);
                 close_one_above(&mut levels);
             }
-            Err(Errno::XDEV) => visitor.passed(Passed::Mount, 1),
-            Err(Errno::NOENT) => visitor.passed(Passed::Vanished, 1),
+            Err(Errno::XDEV) => visitor.passed(SkipReason::Mount, 1),
+            Err(Errno::NOENT) => visitor.passed(SkipReason::Vanished, 1),
             Err(errno @ (Errno::MFILE | Errno::NFILE | Errno::NOMEM)) => {
                 return Err(WalkError("open a directory", errno).into());
             }
-            // Without permission, or not a directory any more.
-            Err(_) => visitor.passed(Passed::Unreadable, 1),
+            // No permission, or not a directory any more.
+            Err(_) => visitor.passed(SkipReason::Unreadable, 1),
         }
     }
     Ok(())
 }
 
-/// A directory on the way down.
-struct Level {
-    /// `None` while it is closed, being far above.
+/// Directory on the current path.
+struct OpenDirectory {
+    /// `None` while closed, far above the current directory.
     dir: Option<OwnedFd>,
     id: Attributes,
-    /// Names yet to be entered, the next one last.
+    /// Pending subdirectory names, the next one last.
     pending: Vec<CString>,
-    /// Whether more of them are to be read.
+    /// True if more names have to be read.
     has_more: bool,
 }
 
-/// Goes up; a directory that was closed is opened again, if it still is the one below which we
-/// were.
-fn leave<V: Visit>(levels: &mut Vec<Level>, visitor: &mut V) -> Result<(), V::Halt> {
+/// Leaves a directory. A closed parent is reopened, if it still is the same directory.
+fn leave<V: Visit>(levels: &mut Vec<OpenDirectory>, visitor: &mut V) -> Result<(), V::Halt> {
     let Some(left) = levels.pop() else { return Ok(()) };
     let Some(above) = levels.last_mut() else { return Ok(()) };
     if above.dir.is_some() {
@@ -155,32 +153,32 @@ fn leave<V: Visit>(levels: &mut Vec<Level>, visitor: &mut V) -> Result<(), V::Ha
         above.dir = Some(dir);
         return Ok(());
     }
-    // It was moved: what was left of it, and of those above, is out of reach.
+    // The directory was moved: the rest of it and of its parents is out of reach.
     let lost = levels.iter().map(|level| level.pending.len() as u64).sum();
-    visitor.passed(Passed::Unreadable, lost);
+    visitor.passed(SkipReason::Unreadable, lost);
     while levels.pop().is_some() {
         visitor.leave()?;
     }
     Ok(())
 }
 
-/// The numbers of a file's filesystem and of the file, as `stat` tells them.
+/// Device and inode number of an entry by `stat`.
 fn numbers(dir: &OwnedFd, name: &CStr) -> Option<(u64, u64)> {
     let stat = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some((stat.st_dev, stat.st_ino))
 }
 
-/// Shows what is in a directory.
+/// Enters a directory and visits its entries.
 fn enter<V: Visit>(
     dir: OwnedFd,
     name: Option<&CStr>,
     visitor: &mut V,
     buffer: &mut EntryBuffer,
     numbers_hold: bool,
-) -> Result<Level, V::Halt> {
+) -> Result<OpenDirectory, V::Halt> {
     let id = attributes(&dir).map_err(|errno| WalkError("look at a directory", errno))?;
     visitor.enter(dir.as_fd(), name)?;
-    let mut level = Level { dir: None, id, pending: Vec::new(), has_more: false };
+    let mut level = OpenDirectory { dir: None, id, pending: Vec::new(), has_more: false };
     let mut halt = None;
     loop {
         let mut found = false;
@@ -203,7 +201,7 @@ fn enter<V: Visit>(
             Ok(_) if found => {}
             Ok(_) => break,
             Err(_) => {
-                visitor.passed(Passed::Unreadable, 1);
+                visitor.passed(SkipReason::Unreadable, 1);
                 break;
             }
         }
@@ -214,8 +212,8 @@ fn enter<V: Visit>(
     Ok(level)
 }
 
-impl Level {
-    /// Keeps the name of a directory, as long as there are not too many.
+impl OpenDirectory {
+    /// Stores the name of a subdirectory, up to the limit.
     fn note(&mut self, name: &CStr) {
         if self.pending.len() >= KEPT_NAMES {
             self.has_more = true;
@@ -224,19 +222,20 @@ impl Level {
         }
     }
 
-    /// All files were met: names are taken from the end, or, where there are too many, read anew.
+    /// Ends the first pass: pending names are taken from the end, or read again if there are too
+    /// many.
     fn end_of_files(&mut self, dir: &OwnedFd) {
         if self.has_more {
             self.pending.clear();
-            // A directory that cannot be rewound is at its end.
+            // A directory that cannot be rewound has no further names.
             self.has_more = rewind_dir(dir.as_fd()).is_ok();
         }
         self.pending.reverse();
     }
 }
 
-/// The next directory to be entered.
-fn next_name(level: &mut Level, buffer: &mut EntryBuffer) -> Option<CString> {
+/// Next subdirectory to enter.
+fn next_name(level: &mut OpenDirectory, buffer: &mut EntryBuffer) -> Option<CString> {
     loop {
         if let Some(name) = level.pending.pop() {
             return Some(name);
@@ -254,8 +253,8 @@ fn next_name(level: &mut Level, buffer: &mut EntryBuffer) -> Option<CString> {
     }
 }
 
-/// Closes the lowest directory that is too far above, unless it is being read.
-fn close_one_above(levels: &mut [Level]) {
+/// Closes the directory that is now too far above, unless it is still being read.
+fn close_one_above(levels: &mut [OpenDirectory]) {
     let Some(far) = levels.len().checked_sub(OPEN_LEVELS + 1) else { return };
     if let Some(level) = levels.get_mut(far)
         && !level.has_more

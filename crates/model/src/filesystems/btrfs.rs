@@ -1,5 +1,5 @@
-//! btrfs, on one device or several. The devices beside the first are named in the mount options, so
-//! that nobody has to scan for them.
+//! btrfs, on one device or several. Mount options name the further devices, so no device scan is
+//! needed.
 
 use super::{
     Checking, Filesystem, Making, Members, Metadata, Mkfs, Place, Signature, UntouchedMount,
@@ -15,7 +15,7 @@ pub const BTRFS: Filesystem = Filesystem {
     magic: 0x9123_683e,
     signatures: &[
         Signature::new("btrfs", Place::Begin(0x1_0040), MAGIC),
-        // The mirrors, 64 bytes into each; the last is written by old versions.
+        // Superblock mirrors, with the magic at byte 64; the last one is written by old versions.
         Signature::of_copy("btrfs", Place::Begin((64 << 20) + 0x40), MAGIC),
         Signature::of_copy("btrfs", Place::Begin((256 << 30) + 0x40), MAGIC),
         Signature::of_copy("btrfs", Place::Begin((1 << 50) + 0x40), MAGIC),
@@ -32,7 +32,7 @@ pub const BTRFS: Filesystem = Filesystem {
         refused: &[],
     }),
     kernel_option: "CONFIG_BTRFS_FS",
-    // Of each device. mkfs takes less for some profiles, and says so itself.
+    // Per device. mkfs accepts less for some profiles, and reports it otherwise.
     bytes_min: 47 << 20,
     device_option: Some("device"),
     is_usual: true,

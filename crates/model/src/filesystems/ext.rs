@@ -1,16 +1,15 @@
-//! ext2, ext3 and ext4: one program makes them all, and the kernel's ext4 mounts them where the
-//! older ones are not built. What they are is in the name under which mke2fs is called.
+//! ext2, ext3 and ext4: one mkfs program creates them all, depending on the name by which it is
+//! called, and the kernel's ext4 mounts all three.
 //!
-//! By default mke2fs leaves inode tables and journal to be initialised after the first mount, in
-//! the background: it would write during the trial, now in this phase, now in that. So both are
-//! done at once (`lazy_itable_init=0,lazy_journal_init=0`), which costs time in mkfs and nothing
-//! later.
+//! By default mke2fs leaves inode tables and journal to be initialised in the background after the
+//! first mount, which would write at random times during the trial.
+//! `lazy_itable_init=0,lazy_journal_init=0` initialises both in mkfs.
 
 use super::{Checking, Filesystem, Making, Metadata, Mkfs, RefusedOption, UntouchedMount};
 
 pub(super) const ALL: &[Filesystem] = &[EXT4, EXT3, EXT2];
 
-/// With a journal, extents and delayed allocation.
+/// ext4: journal, extents and delayed allocation.
 pub const EXT4: Filesystem = Filesystem {
     name: "ext4",
     leaves: &["ext4", "ext3", "ext2", JOURNAL],
@@ -21,7 +20,7 @@ pub const EXT4: Filesystem = Filesystem {
     ..COMMON
 };
 
-/// With a journal.
+/// ext3: with a journal.
 pub const EXT3: Filesystem = Filesystem {
     name: "ext3",
     leaves: &["ext3", "ext4", "ext2", JOURNAL],
@@ -31,7 +30,7 @@ pub const EXT3: Filesystem = Filesystem {
     ..COMMON
 };
 
-/// Without a journal.
+/// ext2: without a journal.
 pub const EXT2: Filesystem = Filesystem {
     name: "ext2",
     leaves: &["ext2", "ext4", "ext3", JOURNAL],
@@ -44,7 +43,7 @@ pub const EXT2: Filesystem = Filesystem {
     ..COMMON
 };
 
-/// The signature of a device that holds only a journal.
+/// Signature of an external journal device.
 const JOURNAL: &str = "ext journal";
 
 const COMMON: Filesystem = Filesystem {
@@ -75,8 +74,8 @@ const MKE2FS: Mkfs = Mkfs {
     }],
 };
 
-/// The name of the signature in a superblock of ext, given its first 104 bytes, which begin 1024
-/// bytes into the device; `None` where it is no such superblock.
+/// Signature of an ext superblock, given its first 104 bytes, which begin at offset 1024 of the
+/// device; `None` for anything else.
 pub fn ext_signature(superblock: &[u8; 104]) -> Option<&'static str> {
     if superblock[0x38..0x3a] != [0x53, 0xef] {
         return None;
@@ -84,7 +83,8 @@ pub fn ext_signature(superblock: &[u8; 104]) -> Option<&'static str> {
     let word =
         |at: usize| superblock[at..at + 4].iter().rev().fold(0, |n, b| n << 8 | u32::from(*b));
     let (compatible, incompatible, read_only) = (word(0x5c), word(0x60), word(0x64));
-    // What ext3 has: file types, recovery, meta groups; sparse and large files, hashed directories.
+    // Features of ext3: file types, recovery, meta groups; sparse and large files, hashed
+    // directories.
     let beyond_ext3 = incompatible & !0x16 != 0 || read_only & !0x7 != 0;
     Some(if incompatible & 0x8 != 0 {
         JOURNAL
@@ -97,14 +97,15 @@ pub fn ext_signature(superblock: &[u8; 104]) -> Option<&'static str> {
     })
 }
 
-/// Where copies of the superblock may stand on a device of so many bytes: mke2fs keeps them at the
-/// beginning of block groups 1 and the powers of 3, 5 and 7 (`sparse_super`), or of every group. A
-/// group has eight blocks for each byte of a block, whose size may be 1 KiB to 64 KiB.
+/// Possible offsets of superblock copies on a device of this size: mke2fs keeps them at the
+/// beginning of block group 1 and of the powers of 3, 5 and 7 (`sparse_super`), or of every group.
+/// A group has eight blocks per byte of a block; blocks have 1 KiB to 64 KiB.
 pub fn ext_copies(device_bytes: u64) -> Vec<u64> {
     const GROUPS: [u64; 12] = [1, 3, 5, 7, 9, 25, 27, 49, 81, 125, 243, 343];
     let mut places = Vec::new();
     for block in (10..=16).map(|bits| 1u64 << bits) {
-        // Blocks of 1 KiB are counted from the second: the first is left to a boot loader.
+        // With 1 KiB blocks the first block is reserved for a boot loader, so groups begin at block
+        // 1.
         let first = if block == 1024 { block } else { 0 };
         places.extend(GROUPS.map(|group| first + group * 8 * block * block));
     }

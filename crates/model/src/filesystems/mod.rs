@@ -1,8 +1,8 @@
-//! Facts about filesystems, in one table: a file for each family, a line for each file in
-//! `FAMILIES`. What is done with a fact (calling mkfs, reading a superblock) is not here.
+//! Table of filesystem facts: one file per family, one line per file in `FAMILIES`. Using the facts
+//! (calling mkfs, reading a superblock) is up to other crates.
 //!
-//! Names of filesystems and their numbers stand here and nowhere else; `cargo xtask tidy` refuses
-//! them elsewhere.
+//! Filesystem names and magic numbers are declared here and nowhere else; `cargo xtask tidy`
+//! refuses them elsewhere.
 
 mod btrfs;
 mod ext;
@@ -18,201 +18,201 @@ pub use f2fs::F2FS;
 pub use recognised::{FAT, PLAYED_MOUNT, USER_SPACE_CONNECTIONS, USER_SPACE_DEVICE, ZFS};
 pub use xfs::{XFS, xfs_copies};
 
-/// Every family, in the order in which its members are listed. Of filesystems with one number the
-/// first is the one that is distinguished from the number alone.
+/// Every family, in listing order. Of filesystems with the same magic number the first is the
+/// default for it.
 const FAMILIES: &[&[Filesystem]] =
     &[ext::ALL, xfs::ALL, btrfs::ALL, f2fs::ALL, tmpfs::ALL, nilfs2::ALL, recognised::ALL];
 
-/// What is known of one filesystem.
+/// Facts about one filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filesystem {
-    /// The type by which the kernel mounts it.
+    /// Type name for mount(2).
     pub name: &'static str,
-    /// The number that `statfs` gives (`f_type`), from linux/magic.h or the filesystem's own
-    /// header; 0 where it has none that we know.
+    /// `statfs` magic number (`f_type`), from linux/magic.h or the filesystem's own header; 0 if
+    /// unknown.
     pub magic: u64,
-    /// Magic numbers on the device that need no second look.
+    /// Magic numbers on the device that need no further check.
     pub signatures: &'static [Signature],
-    /// Names of the signatures that its mkfs may leave, its own first.
+    /// Names of the signatures that its mkfs may leave behind, its own first.
     pub leaves: &'static [&'static str],
-    /// How a fresh one is made.
+    /// Method of creating the filesystem.
     pub making: Making,
-    /// The option of the kernel's configuration that brings it.
+    /// Kernel configuration option that provides it.
     pub kernel_option: &'static str,
-    /// The smallest device in bytes: below it mkfs refuses, or makes something that nobody uses.
+    /// Smallest supported device in bytes: below, mkfs refuses or the filesystem is not practical.
     pub bytes_min: u64,
-    /// The mount option by which further devices are named; `None` where it has one device only.
+    /// Mount option that names further devices; `None` for single-device filesystems.
     pub device_option: Option<&'static str>,
-    /// Compared when nobody names filesystems.
+    /// True if it is part of the default comparison.
     pub is_usual: bool,
-    /// Its files are in memory and nowhere else.
+    /// True if its files are in memory only.
     pub is_in_memory: bool,
-    /// It is on a disk, and `statfs` counts in blocks of that disk. Elsewhere a "block" is
+    /// True if it is on a disk and `statfs` counts blocks of that disk. Elsewhere a "block" is
     /// something else: a request of NFS, a record of ZFS.
     pub has_blocks: bool,
-    /// Directories list the inode numbers that `stat` gives. Elsewhere they may not: overlayfs
-    /// lists the numbers of its layers, among which different files share one.
+    /// True if directories list the inode numbers that `stat` returns. overlayfs, for example,
+    /// lists numbers of its layers, where different files can share one.
     pub lists_inodes: bool,
-    /// The device begins with a boot sector, whose last two bytes are those of a partition table.
+    /// True if the device begins with a boot sector, which ends like a partition table.
     pub has_boot_sector: bool,
-    /// How it is mounted so that nothing of it is changed.
+    /// Read-only mount that leaves the device unchanged.
     pub untouched: Option<UntouchedMount>,
-    /// Mount options by which a copy is mounted while its original may be, too.
+    /// Mount options required while the original of a copy is mounted.
     pub of_copies: &'static [&'static str],
-    /// Where the 16 bytes of its UUID are on the device; `None` where that is not known.
+    /// Offset of its 16-byte UUID on the device; `None` if unknown.
     pub uuid_offset: Option<u64>,
-    /// The program that checks an unmounted one and changes nothing; it comes with mkfs.
+    /// Read-only check program for the unmounted filesystem; part of the mkfs package.
     pub checking: Option<Checking>,
-    /// How often metadata is stored.
+    /// Number of metadata copies.
     pub metadata: Metadata,
-    /// Where sysfs lists the devices of a mounted one.
+    /// Location in sysfs of the devices of a mounted filesystem.
     pub members: Option<Members>,
-    /// How its lines in the kernel's log begin.
+    /// Prefixes of its kernel log messages.
     pub log_prefixes: &'static [&'static str],
-    /// Options of the kernel's configuration that check it at run time, and make it slow.
+    /// Kernel configuration options that add run-time checks and slow it down.
     pub debug_options: &'static [&'static str],
-    /// Mount options that leave out the flushes which keep the order of writes.
+    /// Mount options that disable write barriers.
     pub barrier_off: &'static [&'static str],
 }
 
-/// How a fresh one is made.
+/// Method of creating a filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Making {
-    /// Not by us.
+    /// Not created by treering.
     Never,
-    /// By the mount alone, without a device.
+    /// Created by mounting it, without a device.
     Mounted {
-        /// The mount options that set its size; the first is given a number of bytes.
+        /// Mount options that set the size; the first accepts a number of bytes.
         size: &'static [&'static str],
     },
-    /// By a program, on a device.
+    /// Created by a mkfs program on a device.
     Formatted(&'static Mkfs),
 }
 
-/// The program that makes a filesystem.
+/// mkfs program of a filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mkfs {
-    /// Its name.
+    /// Program name.
     pub program: &'static str,
-    /// The package it comes in, by its name in Debian.
+    /// Debian package that contains it.
     pub package: &'static str,
-    /// What makes it tell its version.
+    /// Option that prints the version.
     pub version_argument: &'static str,
-    /// Letters that take a value, as in the option string of getopt(3).
+    /// Option letters that take a value, as in the option string of getopt(3).
     pub with_value: &'static str,
-    /// What makes it overwrite a filesystem; empty where it does so anyway. The guard has looked
-    /// at the device, and mkfs would otherwise stop at our own filesystem of the trial before.
+    /// Option that overwrites an existing filesystem; empty if that is the default. The guard has
+    /// checked the device already, and mkfs would otherwise refuse to overwrite the filesystem of
+    /// the previous trial.
     pub force: &'static [&'static str],
-    /// The options that set the label, without their dashes, the letter first.
+    /// Options that set the label, without dashes, the letter first.
     pub label: &'static [&'static str],
-    /// Settings added behind `-E`, unless the user gives them.
+    /// Default settings for `-E`; settings of the user take precedence.
     pub extended: &'static [&'static str],
-    /// Options of the user that are not passed on.
+    /// User options that are rejected.
     pub refused: &'static [RefusedOption],
 }
 
-/// An option of the user that is not passed on.
+/// User option that is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefusedOption {
-    /// Its letter.
+    /// Option letter.
     pub letter: &'static str,
-    /// How often it may be given all the same.
+    /// Number of occurrences that are still accepted.
     pub times_max: usize,
-    /// Why not.
+    /// Reason for users.
     pub why: &'static str,
 }
 
-/// Where a magic number stands, and what it says.
+/// Magic number on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// What it belongs to, in the field's usual word: `XFS`, `XFS log`.
+    /// Common name of the owner of the signature: `XFS`, `XFS log`.
     pub name: &'static str,
-    /// Where.
+    /// Position on the device.
     pub place: Place,
-    /// Its bytes.
+    /// Bytes of the magic number.
     pub magic: &'static [u8],
-    /// Whether it belongs to a further copy of what stands elsewhere: by such a copy a tool finds a
-    /// filesystem whose first superblock is lost, but nothing is mounted by it.
+    /// True for a backup copy, by which tools find a filesystem with a lost superblock but which is
+    /// never mounted.
     pub is_copy: bool,
 }
 
 impl Signature {
-    /// The magic number of a superblock that is mounted.
+    /// Signature of a primary superblock.
     const fn new(name: &'static str, place: Place, magic: &'static [u8]) -> Self {
         Self { name, place, magic, is_copy: false }
     }
 
-    /// The magic number of a further copy.
+    /// Signature of a backup copy.
     const fn of_copy(name: &'static str, place: Place, magic: &'static [u8]) -> Self {
         Self { name, place, magic, is_copy: true }
     }
 }
 
-/// Where a magic number stands on a device.
+/// Position of a magic number on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// So many bytes from the beginning.
+    /// Offset from the beginning, in bytes.
     Begin(u64),
-    /// At the beginning of the sector that is so many 512-byte sectors before the end; the last
-    /// is 1.
+    /// Distance from the end in sectors of 512 bytes; the last sector is 1.
     End(u64),
-    /// So many bytes before the end.
+    /// Distance from the end, in bytes.
     BeforeEnd(u64),
-    /// So many bytes into the last whole block of 4 KiB.
+    /// Offset in the last whole block of 4 KiB, in bytes.
     LastBlock(u64),
 }
 
-/// A mount that changes nothing on the device, the journal included, and with which a damaged
-/// filesystem does not stop the machine (its superblock may ask for a panic).
+/// Mount that leaves the device unchanged, including the journal, and cannot panic the kernel on a
+/// damaged filesystem (which its superblock may request).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UntouchedMount {
-    /// The type it is mounted as.
+    /// Filesystem type of the mount.
     pub fs_type: &'static str,
-    /// The options, separated by commas.
+    /// Mount options, separated by commas.
     pub options: &'static str,
 }
 
-/// The program that checks a filesystem: it exits with 0 where nothing is wrong.
+/// Check program of a filesystem; exit code 0 means no errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Checking {
-    /// Its name.
+    /// Program name.
     pub program: &'static str,
-    /// What stands before the device.
+    /// Arguments before the device.
     pub arguments: &'static [&'static str],
 }
 
-/// How often metadata is stored.
+/// Number of metadata copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metadata {
-    /// Not known.
+    /// Unknown.
     Unknown,
-    /// Always once.
+    /// Always one copy.
     Once,
-    /// As mkfs is asked to.
+    /// Chosen by mkfs options.
     Chosen {
-        /// The options of mkfs, short and long.
+        /// mkfs options that choose the profile, short and long.
         options: &'static [&'static str],
-        /// The profile on one device, when mkfs is not asked.
+        /// Default profile on one device.
         one_device: &'static str,
-        /// The profile on several, when mkfs is not asked.
+        /// Default profile on several devices.
         several: &'static str,
     },
 }
 
-/// The profile of metadata that is stored once.
+/// Profile name for a single metadata copy.
 pub const SINGLE: &str = "single";
 
-/// Where sysfs lists the devices of a mounted filesystem, below `/sys/fs/NAME/UUID`.
+/// Location in sysfs of the devices of a mounted filesystem, below `/sys/fs/NAME/UUID`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Members {
-    /// As entries of a folder of this name.
+    /// Directory with one entry per device.
     Folder(&'static str),
-    /// As folders, each with a link of this name to the device.
+    /// Directories, each with a link of this name to its device.
     Linked(&'static str),
 }
 
 impl Filesystem {
-    /// Nothing known: what a filesystem's own entry begins with.
+    /// Empty entry, the base of every table entry.
     const UNKNOWN: Self = Self {
         name: "",
         magic: 0,
@@ -238,7 +238,7 @@ impl Filesystem {
         barrier_off: &[],
     };
 
-    /// The program that makes it; `None` when it needs neither that nor a device.
+    /// mkfs program; `None` for filesystems without one.
     pub fn mkfs(&self) -> Option<&'static Mkfs> {
         match self.making {
             Making::Formatted(mkfs) => Some(mkfs),
@@ -246,13 +246,12 @@ impl Filesystem {
         }
     }
 
-    /// How many devices it may have.
+    /// Maximum number of devices.
     pub fn devices_max(&self) -> usize {
         if self.device_option.is_some() { usize::MAX } else { 1 }
     }
 
-    /// The profile in which mkfs stores metadata on so many devices when it is called with these
-    /// options; `None` where that is not known.
+    /// Metadata profile of mkfs on this many devices with these options; `None` if unknown.
     pub fn metadata_profile(&self, mkfs: &[String], devices: usize) -> Option<String> {
         let Metadata::Chosen { options, one_device, several } = self.metadata else {
             return (self.metadata == Metadata::Once).then(|| SINGLE.to_owned());
@@ -272,33 +271,33 @@ impl Filesystem {
     }
 }
 
-/// Every filesystem, those that can be made first.
+/// Every filesystem, those that treering can create first.
 pub fn all() -> impl Iterator<Item = &'static Filesystem> {
     FAMILIES.iter().copied().flatten()
 }
 
-/// The filesystem that is mounted as this type.
+/// Looks up a filesystem by mount type.
 pub fn by_name(name: &str) -> Option<&'static Filesystem> {
     all().find(|filesystem| filesystem.name == name)
 }
 
-/// The filesystem with this number (`f_type` of `statfs`). ext2, ext3 and ext4 share one, and ext4
-/// is given for it: the mount table tells them apart.
+/// Looks up a filesystem by `statfs` magic. ext2, ext3 and ext4 share one, which gives ext4: the
+/// mount table tells them apart.
 pub fn by_magic(magic: u64) -> Option<&'static Filesystem> {
     all().find(|filesystem| magic != 0 && filesystem.magic == magic)
 }
 
-/// The name of the filesystem with this number, as [`by_magic`] finds it.
+/// Name of the filesystem with this `statfs` magic, as in [`by_magic`].
 pub fn name_of(magic: u64) -> Option<&'static str> {
     by_magic(magic).map(|filesystem| filesystem.name)
 }
 
-/// The filesystem whose own signature has this name.
+/// Looks up a filesystem by the name of its primary signature.
 pub fn by_signature(name: &str) -> Option<&'static Filesystem> {
     all().find(|filesystem| filesystem.leaves.first() == Some(&name))
 }
 
-/// Whether files of this type are in memory and nowhere else.
+/// Reports whether files of this filesystem type are in memory only.
 pub fn is_in_memory(name: &str) -> bool {
     by_name(name).is_some_and(|filesystem| filesystem.is_in_memory)
 }
@@ -310,7 +309,7 @@ mod tests {
     use super::{FAMILIES, Making, all, by_magic, by_name, by_signature};
 
     #[test]
-    fn names_are_there_once_and_each_is_found_by_its_own() {
+    fn names_are_unique_and_found() {
         let names: Vec<&str> = all().map(|filesystem| filesystem.name).collect();
         let different: BTreeSet<&str> = names.iter().copied().collect();
         assert_eq!(names.len(), different.len(), "{names:?}");
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_signatures_lead_to_a_filesystem() {
+    fn magics_and_signatures_are_found() {
         assert_eq!(by_magic(0xef53).unwrap().name, "ext4");
         assert_eq!(by_magic(0x6969).unwrap().name, "nfs");
         assert_eq!(by_magic(0x9fa0), None);
@@ -330,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_recognised_and_needs_the_kernel() {
+    fn creatable_filesystems_have_signatures_and_a_kernel_option() {
         for filesystem in all().filter(|filesystem| filesystem.making != Making::Never) {
             let name = filesystem.name;
             assert!(filesystem.kernel_option.starts_with("CONFIG_"), "{name}");
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn profiles_are_those_of_mkfs() {
+    fn metadata_profiles_follow_mkfs_options() {
         let profile = |name: &str, mkfs: &[&str], devices| {
             let mkfs: Vec<String> = mkfs.iter().map(|&word| word.to_owned()).collect();
             by_name(name).unwrap().metadata_profile(&mkfs, devices)

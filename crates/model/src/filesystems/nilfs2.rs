@@ -1,5 +1,5 @@
-//! NILFS2, a log-structured filesystem: it is mounted without its cleaner, so that nothing writes
-//! between the operations of a trial, and old checkpoints keep their room until it is made anew.
+//! NILFS2, a log-structured filesystem: mounted without its cleaner, so that nothing writes between
+//! the operations of a trial; old checkpoints occupy space until the filesystem is made again.
 
 use super::{Filesystem, Making, Metadata, Mkfs, Place, Signature, UntouchedMount};
 
@@ -26,7 +26,7 @@ const NILFS2: Filesystem = Filesystem {
         refused: &[],
     }),
     kernel_option: "CONFIG_NILFS2_FS",
-    // 16 segments of 8 MiB, and what stands before and behind them.
+    // 16 segments of 8 MiB, plus the areas before and behind them.
     bytes_min: 129 << 20,
     has_blocks: true,
     lists_inodes: true,

@@ -1,8 +1,8 @@
-//! Filesystems that are not made here, only recognised: by the number of a mounted one, or by what
-//! stands on a device. One that is to be made gets a file of its own.
+//! Filesystems that are only recognised, by `statfs` magic or by a signature on the device. A
+//! filesystem that treering can create has a file of its own.
 //!
-//! Places and numbers are those of the on-disk formats and of linux/magic.h; blkid(8) of
-//! util-linux knows the same.
+//! Offsets and magic numbers are those of the on-disk formats and of linux/magic.h, as in blkid(8)
+//! of util-linux.
 
 use super::Place::{BeforeEnd, Begin};
 use super::{Filesystem, Members, Place, Signature};
@@ -22,7 +22,7 @@ pub(super) const ALL: &[Filesystem] = &[
         ..known(
             "bcachefs",
             0xca45_1a4e,
-            // The copy follows the room for the first one, 1 MiB unless it is made otherwise.
+            // The copy follows the space of the first superblock, 1 MiB by default.
             &[at("bcachefs", 0x1018, BCACHEFS), copy("bcachefs", Begin(0x10_1018), BCACHEFS)],
         )
     },
@@ -75,14 +75,14 @@ pub(super) const ALL: &[Filesystem] = &[
     on_disk("ubifs", &[at("UBIFS", 0, &[0x31, 0x18, 0x10, 0x06])]),
     on_disk("scoutfs", &[at("scoutfs", 0x1_0004, &[0x8b, 0x42, 0x3c, 0x10])]),
     on_disk("exfs", &[at("exfs", 0, b"EXFS")]),
-    // Of other systems.
+    // Filesystems of other systems.
     FAT,
     Filesystem {
         has_boot_sector: true,
         ..known(
             "exfat",
             0x2011_bab0,
-            // The copy is in sector 12, whatever the size of a sector.
+            // The copy is in sector 12, for any sector size.
             &[
                 at("exFAT", 3, b"EXFAT   "),
                 copy("exFAT", Begin(12 * 512 + 3), b"EXFAT   "),
@@ -148,10 +148,10 @@ pub(super) const ALL: &[Filesystem] = &[
     ),
 ];
 
-/// ZFS, whose labels and rings of uberblocks must be searched.
+/// ZFS. Recognising it requires a search for labels and uberblock rings.
 pub const ZFS: Filesystem = Filesystem { leaves: &["ZFS"], ..mounted("zfs", 0x2fc1_2fc1) };
 
-/// FAT. Old ones have no magic number, only a plausible boot sector.
+/// FAT. Old versions have no magic number, only a plausible boot sector.
 pub const FAT: Filesystem = Filesystem {
     has_boot_sector: true,
     leaves: &["FAT"],
@@ -165,7 +165,7 @@ pub const FAT: Filesystem = Filesystem {
             at("FAT", 0x36, b"MSDOS"),
             at("FAT", 0x52, b"FAT32   "),
             at("FAT", 0x52, b"MSWIN"),
-            // The copy is in sector 6, whatever the size of a sector.
+            // The copy is in sector 6, for any sector size.
             copy("FAT", Begin(6 * 512 + 0x52), b"FAT32   "),
             copy("FAT", Begin(6 * 1024 + 0x52), b"FAT32   "),
             copy("FAT", Begin(6 * 2048 + 0x52), b"FAT32   "),
@@ -176,17 +176,17 @@ pub const FAT: Filesystem = Filesystem {
 
 const BCACHEFS: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
 
-/// Recognised when it is mounted.
+/// Filesystem recognised when mounted.
 const fn mounted(name: &'static str, magic: u64) -> Filesystem {
     Filesystem { name, magic, ..Filesystem::UNKNOWN }
 }
 
-/// Recognised on a device.
+/// Filesystem recognised on a device.
 const fn on_disk(name: &'static str, signatures: &'static [Signature]) -> Filesystem {
     known(name, 0, signatures)
 }
 
-/// Recognised either way.
+/// Filesystem recognised both ways.
 const fn known(name: &'static str, magic: u64, signatures: &'static [Signature]) -> Filesystem {
     Filesystem { name, magic, signatures, ..Filesystem::UNKNOWN }
 }
@@ -199,9 +199,9 @@ const fn copy(name: &'static str, place: Place, magic: &'static [u8]) -> Signatu
     Signature::of_copy(name, place, magic)
 }
 
-/// The type under which a played disk is mounted.
+/// Filesystem type of a mounted played disk.
 pub const PLAYED_MOUNT: &str = "fuse.treering";
-/// By this a process is connected to what it serves.
+/// Character device that connects a process to its FUSE mount.
 pub const USER_SPACE_DEVICE: &str = "/dev/fuse";
-/// Where connections are shown, by the minor number of the mount, where that is mounted.
+/// Directory of FUSE connections by minor number, if the control filesystem is mounted.
 pub const USER_SPACE_CONNECTIONS: &str = "/sys/fs/fuse/connections";

@@ -1,5 +1,5 @@
-//! tmpfs and ramfs, in memory. A tmpfs is as large as the loop images of the other variants would
-//! be, unless the user gives a size; a ramfs is only recognised.
+//! tmpfs and ramfs, in memory. A tmpfs has the size of the loop images of the other variants,
+//! unless the user gives a size; ramfs is only recognised.
 
 use super::{Filesystem, Making};
 

@@ -4,7 +4,7 @@ use super::{Checking, Filesystem, Making, Metadata, Mkfs, Place, Signature, Unto
 
 pub(super) const ALL: &[Filesystem] = &[XFS];
 
-/// Of every superblock.
+/// Magic number of every superblock.
 const MAGIC: &[u8] = b"XFSB";
 
 /// XFS.
@@ -27,7 +27,7 @@ pub const XFS: Filesystem = Filesystem {
         refused: &[],
     }),
     kernel_option: "CONFIG_XFS_FS",
-    // What xfsprogs since 5.19 refuses below; older ones made filesystems that nobody uses.
+    // Lower limit of xfsprogs since 5.19; older versions allowed smaller filesystems.
     bytes_min: 300 << 20,
     is_usual: true,
     has_blocks: true,
@@ -43,14 +43,14 @@ pub const XFS: Filesystem = Filesystem {
     ..Filesystem::UNKNOWN
 };
 
-/// Where the superblock of the second allocation group may stand on a device of so many bytes, and
-/// the magic number that it begins with: mkfs.xfs divides a device into 2 to 64 groups of equal
-/// size, or into groups of nearly 1 TiB.
+/// Possible offsets of the superblock of the second allocation group on a device of this size, and
+/// its magic number: mkfs.xfs divides a device into 2 to 64 groups of equal size, or into groups of
+/// nearly 1 TiB.
 pub fn xfs_copies(device_bytes: u64) -> (Vec<u64>, &'static [u8]) {
     const BLOCK: u64 = 4096;
     const GROUP_MOST: u64 = (1 << 40) - BLOCK;
     let groups = (2..=16).chain([24, 32, 48, 64]);
-    // Groups that do not divide the device evenly are rounded to blocks.
+    // If the groups do not divide the device evenly, their size is rounded to blocks.
     let begins = groups.flat_map(|groups| {
         let group = device_bytes / groups / BLOCK * BLOCK;
         [group, group + BLOCK]

@@ -1,31 +1,31 @@
-//! Histograms as bytes: what is written of one, and reading bytes that may be anybody's.
+//! Serialized histograms: writing, and reading untrusted bytes.
 //!
-//! The format is `HdrHistogram` V2. The bytes are walked before its decoder sees them: it trusts
-//! their header with gigabytes of memory.
+//! The format is `HdrHistogram` V2. The bytes are validated first, because the decoder allocates
+//! gigabytes if a forged header asks for them.
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
 
 use super::{Latency, LatencyError};
 
-/// Bytes of the `HdrHistogram` V2 header.
+/// Size of the `HdrHistogram` V2 header in bytes.
 const HEADER_BYTES: usize = 40;
 
-/// The bytes of a histogram.
+/// Serializes a histogram.
 pub(super) fn encode(histogram: &Histogram<u64>) -> Vec<u8> {
     let mut bytes = Vec::new();
     V2Serializer::new().serialize(histogram, &mut bytes).expect("writing to memory does not fail");
     bytes
 }
 
-/// Reads a histogram with our bounds.
+/// Reads a histogram with the bounds of [`Latency`].
 pub(super) fn decode(bytes: &[u8]) -> Result<Histogram<u64>, LatencyError> {
     check(bytes).map_err(LatencyError)?;
     let mut rest = bytes;
     Deserializer::new().deserialize(&mut rest).map_err(|error| LatencyError(format!("{error:?}")))
 }
 
-/// The header of every histogram we write, but for the length at 4..8.
+/// Header of every histogram that treering writes, except for the length at 4..8.
 fn header() -> [u8; HEADER_BYTES] {
     let empty = Latency::new().to_bytes();
     let mut header = [0; HEADER_BYTES];
@@ -33,7 +33,7 @@ fn header() -> [u8; HEADER_BYTES] {
     header
 }
 
-/// Walks the bytes without believing them.
+/// Validates untrusted bytes.
 fn check(bytes: &[u8]) -> Result<(), String> {
     let expected = header();
     let Some((head, body)) = bytes.split_at_checked(HEADER_BYTES) else {
@@ -49,12 +49,12 @@ fn check(bytes: &[u8]) -> Result<(), String> {
     count(body).map(drop)
 }
 
-/// Adds up the counts: ZigZag LEB128 of at most 9 bytes each, negative ones are runs of zeros.
+/// Sums the counts: ZigZag LEB128 of at most 9 bytes each; negative numbers are runs of zeros.
 fn count(mut body: &[u8]) -> Result<u64, String> {
     let mut sum: u64 = 0;
     while let Some((number, rest)) = split_number(body) {
         body = rest;
-        // The lowest number of all has no opposite: no run of zeros is so long.
+        // `i64::MIN` has no opposite and cannot be a run of zeros.
         let count = number.checked_neg().map(|_| number).ok_or("a run of zeros without end")?;
         sum = sum
             .checked_add(u64::try_from(count).unwrap_or(0))
@@ -67,7 +67,7 @@ fn count(mut body: &[u8]) -> Result<u64, String> {
 fn split_number(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let mut encoded: u64 = 0;
     for (index, byte) in bytes.iter().take(9).enumerate() {
-        // The ninth byte is used whole, the others say with their highest bit that one follows.
+        // The ninth byte has 8 bits of data; the highest bit of the others marks continuation.
         let (bits, last) = if index == 8 { (*byte, true) } else { (byte & 0x7f, *byte < 0x80) };
         encoded |= u64::from(bits) << (7 * index);
         if last {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_asks_for_memory_is_refused() {
+    fn headers_that_request_much_memory_are_rejected() {
         let mut bytes = framed(&[2]);
         bytes[4..8].copy_from_slice(&u32::MAX.to_be_bytes());
         assert!(Latency::from_bytes(&bytes).is_err());
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_at_the_edge_are_refused() {
+    fn extreme_counts_are_rejected() {
         // i64::MIN, whose opposite does not exist, then two counts whose sum overflows.
         assert!(Latency::from_bytes(&framed(&[0xff; 9])).is_err());
         let largest = [0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
@@ -116,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(values in vec(any::<u64>(), 0..50)) {
+        fn written_histograms_are_read_back(values in vec(any::<u64>(), 0..50)) {
             let mut latency = Latency::new();
             for value in &values {
                 latency.record(*value);
@@ -125,7 +125,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_an_answer(body in vec(any::<u8>(), 0..80)) {
+        fn arbitrary_bytes_never_panic(body in vec(any::<u8>(), 0..80)) {
             if let Ok(latency) = Latency::from_bytes(&framed(&body)) {
                 prop_assert!(latency.quantile_ns(0.5) <= latency.max_ns());
             }

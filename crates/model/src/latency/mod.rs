@@ -11,7 +11,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// The longest latency distinguished from longer ones: one hour. Longer ones count as one hour.
+/// Longest distinguished latency: one hour. Longer ones count as one hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
 
 /// Latencies of one kind of operation, in nanoseconds.
@@ -51,7 +51,7 @@ impl Latency {
         self.histogram.saturating_record(latency_ns);
     }
 
-    /// Adds so many samples of one latency.
+    /// Adds `samples` samples of one latency.
     pub fn record_many(&mut self, latency_ns: u64, samples: u64) {
         self.histogram.saturating_record_n(latency_ns, samples);
     }
@@ -66,35 +66,35 @@ impl Latency {
         self.histogram.reset();
     }
 
-    /// How many samples were recorded.
+    /// Number of samples.
     pub fn samples(&self) -> u64 {
         self.histogram.len()
     }
 
-    /// The latency that a share `quantile` (0 to 1) of the samples does not exceed; 0 when empty.
+    /// Latency at a quantile (0 to 1); 0 when empty.
     pub fn quantile_ns(&self, quantile: f64) -> u64 {
         self.histogram.value_at_quantile(quantile.clamp(0.0, 1.0))
     }
 
-    /// The longest latency; 0 when empty.
+    /// Maximum latency; 0 when empty.
     pub fn max_ns(&self) -> u64 {
         self.histogram.max()
     }
 
-    /// The mean latency; 0 when empty.
+    /// Mean latency; 0 when empty.
     pub fn mean_ns(&self) -> f64 {
         self.histogram.mean()
     }
 
-    /// The `HdrHistogram` V2 bytes, what the store keeps.
+    /// Serializes to `HdrHistogram` V2, the format of the store.
     pub fn to_bytes(&self) -> Vec<u8> {
         bytes::encode(&self.histogram)
     }
 
-    /// Reads what [`Latency::to_bytes`] wrote. Bytes of any other origin are safe to give.
+    /// Reads the bytes of [`Latency::to_bytes`]. Untrusted bytes are safe.
     ///
     /// # Errors
-    /// When the bytes are not such a histogram, or one of other bounds.
+    /// If the bytes are not such a histogram, or one with other bounds.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, LatencyError> {
         let read = bytes::decode(bytes)?;
         let mut latency = Self::new();
@@ -105,7 +105,7 @@ impl Latency {
         Ok(latency)
     }
 
-    /// The non-empty buckets: highest latency of the bucket in nanoseconds, samples in it.
+    /// Non-empty buckets: highest latency of the bucket in nanoseconds, and number of samples.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.histogram
             .iter_recorded()
@@ -113,7 +113,7 @@ impl Latency {
     }
 }
 
-/// In JSON a histogram is its buckets: `[[highest_ns, samples], …]`.
+/// Serializes the buckets: `[[highest_ns, samples], …]`.
 impl Serialize for Latency {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.buckets())
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_are_refused() {
+    fn invalid_bytes_are_rejected() {
         assert!(Latency::from_bytes(b"").is_err());
         assert!(Latency::from_bytes(&[0xff; 64]).is_err());
     }

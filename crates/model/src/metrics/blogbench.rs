@@ -1,4 +1,4 @@
-//! Metrics of blogbench alone.
+//! Metrics specific to blogbench.
 
 use super::MetricSpec;
 use super::spec::metrics;
@@ -27,7 +27,7 @@ metrics! {
     BLOGS_WRITTEN_PER_SECOND = "blogs_written_per_second", OpsPerSecond, Higher;
 }
 
-/// The scores of writing and of reading.
+/// Final scores of writes and reads.
 pub const SCORES: [MetricSpec; 2] = [WRITE_SCORE, READ_SCORE];
-/// The same by the second.
+/// Scores per second of writes and reads.
 pub const SCORES_PER_SECOND: [MetricSpec; 2] = [WRITE_SCORE_PER_SECOND, READ_SCORE_PER_SECOND];

@@ -1,4 +1,4 @@
-//! Metrics of bonnie++ alone.
+//! Metrics specific to bonnie++.
 
 use super::spec::metrics;
 

@@ -1,4 +1,4 @@
-//! Metrics of commands of which nothing else is known.
+//! Metrics of arbitrary commands.
 
 use super::spec::metrics;
 use crate::{Better, Metric, Scope, Unit};
@@ -11,7 +11,7 @@ metrics! {
     STORAGE_WRITTEN_BYTES = "storage_written_bytes", Bytes, Lower;
 }
 
-/// A number of a command's output, of the whole trial, under a name that the user gave.
+/// Metric of the whole trial from a command's output, with a user-defined name.
 pub fn named_by_user(name: &str, value: f64, unit: Unit, better: Better) -> Metric {
     Metric::new(name, Scope::Trial, value, unit, better)
 }

@@ -1,4 +1,4 @@
-//! CPU time and its shares.
+//! Metrics of CPU time and its shares.
 
 use super::spec::metrics;
 

@@ -1,4 +1,4 @@
-//! Metrics of dbench alone.
+//! Metrics specific to dbench.
 
 use super::spec::metrics;
 

@@ -1,4 +1,4 @@
-//! Metrics of FFSB alone.
+//! Metrics specific to FFSB.
 
 use super::spec::metrics;
 

@@ -1,4 +1,4 @@
-//! Metrics of filebench alone.
+//! Metrics specific to filebench.
 
 use super::spec::metrics;
 

@@ -1,4 +1,4 @@
-//! Metrics of fio alone.
+//! Metrics specific to fio.
 
 use super::spec::metrics;
 

@@ -1,4 +1,4 @@
-//! Metrics of fs_mark alone.
+//! Metrics specific to fs_mark.
 
 use super::spec::metrics;
 

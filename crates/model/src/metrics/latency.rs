@@ -1,5 +1,5 @@
-//! Latencies of calls, operations and requests. Names with the statistic last are those of dbench,
-//! blogbench and bonnie++, those with the unit last of fio and filebench: both are in stores.
+//! Latencies of calls, operations and requests. Names ending in the statistic belong to dbench,
+//! blogbench and bonnie++, names ending in the unit to fio and filebench; both exist in stores.
 
 use super::spec::metrics;
 

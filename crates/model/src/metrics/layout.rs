@@ -1,5 +1,5 @@
-//! Metrics of a layout: where files lie on disk at the end of a phase, and what is free.
-//! docs/layout.md defines them at length.
+//! Metrics of a layout: placement of files on disk at the end of a phase, and free space. Defined
+//! in docs/layout.md.
 
 use super::spec::metrics;
 

@@ -1,4 +1,5 @@
-//! Metrics of runs whose requests come by the clock, and of the search for the highest rate.
+//! Metrics of open-loop runs, whose requests arrive by the clock, and of the search for the highest
+//! rate.
 
 use super::spec::metrics;
 

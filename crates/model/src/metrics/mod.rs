@@ -1,9 +1,9 @@
-//! The vocabulary of metrics: the name, unit, better direction and meaning of every number that a
-//! trial may have, each declared once. Native runs, classic runs, importers and observers make
-//! their metrics from these, and `cargo xtask tidy` refuses their names anywhere else.
+//! Metric definitions: name, unit, better direction and meaning of every metric, each declared
+//! once. Native runs, classic runs, importers and observers build their metrics from these, and
+//! `cargo xtask tidy` refuses the names anywhere else.
 //!
-//! One file for each workload or observer; what several share is in a file by topic.
-//! docs/metrics.md is [`page()`].
+//! One file per workload or observer, and by topic for shared metrics. docs/metrics.md is generated
+//! by [`page()`].
 
 pub mod blogbench;
 pub mod bonnie;

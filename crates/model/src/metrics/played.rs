@@ -1,4 +1,4 @@
-//! Metrics of a played disk: what it had to do, and how well this machine could play it.
+//! Metrics of a played disk: its modelled work, and how precisely this machine played it.
 
 use super::spec::metrics;
 

@@ -1,4 +1,4 @@
-//! Rates that several workloads share.
+//! Rate metrics shared by several workloads.
 
 use super::spec::metrics;
 

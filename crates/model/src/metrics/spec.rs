@@ -1,36 +1,36 @@
-//! One entry of the vocabulary, and how metrics are made of it and found again by their names.
+//! Metric definitions: building metrics from them, and matching names.
 
 use crate::{Better, Metric, Scope, Unit};
 
-/// What stands in a name for a word that is filled in.
+/// Placeholder in the name of a metric family.
 const PLACE: &str = "{}";
 
-/// A metric, or a family of metrics whose names differ in one or two words.
+/// Definition of a metric, or of a family of metrics whose names differ in one or two words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MetricSpec {
-    /// The name. In that of a family `{}` stands for each word that is filled in.
+    /// Metric name; a family has `{}` for each variable word.
     pub name: &'static str,
-    /// The unit of its values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Which direction is better.
+    /// Better direction.
     pub better: Better,
-    /// What it measures, in a sentence or two.
+    /// Definition for users, one or two sentences.
     pub meaning: &'static str,
 }
 
 impl MetricSpec {
-    /// A value of it, for a part of a trial; not primary, of one task.
+    /// Builds a metric of one task, not primary.
     pub fn of(&self, scope: Scope, value: f64) -> Metric {
         debug_assert!(!self.name.contains(PLACE), "{} is a family", self.name);
         Metric::new(self.name, scope, value, self.unit, self.better)
     }
 
-    /// A value of a member of this family, for a part of a trial; not primary, of one task.
+    /// Builds a metric of this family for one task, not primary.
     pub fn of_member(&self, words: &[&str], scope: Scope, value: f64) -> Metric {
         Metric::new(self.member(words), scope, value, self.unit, self.better)
     }
 
-    /// The name of a member of this family, with these words filled in.
+    /// Name of a family member, with these words filled in.
     pub fn member(&self, words: &[&str]) -> String {
         let mut parts = self.name.split(PLACE);
         let mut name = parts.next().unwrap_or_default().to_owned();
@@ -45,8 +45,8 @@ impl MetricSpec {
         name
     }
 
-    /// What is filled in for the first word in the name of a member of this family; empty in that
-    /// of a single metric. `None` where the name is of something else.
+    /// First variable word in the name of a family member; empty for a single metric. `None` for
+    /// names outside the family.
     pub fn word_of<'n>(&self, name: &'n str) -> Option<&'n str> {
         let Some((before, behind)) = self.name.split_once(PLACE) else {
             return (self.name == name).then_some("");
@@ -60,7 +60,7 @@ impl MetricSpec {
     }
 }
 
-/// Declares metrics: the documentation of each is its meaning, as in docs/metrics.md.
+/// Declares metrics: the doc comment of each is its meaning in docs/metrics.md.
 macro_rules! metrics {
     ($($(#[doc = $meaning:literal])+ $constant:ident = $name:literal, $unit:ident, $better:ident;)+)
     => {
@@ -73,13 +73,13 @@ macro_rules! metrics {
                 meaning: concat!($($meaning),+),
             };
         )+
-        /// All of this file, in their order.
+        /// Metrics of this file, in declaration order.
         pub(super) const ALL: &[$crate::metrics::MetricSpec] = &[$($constant),+];
     };
 }
 pub(super) use metrics;
 
-/// Whether a metric of this name is of an observer, not of the workload.
+/// Reports whether a metric comes from an observer rather than the workload.
 pub fn is_observation(name: &str) -> bool {
     ["trace_", "layout_", "played_"].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -1,4 +1,4 @@
-//! What the summary of compilebench says where the lines of its operations are not there.
+//! Metrics of compilebench summaries without lines per operation.
 
 use super::spec::metrics;
 

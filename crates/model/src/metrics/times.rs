@@ -1,4 +1,4 @@
-//! Times that several workloads share.
+//! Time metrics shared by several workloads.
 
 use super::spec::metrics;
 

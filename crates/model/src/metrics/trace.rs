@@ -1,4 +1,4 @@
-//! Metrics of a block trace: what one device was asked, of a trial or a phase.
+//! Metrics of a block trace of one device, per trial or phase.
 
 use super::spec::metrics;
 

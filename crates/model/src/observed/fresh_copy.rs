@@ -1,80 +1,79 @@
-//! A used filesystem beside a fresh one with the same files: where they lie, and what it costs to
-//! read them.
+//! Comparison of an aged filesystem with a fresh copy of its files: layout and cold reads.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Layout;
 
-/// The tree as it is, a fresh copy of it, and recursive reads of both.
+/// Aged tree, fresh copy of it, and recursive reads of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreshCopy {
-    /// The layout of the tree as it is.
+    /// Layout of the aged tree.
     pub aged: Layout,
-    /// The layout of the copy.
+    /// Layout of the copy.
     pub fresh: Layout,
-    /// Where the copy was made.
+    /// Device or directory of the copy.
     pub on: String,
-    /// How its filesystem was made, an element an argument; empty for a directory.
+    /// mkfs command of the copy, one element per argument; empty for a directory.
     pub mkfs: Vec<String>,
-    /// What was copied.
+    /// Content of the copy.
     pub copied: CopiedTree,
-    /// Whether both give their entries in the same order.
+    /// True if both trees list their entries in the same order.
     pub same_order: bool,
-    /// The reads, in the order in which they were done.
+    /// Reads in the order of execution.
     pub reads: Vec<ColdRead>,
-    /// What makes the figures questionable.
+    /// Cautions: reasons to distrust the figures.
     #[serde(alias = "doubts")]
     pub cautions: Vec<String>,
 }
 
-/// What a copy has.
+/// Content of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopiedTree {
-    /// Files, each once.
+    /// Files; hard links count once.
     pub files: u64,
     /// Directories below the top.
     pub directories: u64,
-    /// Further names of files.
+    /// Additional hard links.
     pub hard_links: u64,
     /// Symbolic links.
     pub symlinks: u64,
     /// Bytes of content, without holes.
     pub bytes: u64,
-    /// Devices, pipes and sockets, which are not copied.
+    /// Device nodes, pipes and sockets, which are not copied.
     pub others: u64,
-    /// What could not be read, or was removed meanwhile.
+    /// Entries that could not be read, or were removed during the copy.
     pub failed: u64,
 }
 
-/// A recursive read of one of the two with nothing of it in the caches.
+/// Recursive read of one of the two trees with cold caches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColdRead {
-    /// Reads of the same turn are compared; the first is 0.
+    /// Round, counted from 0; reads of the same round are compared.
     pub turn: u32,
-    /// Whether it is the copy that was read.
+    /// True for a read of the copy.
     pub is_fresh: bool,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Bytes that came.
+    /// Bytes read.
     pub bytes: u64,
-    /// What the device was asked, where that could be traced.
+    /// Device requests, if they could be traced.
     pub requests: Option<ReadRequests>,
-    /// While a played disk had requests, by its own clock.
+    /// Modelled busy time of a played disk, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_seconds: Option<f64>,
 }
 
-/// What a device was asked in a read.
+/// Device requests of one read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReadRequests {
-    /// Reads that it has done.
+    /// Completed reads.
     pub reads: u64,
-    /// Their bytes.
+    /// Sum of their sizes, in bytes.
     pub bytes: u64,
-    /// Requests more than 64 KiB from the end of the one before.
+    /// Requests more than 64 KiB from the end of the previous one.
     pub seeks: u64,
-    /// The share of blocks read that follow the block before: the dynamic layout score.
+    /// Dynamic layout score: the share of blocks that directly follow the previous block.
     pub layout_score: Option<f64>,
 }

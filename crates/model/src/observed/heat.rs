@@ -1,87 +1,85 @@
-//! Which data were hot in a phase, as an artifact tells it.
+//! Access temperature of data in a phase, as an artifact.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Reads and writes of data in a phase, by file and by range. Shares are from 0 to 1, temperatures
-/// accesses of which each counts half for every half life that has passed since.
+/// Reads and writes in a phase, by file and by range. Shares are between 0 and 1; a temperature is
+/// a number of accesses, each weighted by one half per half-life since then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeatReport {
-    /// The half life of the temperature.
+    /// Half-life of the temperature, in seconds.
     pub half_life_seconds: f64,
-    /// Bytes of a range.
+    /// Range size in bytes.
     pub range_bytes: u64,
-    /// Files that were read or written.
+    /// Number of accessed files.
     pub files: u64,
-    /// Ranges that were.
+    /// Number of accessed ranges.
     pub ranges: u64,
-    /// Reads and writes of all.
+    /// Totals over all accesses.
     pub total: HeatCounts,
-    /// Accesses to files for which there was no more room: they are in the total only.
+    /// Accesses to files beyond the table's limit; counted in the total only.
     pub left_out: u64,
-    /// The hottest files, the hottest first.
+    /// Hottest files, in descending order.
     pub hottest_files: Vec<HotData>,
-    /// The hottest ranges, the hottest first.
+    /// Hottest ranges, in descending order.
     pub hottest_ranges: Vec<HotData>,
-    /// What share of the accesses falls on what share of the data that was touched:
-    /// `(data, accesses)`.
+    /// Concentration curve as points (share of the touched data, share of the accesses).
     pub concentration: Vec<(f64, f64)>,
-    /// Where these are requests that a device got: what of them belongs to whom. Accesses as they
-    /// were issued have none.
+    /// Attribution of device requests to files; `None` for accesses as issued by the workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<HeatOnDevice>,
 }
 
-/// Requests of a device, and how much of them is of files that are there.
+/// Requests to a device, attributed to existing files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeatOnDevice {
-    /// Reads and writes.
+    /// Number of reads and writes.
     pub requests: u64,
-    /// Their bytes.
+    /// Sum of their sizes, in bytes.
     pub bytes: u64,
-    /// Bytes of these where files lie.
+    /// Bytes within existing files.
     pub placed_bytes: u64,
-    /// Bytes of these where nothing is any more: files that are gone, or moved. `None` where the
-    /// filesystem does not tell what is free.
+    /// Bytes in space that is free by now: the files were removed or moved. `None` if the
+    /// filesystem does not report free space.
     pub free_bytes: Option<u64>,
-    /// The rest: metadata, the journal, and files elsewhere.
+    /// Remaining bytes: metadata, the journal, and files outside of the tree.
     pub other_bytes: u64,
-    /// Requests for which there was no more room.
+    /// Requests beyond the table's limit.
     pub left_out: u64,
 }
 
-/// Where on a device the hot data lie: temperatures of cells of one size, the first at address 0.
+/// Heat map of a device: temperatures of cells of equal size, the first at address 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LayoutHeat {
-    /// Of what: see [`LayoutHeat::CALLS`] and [`LayoutHeat::REQUESTS`].
+    /// Kind of accesses: [`LayoutHeat::CALLS`] or [`LayoutHeat::REQUESTS`].
     pub of: String,
-    /// Bytes of a cell.
+    /// Cell size in bytes.
     pub cell_bytes: u64,
-    /// The temperature of each, up to the last that has one.
+    /// Temperature of each cell, up to the last one that is not 0.
     pub cells: Vec<f64>,
 }
 
 impl LayoutHeat {
-    /// The kind of its artifact.
+    /// Artifact kind.
     pub const KIND: &'static str = "heat_map";
-    /// The version of its artifact's body.
+    /// Format version of the artifact's body.
     pub const VERSION: u32 = 1;
-    /// Accesses as they were issued.
+    /// Accesses as issued by the workload.
     pub const CALLS: &'static str = "calls";
-    /// Requests that the device got.
+    /// Requests received by the device.
     pub const REQUESTS: &'static str = "requests";
 }
 
 impl HeatReport {
-    /// The kind of its artifact.
+    /// Artifact kind.
     pub const KIND: &'static str = "heat";
-    /// The version of its artifact's body.
+    /// Format version of the artifact's body.
     pub const VERSION: u32 = 1;
-    /// Bytes of a range.
+    /// Range size in bytes.
     pub const RANGE_BYTES: u64 = 1 << 20;
 
-    /// Of nothing.
+    /// Report without accesses.
     pub fn empty(half_life: Duration) -> Self {
         Self {
             half_life_seconds: half_life.as_secs_f64(),
@@ -98,34 +96,34 @@ impl HeatReport {
     }
 }
 
-/// How often data were read and written.
+/// Read and write counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeatCounts {
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes that were read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes that were written.
+    /// Bytes written.
     pub written_bytes: u64,
 }
 
-/// A file, or a range of one.
+/// Accessed file, or range of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HotData {
-    /// The file, from the place under test.
+    /// Path relative to the target.
     pub path: String,
-    /// Where the range begins in it; 0 for a file.
+    /// Offset of the range in the file; 0 for a file.
     pub offset: u64,
-    /// How often it was read and written.
+    /// Reads and writes.
     pub counts: HeatCounts,
-    /// The mean time between two accesses; none of fewer than two.
+    /// Mean time between two accesses in nanoseconds; `None` for fewer than two.
     pub mean_interval_ns: Option<u64>,
-    /// From the last access to the last one of all.
+    /// Time from the last access of this item to the last access of all, in nanoseconds.
     pub since_last_ns: u64,
-    /// The temperature at the last access of all.
+    /// Temperature at the time of the last access of all.
     pub temperature: f64,
-    /// Whether the file was removed.
+    /// True if the file was removed.
     pub removed: bool,
 }

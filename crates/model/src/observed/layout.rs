@@ -1,253 +1,254 @@
-//! A layout on disk, as it is reported, kept and shown: one object of JSON, documented in
+//! Layout on disk in the form of reports, the store and pages: one JSON object, documented in
 //! docs/json.md.
 //!
-//! What each number means is defined in docs/layout.md; how it is found out is not known here.
+//! The numbers are defined in docs/layout.md; they are computed elsewhere.
 
 use serde::{Deserialize, Serialize};
 
 use super::modelled::ModelledSeconds;
 
-/// The version of this form. Readers leave out what is newer.
+/// Format version. Readers skip newer versions.
 pub const LAYOUT_VERSION: u32 = 1;
 
-/// The kind of the artifact that holds a layout.
+/// Artifact kind of a layout.
 pub const LAYOUT_ARTIFACT: &str = "layout";
 
-/// The kind of the artifact that holds a map of the device.
+/// Artifact kind of a map of the device.
 pub const LAYOUT_MAP_ARTIFACT: &str = "layout_map";
 
-/// How the name of a layout that was taken in the middle of a phase begins; the number of completed
-/// tasks follows. One without a name was taken after its phase.
+/// Name prefix of a layout taken in the middle of a phase; the number of completed tasks follows. A
+/// layout without a name was taken after its phase.
 pub const LAYOUT_AFTER_TASK: &str = "after task ";
 
-/// Where the files of a tree lie, and what is free beside them. A number that does not exist is
-/// `None`, never 0.
+/// Placement of the files of a tree, and free space. Undefined numbers are `None`, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Layout {
-    /// Type of the filesystem, where it is known.
+    /// Filesystem type, if known.
     pub filesystem: Option<String>,
-    /// Bytes of a block.
+    /// Block size in bytes.
     pub block_bytes: u64,
-    /// Regular files, each counted once.
+    /// Regular files; hard links count once.
     pub files: u64,
-    /// Directories, the top included.
+    /// Directories, including the top.
     pub directories: u64,
-    /// Files that were measured, where only a sample was.
+    /// Number of measured files, if only a sample was measured.
     pub sampled_files: Option<u64>,
-    /// What was met besides.
+    /// Entries that were not measured.
     pub passed: LayoutPassed,
-    /// Files with blocks at a known place.
+    /// Files with blocks at a known location.
     pub placed_files: u64,
-    /// Files with data within the metadata.
+    /// Files with data inline in the metadata.
     pub inline_files: u64,
-    /// Files with data that have no place yet.
+    /// Files with delayed allocation: data without a location yet.
     pub delayed_files: u64,
-    /// Files without data: empty, or nothing but holes.
+    /// Files without data: empty, or only holes.
     pub empty_files: u64,
-    /// Files in more than one piece.
+    /// Files in more than one fragment.
     pub fragmented_files: u64,
-    /// Pieces of the file that is in most of them.
+    /// Fragments of the most fragmented file.
     pub most_extents: u64,
-    /// Extents as the kernel tells them.
+    /// Extents as reported by the kernel.
     pub extents: LayoutExtents,
-    /// Pieces of a file with blocks, on the average.
+    /// Mean number of fragments of a file with blocks.
     pub extents_per_file: Option<f64>,
-    /// Share of the blocks, but for the first of each file, that follow the one before in it.
+    /// Share of blocks, except the first of each file, that directly follow the previous block of
+    /// the file.
     pub layout_score: Option<f64>,
-    /// The same over the whole tree as one reader would go through it.
+    /// Same share over the whole tree in the order of a sequential reader.
     pub traversal_score: Option<f64>,
-    /// Share of the siblings that begin where the one before ends.
+    /// Share of siblings that begin where the previous one ends.
     pub adjacent_siblings: Option<f64>,
-    /// Intervals of 95 % of the four before, where only a sample was measured.
+    /// 95 % confidence intervals of the four figures before, if only a sample was measured.
     pub intervals: Option<LayoutIntervals>,
-    /// Distance between siblings.
+    /// Quantiles of the distance between siblings.
     pub gap_bytes: Option<LayoutQuantiles>,
-    /// Median over the directories of the stretch over which their files lie, by their bytes.
+    /// Median over the directories: distance spanned by the files of a directory per byte of
+    /// theirs.
     pub span_median: Option<f64>,
-    /// What reading all files would take on a modelled disk; not known of a sample.
+    /// Modelled time of reading all files; `None` for a sample.
     pub modelled_read: Option<LayoutRead>,
-    /// Free space, where it is reported.
+    /// Free space, if it could be determined.
     pub free_space: Option<LayoutFree>,
-    /// Why free space is not reported.
+    /// Reason why free space is missing.
     pub free_space_problem: Option<String>,
-    /// How full the filesystem is.
+    /// Used share of the filesystem.
     pub fullness: LayoutFullness,
 }
 
-/// A read of all files in the order of the walk, one request at a time, from their extents alone.
+/// Modelled sequential read of all files in walk order, computed from their extents alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutRead {
-    /// The disk by its name.
+    /// Name of the modelled disk.
     pub disk: String,
-    /// For how long it would be busy.
+    /// Busy time of the disk.
     pub seconds: ModelledSeconds,
 }
 
-/// What was met besides files that could be measured.
+/// Entries that were not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutPassed {
-    /// Further names of files that were met before.
+    /// Further hard links to files already counted.
     pub hard_links: u64,
-    /// Links, devices, pipes and sockets.
+    /// Symbolic links, device nodes, pipes and sockets.
     pub others: u64,
-    /// Places where something else is mounted.
+    /// Mount points of other filesystems.
     pub mounts: u64,
-    /// Files and directories that could not be looked at.
+    /// Files and directories that could not be read.
     pub unreadable: u64,
-    /// Files that were removed meanwhile.
+    /// Files removed during the walk.
     pub vanished: u64,
 }
 
-/// Extents of each sort.
+/// Extents by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutExtents {
-    /// At a known place.
+    /// Extents at a known location.
     pub placed: LayoutCount,
-    /// Among the metadata.
+    /// Extents inline in the metadata.
     pub inline: LayoutCount,
-    /// Written, not yet allocated.
+    /// Extents with delayed allocation.
     pub delayed: LayoutCount,
-    /// Of the placed ones, never written.
+    /// Placed extents that were allocated but never written.
     pub unwritten: LayoutCount,
-    /// Of the placed ones, used in several places.
+    /// Placed extents that are shared.
     pub shared: LayoutCount,
-    /// Of the placed ones, compressed or encrypted.
+    /// Placed extents that are compressed or encrypted.
     pub encoded: LayoutCount,
 }
 
-/// A number of extents with their bytes.
+/// Number of extents and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutCount {
-    /// How many.
+    /// Number of extents.
     pub extents: u64,
-    /// Bytes of files in them.
+    /// File bytes in these extents.
     pub bytes: u64,
 }
 
-/// Lower and upper ends of intervals.
+/// Lower and upper ends of confidence intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LayoutIntervals {
-    /// Of [`Layout::extents_per_file`].
+    /// Interval of [`Layout::extents_per_file`].
     pub extents_per_file: Option<(f64, f64)>,
-    /// Of [`Layout::layout_score`].
+    /// Interval of [`Layout::layout_score`].
     pub layout_score: Option<(f64, f64)>,
-    /// Of [`Layout::traversal_score`].
+    /// Interval of [`Layout::traversal_score`].
     pub traversal_score: Option<(f64, f64)>,
-    /// Of [`Layout::adjacent_siblings`].
+    /// Interval of [`Layout::adjacent_siblings`].
     pub adjacent_siblings: Option<(f64, f64)>,
 }
 
 /// Quantiles of sizes in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutQuantiles {
-    /// The median.
+    /// Median.
     pub p50: u64,
-    /// Nine of ten are at most this.
+    /// 90th percentile.
     pub p90: u64,
-    /// 99 of a hundred are at most this.
+    /// 99th percentile.
     pub p99: u64,
-    /// The largest.
+    /// Maximum.
     pub max: u64,
 }
 
-/// What is free.
+/// Free space.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LayoutFree {
-    /// Free extents.
+    /// Number of free extents.
     pub extents: u64,
     /// Free bytes.
     pub bytes: u64,
-    /// Bytes of a free extent on the average.
+    /// Mean size of a free extent, in bytes.
     pub mean_bytes: Option<f64>,
-    /// Bytes of the largest one.
+    /// Size of the largest free extent, in bytes.
     pub largest_bytes: u64,
-    /// Share of the free bytes in extents of 1 MiB and more.
+    /// Share of the free bytes in extents of at least 1 MiB.
     pub large_share: Option<f64>,
     /// Share of the free bytes in extents below 64 KiB.
     pub small_share: Option<f64>,
-    /// By size, ascending; sizes of which there is none are left out.
+    /// Histogram by size, ascending; empty bins are omitted.
     pub histogram: Vec<LayoutFreeBin>,
 }
 
-/// Free extents of a size.
+/// Free extents of one size class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutFreeBin {
-    /// From this size on, a power of two.
+    /// Lower bound of the size, a power of two (inclusive).
     pub from_bytes: u64,
-    /// Below this size; `None` for sizes that no number of 64 bits ends.
+    /// Upper bound of the size (exclusive); `None` if it exceeds 64 bits.
     pub below_bytes: Option<u64>,
-    /// How many.
+    /// Number of extents.
     pub extents: u64,
-    /// Their bytes.
+    /// Sum of their sizes, in bytes.
     pub bytes: u64,
 }
 
-/// How full a filesystem is.
+/// Used share of a filesystem.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutFullness {
-    /// Of the whole, or, on btrfs, of what is set aside for data.
+    /// Data space: the whole filesystem, or on btrfs the chunks allocated for data.
     pub data: LayoutUse,
-    /// Of what is set aside for metadata, on btrfs.
+    /// Chunks allocated for metadata, on btrfs.
     pub metadata: Option<LayoutUse>,
-    /// Inodes, where their number is limited.
+    /// Inodes, if their number is limited.
     pub inodes: Option<LayoutInodes>,
-    /// Bytes that are reserved and unused, on btrfs.
+    /// Bytes outside of any chunk, on btrfs.
     pub unallocated_bytes: Option<u64>,
 }
 
-/// Bytes in use of those there are.
+/// Used and total bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutUse {
-    /// In use.
+    /// Used bytes.
     pub used_bytes: u64,
-    /// There are.
+    /// Total bytes.
     pub total_bytes: u64,
 }
 
 impl LayoutUse {
-    /// The share in use; `None` of nothing.
+    /// Used share; `None` if the total is 0.
     pub fn share(&self) -> Option<f64> {
         (self.total_bytes > 0).then(|| self.used_bytes as f64 / self.total_bytes as f64)
     }
 }
 
-/// Inodes in use of those there can be.
+/// Used and total inodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutInodes {
-    /// In use.
+    /// Used inodes.
     pub used: u64,
-    /// There can be.
+    /// Total inodes.
     pub total: u64,
 }
 
-/// A map of the device in cells of one size, the first at address 0.
+/// Map of the device in cells of equal size, the first at address 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutMap {
-    /// Bytes of a cell.
+    /// Cell size in bytes.
     pub cell_bytes: u64,
-    /// Directories whose files are distinguished. The first, without a name, is for files beside
-    /// them.
+    /// Directories with a colour of their own. The first group, without a name, holds all other
+    /// files.
     pub groups: Vec<LayoutMapGroup>,
-    /// The cells.
+    /// Cells in address order.
     pub cells: Vec<LayoutMapCell>,
 }
 
-/// Files that are shown in one colour.
+/// Files shown in one colour.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutMapGroup {
-    /// The name of their directory.
+    /// Directory name.
     pub name: String,
-    /// Their bytes.
+    /// Sum of the file sizes, in bytes.
     pub bytes: u64,
 }
 
-/// A part of the device.
+/// One cell of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutMapCell {
-    /// Bytes that there are.
+    /// Size of the cell in bytes; the last one may be shorter.
     pub space: u64,
-    /// Bytes that are free.
+    /// Free bytes.
     pub free: u64,
-    /// Bytes of files, by the place of their group in the list.
+    /// File bytes by group, as (index in [`LayoutMap::groups`], bytes).
     pub groups: Vec<(u16, u64)>,
 }

@@ -1,4 +1,5 @@
-//! What was seen beside the numbers of the work: layouts, fresh copies, heat; the ranks.
+//! Observations beside the figures of the workload: layouts, fresh copies, heat, played disks and
+//! ranks.
 
 pub(crate) mod artifact;
 pub(crate) mod fresh_copy;

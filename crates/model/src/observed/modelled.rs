@@ -1,25 +1,25 @@
-//! Times on a modelled disk: on one whose seeks cost, whatever the device here is.
+//! Times on a modelled disk, which has seek costs whatever the real device is.
 
 use serde::{Deserialize, Serialize};
 
-/// The modelled disk whose times stand beside traces and layouts.
+/// Modelled disk whose times accompany traces and layouts.
 pub const MODELLED_DISK: &str = "hdd-7200";
 
-/// A time in seconds with its interval from the uncertainty of the model.
+/// Modelled time in seconds, with an interval from the uncertainty of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelledSeconds {
-    /// As the numbers of the disk are.
+    /// Time with the nominal figures of the disk.
     pub typical: f64,
-    /// With a disk as fast as it may be.
+    /// Time with the fastest plausible disk.
     pub low: f64,
-    /// With one as slow as it may be.
+    /// Time with the slowest plausible disk.
     pub high: f64,
 }
 
 impl ModelledSeconds {
-    /// From the times of a typical disk, of a fast one and of a slow one. A faster disk that meets
-    /// a place at another angle need not be faster, so the three are put in order.
-    pub fn of([typical, fast, slow]: [f64; 3]) -> Self {
+    /// Builds the interval from the times of the nominal, fast and slow disk. A faster disk may
+    /// meet a sector at a worse angle and be slower, so the three are sorted.
+    pub fn from_times([typical, fast, slow]: [f64; 3]) -> Self {
         Self { typical, low: fast.min(typical).min(slow), high: slow.max(typical).max(fast) }
     }
 }

@@ -1,4 +1,4 @@
-//! What a played disk did: its requests, the parts of their time, and how late the answers were.
+//! Activity of a played disk: requests, their service times, and the lateness of its answers.
 
 use std::collections::BTreeMap;
 
@@ -6,34 +6,34 @@ use serde::{Deserialize, Serialize};
 
 use crate::Fact;
 
-/// The name of the file in which a played disk says what it did, beside the one that is its image.
+/// Name of the status file, next to the image of the played disk.
 pub const PLAYED_STATUS: &str = "status";
 
-/// What a played disk says of itself: JSON in its status file.
+/// Status of a played disk: the JSON of its status file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlayedStatus {
-    /// The disk as it was asked for.
+    /// Disk as requested: a name or a path.
     pub disk: String,
-    /// What it is, in words.
+    /// Description for users.
     pub about: String,
-    /// Equal where all numbers of two disks are.
+    /// Fingerprint of all numbers of the disk.
     pub fingerprint: String,
-    /// The path of the image.
+    /// Path of the image.
     pub image: String,
-    /// What it did since it began.
+    /// Activity since the start.
     pub counts: PlayedCounts,
 }
 
 impl PlayedStatus {
-    /// The fact of a trial with the name of the disk.
+    /// Fact with the name of the played disk.
     pub const DISK_FACT: &str = "disk.played";
-    /// That with what it is.
+    /// Fact with its description.
     const ABOUT_FACT: &str = "disk.about";
-    /// That with its fingerprint.
+    /// Fact with its fingerprint.
     pub const FINGERPRINT_FACT: &str = "disk.fingerprint";
 
-    /// What of it belongs to a trial.
+    /// Facts for the record of a trial.
     pub fn facts(&self) -> Vec<Fact> {
         let Self { disk, about, fingerprint, .. } = self;
         [(Self::DISK_FACT, disk), (Self::ABOUT_FACT, about), (Self::FINGERPRINT_FACT, fingerprint)]
@@ -42,49 +42,49 @@ impl PlayedStatus {
     }
 }
 
-/// Parts of the time of a request.
+/// Service time of a request, in parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlayedParts {
-    /// Together, with the overhead.
+    /// Total service time, including the overhead.
     pub busy_ns: u64,
-    /// Moving the head; of flash, the latency.
+    /// Seek time; latency of flash.
     pub seek_ns: u64,
-    /// Waiting for the place to turn up, and reading through what lies between.
+    /// Rotational delay, including gaps that are read through.
     pub rotation_ns: u64,
-    /// Moving data.
+    /// Transfer time.
     pub transfer_ns: u64,
 }
 
-/// What a played disk did since it began, or between two moments.
+/// Activity of a played disk since its start, or between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PlayedCounts {
-    /// Reads and writes that were answered when the disk would have answered them.
+    /// Reads and writes, each answered at its modelled completion time.
     pub requests: u64,
-    /// Of these, writes.
+    /// Writes among the requests.
     pub writes: u64,
-    /// Their bytes.
+    /// Bytes of reads and writes.
     pub bytes: u64,
-    /// Flushes.
+    /// Number of flushes.
     pub flushes: u64,
-    /// While the disk had requests, by its own clock.
+    /// Modelled time with at least one request, in nanoseconds.
     pub busy_ns: u64,
-    /// Of this, moving the head; of flash, latencies.
+    /// Seek part of the busy time; latencies of flash.
     pub seek_ns: u64,
-    /// Waiting for a place to turn up.
+    /// Rotational part of the busy time.
     pub rotation_ns: u64,
-    /// Moving data.
+    /// Transfer part of the busy time.
     pub transfer_ns: u64,
-    /// By how much answers were late, in total.
+    /// Sum of the lateness of all answers, in nanoseconds.
     pub late_ns: u64,
-    /// How many answers were late by how much: eight steps to each doubling.
+    /// Histogram of lateness: answers per class, with eight classes per doubling.
     pub late: BTreeMap<u16, u64>,
-    /// CPU time of the process that plays the disk.
+    /// CPU time of the process that plays the disk, in nanoseconds.
     pub cpu_ns: u64,
 }
 
 impl PlayedCounts {
-    /// A request more, answered so late.
+    /// Adds a request whose answer was `late_ns` late.
     pub fn add(&mut self, parts: PlayedParts, bytes: u64, is_write: bool, late_ns: u64) {
         self.requests += 1;
         self.writes += u64::from(is_write);
@@ -97,7 +97,7 @@ impl PlayedCounts {
         *self.late.entry(step(late_ns)).or_default() += 1;
     }
 
-    /// What was done since an earlier moment.
+    /// Difference to an earlier snapshot.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let steps = self.late.iter().map(|(step, count)| {
@@ -118,7 +118,7 @@ impl PlayedCounts {
         }
     }
 
-    /// What several disks did together.
+    /// Sum with the activity of another disk.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
         self.requests += other.requests;
@@ -137,8 +137,8 @@ impl PlayedCounts {
         self
     }
 
-    /// The lateness that this share of all answers does not exceed, to a twelfth; `None` where
-    /// nothing was answered.
+    /// Quantile of the lateness in nanoseconds, with an error of at most 1/12; `None` without
+    /// answers.
     pub fn late_ns_at(&self, share: f64) -> Option<u64> {
         let all: u64 = self.late.values().sum();
         let mut seen = 0;
@@ -149,13 +149,13 @@ impl PlayedCounts {
         reached.map(|(step, _)| upper_ns(*step))
     }
 
-    /// The lateness of all answers as a share of the time in which the disk had requests.
+    /// Total lateness as a share of the busy time.
     pub fn late_share(&self) -> f64 {
         if self.busy_ns == 0 { 0.0 } else { self.late_ns as f64 / self.busy_ns as f64 }
     }
 }
 
-/// The step of a lateness: exact below 8 ns, then eight to each doubling.
+/// Class of a lateness: exact below 8 ns, then eight classes per doubling.
 fn step(ns: u64) -> u16 {
     if ns < 8 {
         return u16::try_from(ns).unwrap_or(0);
@@ -165,7 +165,7 @@ fn step(ns: u64) -> u16 {
     u16::try_from(u64::from(doublings) * 8 + within).unwrap_or(u16::MAX) + 8
 }
 
-/// The end of a step.
+/// Upper bound of a class, in nanoseconds.
 fn upper_ns(step: u16) -> u64 {
     if step < 8 {
         return u64::from(step);
@@ -179,7 +179,7 @@ mod tests {
     use super::{PlayedCounts, PlayedParts, step, upper_ns};
 
     #[test]
-    fn steps_hold_what_is_counted_in_them() {
+    fn lateness_classes_contain_their_values() {
         for ns in (0..2000).chain([1_000_000, 12_345_678_901, u64::MAX / 2]) {
             let upper = upper_ns(step(ns));
             assert!(ns <= upper && upper - ns <= ns / 8 + 1, "{ns} {upper}");
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_between_two_moments_is_their_difference() {
+    fn since_subtracts_the_earlier_counts() {
         let parts =
             PlayedParts { busy_ns: 5_000_000, seek_ns: 3_000_000, ..PlayedParts::default() };
         let mut counts = PlayedCounts::default();

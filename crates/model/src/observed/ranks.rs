@@ -1,52 +1,51 @@
-//! The ranks of a run on several clients: where they were, how their clocks were related, and how
-//! unequal they were in each phase.
+//! Ranks of a run on several clients: hosts, clock offsets and imbalance per phase.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of the artifact whose body is a [`RankTable`].
+/// Artifact kind with a [`RankTable`] as its body.
 pub const RANKS_ARTIFACT: &str = "ranks";
-/// The version of the form.
+/// Version of the artifact's format.
 pub const RANKS_VERSION: u32 = 1;
-/// The fact that says how many ranks ran a trial; absent where it was one.
+/// Fact with the number of ranks of a trial; absent for a single rank.
 pub const RANKS_FACT: &str = "ranks.count";
 
 /// All ranks of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTable {
-    /// The ranks, in their order.
+    /// Ranks in ascending order.
     pub ranks: Vec<RankRow>,
-    /// The phases in which at least two ranks worked.
+    /// Phases in which at least two ranks worked.
     pub phases: Vec<RankPhase>,
 }
 
 /// One rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankRow {
-    /// The machine that it was on.
+    /// Host name.
     pub host: String,
-    /// What its monotonic clock said more than that of rank 0, in nanoseconds.
+    /// Offset of its monotonic clock against that of rank 0, in nanoseconds.
     pub clock_offset_ns: i64,
-    /// The true offset was at most so far from it.
+    /// Bound on the error of the clock offset, in nanoseconds.
     pub clock_uncertainty_ns: u64,
 }
 
-/// How unequal the ranks were in one phase.
+/// Imbalance of the ranks in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankPhase {
-    /// Its name.
+    /// Phase name.
     pub name: String,
-    /// The rank that worked longest.
+    /// Rank with the longest working time.
     pub slowest: u64,
-    /// For how long, in nanoseconds.
+    /// Working time of the slowest rank, in nanoseconds.
     pub slowest_ns: u64,
-    /// For how long the ranks worked in the median, in nanoseconds.
+    /// Median working time of the ranks, in nanoseconds.
     pub median_ns: u64,
-    /// How many ranks worked.
+    /// Number of ranks that worked.
     pub ranks: u64,
-    /// What its barriers took, in nanoseconds, shortest first.
+    /// Durations of the barriers in nanoseconds, ascending.
     #[serde(default)]
     pub barriers_ns: Vec<u64>,
-    /// How far the ranks' beginnings were apart after each, in nanoseconds, least first.
+    /// Spread of the ranks' start times after each barrier in nanoseconds, ascending.
     #[serde(default)]
     pub start_spreads_ns: Vec<u64>,
 }

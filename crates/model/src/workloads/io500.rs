@@ -1,64 +1,64 @@
-//! IO500: its tests, its phases in their order, the sizes that it prescribes and its defaults, and
-//! what a rehearsal records of the search.
+//! IO500: its tests, its phases in order, prescribed sizes and defaults, and the counters of the
+//! find phase.
 
 use serde::{Deserialize, Serialize};
 
-/// For so long it writes in a valid run, in seconds.
+/// Duration of the write phases in a valid run, in seconds.
 pub const FULL_SECONDS: u64 = 300;
 
-/// A transfer of ior-easy.
+/// Transfer size of ior-easy, in bytes.
 pub const EASY_TRANSFER_BYTES: u32 = 2 << 20;
-/// A transfer and a segment of ior-hard.
+/// Transfer and segment size of ior-hard, in bytes.
 pub const HARD_TRANSFER_BYTES: u32 = 47_008;
-/// A file of mdtest-hard.
+/// File size of mdtest-hard, in bytes.
 pub const HARD_FILE_BYTES: u32 = 3901;
 
-/// What the configuration has for `n` where nothing is set.
+/// Default of the configuration key `n`.
 pub const DEFAULT_ITEMS: u64 = 1_000_000;
-/// The same for `segmentCount`.
+/// Default of the configuration key `segmentCount`.
 pub const DEFAULT_SEGMENTS: u64 = 10_000_000;
-/// The same for `blockSize`.
+/// Default of the configuration key `blockSize`, in bytes.
 pub const DEFAULT_BLOCK_BYTES: u64 = 9_920_000 << 20;
 
-/// The phase that searches, and the kind of its tasks.
+/// Name of the find phase and of its task kind.
 pub const FIND: &str = "find";
-/// The fact that says at how many files the search looked.
+/// Fact with the number of files visited by the find phase.
 pub const FILES_FACT: &str = "io500.files";
-/// The fact that says how many it found.
+/// Fact with the number of matches.
 pub const FOUND_FACT: &str = "io500.found";
 
-/// What a worker saw while it searched.
+/// Counters of a find worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FindCounts {
-    /// Files that it looked at, by name or closer.
+    /// Visited files, including those that only their name ruled out.
     pub files: u64,
-    /// Of these those that were searched for.
+    /// Matching files.
     pub found: u64,
 }
 
 /// One of the four tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Benchmark {
-    /// Large transfers, a file for each worker.
+    /// Large transfers, one file per worker.
     IorEasy,
-    /// Empty files, a directory for each worker.
+    /// Empty files, one directory per worker.
     MdtestEasy,
-    /// Small transfers in turn, one file for all.
+    /// Small interleaved transfers to one shared file.
     IorHard,
-    /// Small files, one directory for all.
+    /// Small files in one shared directory.
     MdtestHard,
 }
 
 impl Benchmark {
-    /// All, in the order in which they write.
+    /// All tests, in the order of their write phases.
     pub const ALL: [Self; 4] = [Self::IorEasy, Self::MdtestEasy, Self::IorHard, Self::MdtestHard];
 
-    /// Its place among all.
+    /// Index in [`Self::ALL`].
     pub const fn place(self) -> usize {
         self as usize
     }
 
-    /// Its name, which is that of its directory and of its section in a configuration.
+    /// Name of the test, its directory and its configuration section.
     pub const fn name(self) -> &'static str {
         match self {
             Self::IorEasy => "ior-easy",
@@ -68,7 +68,7 @@ impl Benchmark {
         }
     }
 
-    /// Bytes of a transfer of ior; none of mdtest, whose rates are not bytes.
+    /// Transfer size of an ior test in bytes; `None` for mdtest, whose rates are operations.
     pub const fn transfer_bytes(self) -> Option<u32> {
         match self {
             Self::IorEasy => Some(EASY_TRANSFER_BYTES),
@@ -77,44 +77,44 @@ impl Benchmark {
         }
     }
 
-    /// Whether it is ior, whose rates are bytes.
+    /// Reports whether the test is ior, with rates in bytes.
     pub const fn moves_data(self) -> bool {
         self.transfer_bytes().is_some()
     }
 }
 
-/// What is done in a phase.
+/// Action of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// The directories are made.
+    /// Creates the directories.
     Prepare,
-    /// A test writes or creates until its time is over.
+    /// Writes or creates until the time limit.
     Write(Benchmark),
-    /// A file is made that later ones are newer than.
+    /// Creates the timestamp file that the find phase compares against.
     Timestamp,
-    /// The search.
+    /// Searches for matching files.
     Find,
-    /// A test reads what it wrote.
+    /// Reads the files of a write phase.
     Read(Benchmark),
-    /// A test stats what it created.
+    /// Stats the files of a write phase.
     Stat(Benchmark),
-    /// A test removes what it created.
+    /// Removes the files of a write phase.
     Delete(Benchmark),
-    /// All that is left is removed.
+    /// Removes everything left.
     CleanUp,
 }
 
-/// A phase of IO500, or one that a rehearsal needs around them.
+/// Phase of IO500, or an auxiliary phase of a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its name: that of IO500, where it has it.
+    /// Phase name; that of IO500 where the phase has one.
     pub name: &'static str,
-    /// What is done in it.
+    /// Action of the phase.
     pub kind: StepKind,
 }
 
 impl Step {
-    /// The test that it is a phase of.
+    /// Test that the phase belongs to.
     pub const fn test(&self) -> Option<Benchmark> {
         use StepKind::{CleanUp, Delete, Find, Prepare, Read, Stat, Timestamp, Write};
         match self.kind {
@@ -123,23 +123,23 @@ impl Step {
         }
     }
 
-    /// Whether a test writes in it, which time ends.
+    /// Reports whether this is a write phase, which ends by time.
     pub const fn is_written(&self) -> bool {
         matches!(self.kind, StepKind::Write(_))
     }
 
-    /// Whether its rate is bytes; else it is operations.
+    /// Reports whether the rate is in bytes; otherwise in operations.
     pub fn moves_data(&self) -> bool {
         self.test().is_some_and(Benchmark::moves_data)
     }
 
-    /// Whether it is one of the twelve phases that have a rate.
+    /// Reports whether this is one of the twelve phases with a rate.
     pub fn is_measured(&self) -> bool {
         self.kind == StepKind::Find || self.test().is_some()
     }
 }
 
-/// All phases, in their order.
+/// All phases, in order.
 pub const STEPS: [Step; 15] = {
     use Benchmark::{IorEasy, IorHard, MdtestEasy, MdtestHard};
     use StepKind::{CleanUp, Delete, Find, Prepare, Read, Stat, Timestamp, Write};
@@ -165,7 +165,7 @@ pub const STEPS: [Step; 15] = {
     ]
 };
 
-/// The phases that have a rate, in their order.
+/// Phases with a rate, in order.
 pub fn measured() -> impl Iterator<Item = &'static Step> {
     STEPS.iter().filter(|step| step.is_measured())
 }
@@ -175,7 +175,7 @@ mod tests {
     use super::{STEPS, StepKind, measured};
 
     #[test]
-    fn a_phase_of_a_test_is_called_by_the_test_and_what_it_does() {
+    fn phase_names_combine_test_and_action() {
         for step in &STEPS {
             let verb = match step.kind {
                 StepKind::Write(_) => "write",

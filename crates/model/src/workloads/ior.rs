@@ -1,35 +1,35 @@
-//! What a rank of ior counts while it moves data.
+//! Counters of an ior rank.
 
 use serde::{Deserialize, Serialize};
 
-/// When something began and ended, in nanoseconds from the start of the trial.
+/// Start and end in nanoseconds from the start of the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// When it began.
+    /// Start.
     pub began_ns: u64,
-    /// When it ended.
+    /// End.
     pub ended_ns: u64,
 }
 
-/// What the task of a rank in a test came to.
+/// Counters of a rank's task in one test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferCounts {
-    /// The open of the file.
+    /// Times of opening the file.
     pub open: Times,
-    /// From there to the last transfer, its fsync included.
+    /// Times from the first to the last transfer, including fsync.
     pub moved: Times,
-    /// The close.
+    /// Times of closing the file.
     pub close: Times,
-    /// Transfers.
+    /// Number of transfers.
     pub transfers: u64,
-    /// Bytes that they moved.
+    /// Bytes transferred.
     pub bytes: u64,
-    /// Transfers whose data were not what was written.
+    /// Transfers with wrong data.
     pub wrong: u64,
-    /// Whether its time was over before its transfers were.
+    /// True if the time limit ended the task before its transfers were done.
     #[serde(default)]
     pub ended_by_time: bool,
-    /// Whether it went on after the time was over, to have as many as the fastest.
+    /// True if the task ran past the time limit to do as many transfers as the fastest rank.
     #[serde(default)]
     pub is_wear_out: bool,
 }

@@ -1,20 +1,20 @@
-//! What a rank of mdtest counts while it works.
+//! Counters of an mdtest rank.
 
 use serde::{Deserialize, Serialize};
 
-/// What the task of a rank in a phase came to.
+/// Counters of a rank's task in one phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ItemCounts {
-    /// Items that it worked on.
+    /// Processed items.
     pub done: u64,
-    /// Items that were not there, or were there already.
+    /// Items that were missing, or existed already.
     pub missed: u64,
-    /// Items whose data were not what was written.
+    /// Items with wrong data.
     pub wrong: u64,
-    /// Whether its time was over before its items were.
+    /// True if the time limit ended the task before its items were done.
     #[serde(default)]
     pub ended_by_time: bool,
-    /// Whether it went on after the time was over, to have as many as the fastest.
+    /// True if the task ran past the time limit to process as many items as the fastest rank.
     #[serde(default)]
     pub is_wear_out: bool,
 }

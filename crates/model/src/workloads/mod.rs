@@ -1,5 +1,5 @@
-//! What is known of a workload outside its own code, a file for each: the counters that readers of
-//! trials need, and what a benchmark prescribes. How it is run is not here.
+//! Facts about workloads that other crates need, one file each: counters for readers of trials, and
+//! prescribed values of benchmarks. Execution is elsewhere.
 
 pub mod io500;
 pub mod ior;

@@ -1,4 +1,4 @@
-//! The tasks of a kind over one run: the cost of each, and their trend line.
+//! Aging of one run: the cost of each task by kind, with a trend line.
 
 use treering_model::{TaskTotals, Trial};
 use treering_stats::median;
@@ -7,52 +7,52 @@ use crate::kind::{MIB, grouped};
 use crate::trend::{basis, cost};
 use crate::{Trend, TrendBasis};
 
-/// A task of a series.
+/// One task of an aging series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AgingPoint {
-    /// The number of the task in the run, counted from 1.
+    /// Number of the task in the run, counted from 1.
     pub number: usize,
-    /// Nanoseconds for one MiB, for one file or for the task, as the basis says.
+    /// Cost in nanoseconds per MiB, per file or per task, as the series' basis says.
     pub cost_ns: f64,
 }
 
-/// The tasks of one kind that have a duration, in their order.
+/// Tasks of one kind that have a duration, in run order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AgingSeries {
-    /// How the kind is called in tables: `read compiled`.
+    /// Row label of the kind in tables: `read compiled`.
     pub label: String,
-    /// The kind alone: `read`.
+    /// Kind without state or phase: `read`.
     pub kind: String,
-    /// For what the time is taken.
+    /// Unit of work the cost is normalised by.
     pub basis: TrendBasis,
-    /// The tasks, as many as a trend wants at least.
+    /// One point for each task; at least as many as a trend needs.
     pub points: Vec<AgingPoint>,
-    /// Their trend.
+    /// Trend fitted to the points.
     pub trend: Trend,
-    /// The cost at the first task on the line of the trend, in nanoseconds.
+    /// Cost at the first task on the trend line, in nanoseconds.
     pub level_ns: f64,
 }
 
 impl AgingSeries {
-    /// The cost on the line of the trend at a task of the series, counted from 0, in nanoseconds.
+    /// Cost on the trend line at task `place` (counted from 0), in nanoseconds.
     pub fn line_ns(&self, place: usize) -> f64 {
         line_ns(self.level_ns, self.trend.percent_per_10_tasks, place)
     }
 }
 
-/// The cost on a line that begins at a level and changes by so many percent over ten tasks.
+/// Cost on a line that starts at `level_ns` and changes by this percentage over ten tasks.
 pub fn line_ns(level_ns: f64, percent_per_10_tasks: f64, place: usize) -> f64 {
     level_ns * (1.0 + percent_per_10_tasks / 100.0).powf(place as f64 / 10.0)
 }
 
-/// The series of every kind that has enough tasks for a trend.
+/// Aging series of every kind that has enough tasks for a trend.
 pub fn aging(trial: &Trial) -> Vec<AgingSeries> {
     grouped(trial).into_iter().filter_map(|(key, tasks)| of_kind(key.label(), &tasks)).collect()
 }
 
 fn of_kind(label: String, tasks: &[(usize, &TaskTotals)]) -> Option<AgingSeries> {
     let bare: Vec<&TaskTotals> = tasks.iter().map(|(_, task)| *task).collect();
-    let trend = Trend::of(&bare)?;
+    let trend = Trend::fit(&bare)?;
     let timed: Vec<&(usize, &TaskTotals)> =
         tasks.iter().filter(|(_, task)| task.wall_ns > 0).collect();
     let basis = basis(&timed.iter().map(|(_, task)| *task).collect::<Vec<_>>());
@@ -63,7 +63,7 @@ fn of_kind(label: String, tasks: &[(usize, &TaskTotals)]) -> Option<AgingSeries>
     };
     let points: Vec<AgingPoint> = timed.iter().map(point).collect();
     let logs: Vec<f64> = points.iter().map(|point| point.cost_ns.ln()).collect();
-    // Through the middle of the tasks, as the slope of Theil and Sen wants it.
+    // The line passes through the middle of the tasks, as a Theil-Sen line does.
     let step = (1.0 + trend.percent_per_10_tasks / 100.0).ln() / 10.0;
     let middle = (points.len() as f64 - 1.0) / 2.0;
     let level_ns = (median(&logs).ok()? - step * middle).exp();
@@ -103,7 +103,7 @@ mod tests {
         assert_eq!((stat.label.as_str(), stat.basis), ("stat", TrendBasis::File));
         assert_eq!(read.points[0].number, 1);
         assert_eq!(stat.points[1].number, 4);
-        // Two seconds for two MiB, 3 % more each time.
+        // Two seconds for two MiB, increasing by 3 % each time.
         assert!((read.points[0].cost_ns / 1e9 - 1.0).abs() < 1e-6);
         for (place, point) in read.points.iter().enumerate() {
             assert!((read.line_ns(place) / point.cost_ns - 1.0).abs() < 1e-6, "{place}");

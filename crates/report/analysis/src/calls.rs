@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 
 use treering_model::{Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial};
 
-/// A p99.9 rests on one sample in a thousand: it is worth showing from this many timed calls on.
+/// Timed calls from which p99.9 is shown: below, it rests on fewer than a thousand samples.
 pub const P999_MIN_TIMED: u64 = 1_000_000;
 
-/// All calls of one kind in a trial.
+/// Calls of one kind in a trial, summed over its phases.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpSummary {
-    /// The kind.
+    /// Kind of call.
     pub op: Op,
-    /// Calls made.
+    /// Number of calls made.
     pub calls: u64,
-    /// Calls that failed, expected failures included.
+    /// Number of calls that failed, expected failures included.
     pub errors: u64,
-    /// Bytes moved.
+    /// Bytes transferred by the calls.
     pub bytes: u64,
-    /// Calls that were timed: all, a sample, or none.
+    /// Number of calls with a measured latency: every call, a sample, or none.
     pub timed: u64,
-    /// The latencies of the timed calls.
+    /// Latency histogram of the timed calls.
     pub latency: Latency,
 }
 
@@ -36,26 +36,26 @@ impl OpSummary {
         (self.timed >= P999_MIN_TIMED).then(|| self.latency.quantile_ns(0.999))
     }
 
-    /// About how long all calls took together, in nanoseconds: those that were timed stand for the
-    /// others.
+    /// Estimated total time in the calls, in nanoseconds: mean latency of the timed calls times all
+    /// calls.
     pub fn total_ns(&self) -> f64 {
         self.latency.mean_ns() * self.calls as f64
     }
 
-    /// The longest latency in nanoseconds; `None` when no call was timed.
+    /// Maximum latency in nanoseconds; `None` when no call was timed.
     pub fn max_ns(&self) -> Option<u64> {
         (self.timed > 0).then(|| self.latency.max_ns())
     }
 }
 
-/// Adds up totals of calls by kind, in the order of [`Op::ALL`].
+/// Merges per-phase call totals by kind, in the order of [`Op::ALL`].
 pub fn merge_ops<'a>(totals: impl IntoIterator<Item = &'a OpTotals>) -> Vec<OpSummary> {
     let mut sums = Vec::new();
     totals.into_iter().for_each(|more| add(&mut sums, more));
     sums
 }
 
-/// Adds totals of one kind to sums in the order of [`Op::ALL`].
+/// Merges totals of one kind into `sums`, which are in the order of [`Op::ALL`].
 fn add(sums: &mut Vec<OpSummary>, more: &OpTotals) {
     let place = sums.binary_search_by_key(&(more.op as usize), |sum| sum.op as usize);
     let place = place.unwrap_or_else(|place| {
@@ -71,15 +71,15 @@ fn add(sums: &mut Vec<OpSummary>, more: &OpTotals) {
     sum.timed = sum.latency.samples();
 }
 
-/// The calls of a trial.
+/// Call summaries of one trial.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<OpSummary> {
     let mut sums = Vec::new();
     add_trial(&mut sums, trial);
     sums
 }
 
-/// Adds the calls of a trial to sums. A phase that never ended, or that brought no calls of its
-/// own, is known only by its tasks.
+/// Merges the calls of a trial into `sums`. Phases that never ended or recorded no calls are summed
+/// from their tasks.
 pub(crate) fn add_trial(sums: &mut Vec<OpSummary>, trial: &Trial) {
     let has_calls = |phase: &&PhaseTotals| !phase.ops.is_empty();
     let whole: BTreeSet<u32> =

@@ -1,39 +1,39 @@
 //! Latencies as a curve: for each share of the calls the latency that it does not exceed.
 //!
-//! The shares lie on an axis of nines (0, 90 %, 99 %, 99.9 % are equally far from each other), so
-//! that the few slow calls, for which people wait, have as much room as the many fast ones.
+//! The shares lie on an axis of nines (0, 90 %, 99 %, 99.9 % are equally spaced), so that the few
+//! slow calls, for which people wait, take as much space as the many fast ones.
 
 use treering_model::Latency;
 
 use crate::P999_MIN_TIMED;
 
-/// Points for each nine.
+/// Number of curve points for each nine.
 const POINTS: u32 = 24;
 
-/// Fewer timed calls than this have no distribution worth drawing.
+/// Minimum number of timed calls for a curve to be drawn.
 pub const CURVE_MIN_TIMED: u64 = 10;
 
 /// A point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurvePoint {
-    /// How many nines the share of the calls has: 0 is the fastest call, 1 is 90 %, 2 is 99 %.
+    /// Position on the axis of nines: 0 is the fastest call, 1 is 90 %, 2 is 99 %.
     pub nines: f64,
-    /// The latency in nanoseconds that this share does not exceed.
+    /// Latency in nanoseconds that this share of the calls does not exceed.
     pub ns: u64,
 }
 
-/// The share (0 to 1) that has so many nines.
+/// Converts nines to a share of the calls (0 to 1).
 pub(crate) fn share_of(nines: f64) -> f64 {
     1.0 - 10f64.powf(-nines)
 }
 
-/// How many nines a share of the calls (0 to below 1) has.
+/// Converts a share of the calls (0 to below 1) to nines.
 pub fn nines_of(share: f64) -> f64 {
     -(1.0 - share).log10()
 }
 
-/// The most nines that so many timed calls can tell of: a p99.9 wants [`P999_MIN_TIMED`] of them,
-/// each further nine ten times as many; and beyond the last percentile there is at least one call.
+/// Largest number of nines that `timed` samples support: p99.9 needs [`P999_MIN_TIMED`] samples,
+/// each further nine ten times as many, and at least one call lies beyond the last percentile.
 pub(crate) fn most_nines(timed: u64) -> f64 {
     let mut nines = 2.0;
     let mut wanted = P999_MIN_TIMED;
@@ -44,7 +44,7 @@ pub(crate) fn most_nines(timed: u64) -> f64 {
     f64::min(nines, (timed.max(1) as f64).log10())
 }
 
-/// The curve of a histogram as far as its samples can tell; empty below [`CURVE_MIN_TIMED`].
+/// Latency curve of a histogram as far as its samples support; empty below [`CURVE_MIN_TIMED`].
 pub fn curve(latency: &Latency) -> Vec<CurvePoint> {
     if latency.samples() < CURVE_MIN_TIMED {
         return Vec::new();
@@ -52,7 +52,7 @@ pub fn curve(latency: &Latency) -> Vec<CurvePoint> {
     let most = most_nines(latency.samples());
     let steps = (0..).map(|step| f64::from(step) / f64::from(POINTS));
     let mut nines: Vec<f64> = steps.take_while(|nines| *nines < most - 1e-9).collect();
-    // The percentiles that tables name are among the points, the median too.
+    // The points include the percentiles that tables name, and the median.
     nines.extend([nines_of(0.5), most]);
     nines.sort_by(f64::total_cmp);
     let point = |nines: f64| CurvePoint { nines, ns: latency.quantile_ns(share_of(nines)) };

@@ -1,42 +1,42 @@
-//! What a used filesystem costs over a fresh one with the same files: medians of the reads of both,
-//! and their ratio, turn by turn.
+//! Aged filesystem against a fresh copy with the same files: median read figures of both, and their
+//! ratio turn by turn.
 
 use serde::Serialize;
 use treering_model::{ColdRead, FreshCopy, Unit};
 use treering_stats::{ALPHA, Scale, compare_paired, median};
 
-/// The middle of some values.
+/// Median and range of a set of values.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Middle {
-    /// The median.
+pub struct MeasureSummary {
+    /// Median of the values.
     pub median: f64,
-    /// The lowest.
+    /// Smallest value.
     pub low: f64,
-    /// The highest.
+    /// Largest value.
     pub high: f64,
 }
 
-/// One figure of both.
+/// One figure measured on the aged tree and on its fresh copy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CopyMeasure {
-    /// Its name.
+    /// Name of the figure in tables.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of the medians.
     pub unit: Unit,
-    /// Of the tree as it is.
-    pub aged: Middle,
-    /// Of its fresh copy.
-    pub fresh: Middle,
-    /// Aged over fresh, over the turns; none where one of them is 0.
+    /// Values of the aged tree over all turns.
+    pub aged: MeasureSummary,
+    /// Values of the fresh copy over all turns.
+    pub fresh: MeasureSummary,
+    /// Ratio aged / fresh over the turns; `None` where a value is 0.
     pub ratio: Option<f64>,
-    /// Its 95 % interval; none of a single turn.
+    /// 95 % confidence interval of the ratio; `None` for a single turn.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Name, unit, and the value of a read.
-type Kind = (&'static str, Unit, fn(&ColdRead) -> Option<f64>);
+/// Definition of a figure: name, unit, and how it is computed from a cold read.
+type MeasureDefinition = (&'static str, Unit, fn(&ColdRead) -> Option<f64>);
 
-const KINDS: [Kind; 6] = [
+const KINDS: [MeasureDefinition; 6] = [
     ("time", Unit::Seconds, |read| Some(read.seconds)),
     ("time of the played disk", Unit::Seconds, |read| read.disk_seconds),
     ("seeks", Unit::Count, |read| read.requests.map(|requests| requests.seeks as f64)),
@@ -47,12 +47,12 @@ const KINDS: [Kind; 6] = [
     ("dynamic layout score", Unit::Count, |read| read.requests?.layout_score),
 ];
 
-/// The figures of the reads that both have.
+/// Figures that the cold reads of both trees have.
 pub fn copy_measures(copy: &FreshCopy) -> Vec<CopyMeasure> {
     KINDS.iter().filter_map(|kind| measure(copy, kind)).collect()
 }
 
-fn measure(copy: &FreshCopy, (name, unit, of): &Kind) -> Option<CopyMeasure> {
+fn measure(copy: &FreshCopy, (name, unit, of): &MeasureDefinition) -> Option<CopyMeasure> {
     let value = |turn: u32, is_fresh: bool| {
         let mut reads = copy.reads.iter();
         of(reads.find(|read| read.turn == turn && read.is_fresh == is_fresh)?)
@@ -71,10 +71,10 @@ fn measure(copy: &FreshCopy, (name, unit, of): &Kind) -> Option<CopyMeasure> {
     })
 }
 
-fn middle(values: &[f64]) -> Option<Middle> {
+fn middle(values: &[f64]) -> Option<MeasureSummary> {
     let low = values.iter().copied().reduce(f64::min)?;
     let high = values.iter().copied().reduce(f64::max)?;
-    Some(Middle { median: median(values).ok()?, low, high })
+    Some(MeasureSummary { median: median(values).ok()?, low, high })
 }
 
 #[cfg(test)]

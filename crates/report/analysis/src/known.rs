@@ -1,31 +1,31 @@
-//! What the totals of a trial can tell. The logs of other tools do not tell everything: what a log
-//! leaves out is 0 in the totals of an imported trial, and 0 there is not a measured number.
+//! Availability of a trial's totals. Logs of other tools omit some numbers, which are 0 in the
+//! totals of an imported trial: such a 0 is not a measurement.
 
 use treering_model::{Cpu, IMPORT_FACT, Trial};
 
-/// Which totals of a trial were measured.
+/// Tells measured totals from missing ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Known {
+pub struct KnownTotals {
     is_imported: bool,
 }
 
-impl Known {
-    /// Of a trial with its facts.
-    pub fn of(trial: &Trial) -> Self {
+impl KnownTotals {
+    /// Detects from the trial's facts whether it was imported.
+    pub fn for_trial(trial: &Trial) -> Self {
         Self { is_imported: trial.fact(IMPORT_FACT).is_some() }
     }
 
-    /// A number of tasks or bytes, or a time; `None` where it is not known.
+    /// A count of tasks or bytes, or a time; `None` where an imported log omits it.
     pub fn amount<N: Default + PartialEq>(self, amount: N) -> Option<N> {
         (!self.is_imported || amount != N::default()).then_some(amount)
     }
 
-    /// CPU time; `None` where it is not known.
+    /// CPU time; `None` where an imported log omits it.
     pub fn cpu(self, cpu: Cpu) -> Option<Cpu> {
         self.amount(cpu)
     }
 
-    /// Files worked on. Workloads that count requests or operations count no files: `None`.
+    /// Number of files worked on; `None` for workloads that count requests or operations instead.
     pub fn files(files: u64) -> Option<u64> {
         (files > 0).then_some(files)
     }

@@ -1,38 +1,39 @@
-//! The layouts of a trial in order, and how each measure changes over the run.
+//! Layouts of a trial in time order, and the trend of each layout measure over the run.
 
 use treering_model::{LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_VERSION, Layout, Trial};
 use treering_stats::theil_sen;
 
-/// Fewer layouts than this have no trend worth naming.
+/// Minimum number of layouts for a trend.
 const TREND_MIN_LAYOUTS: usize = 6;
-/// Confidence of the interval.
+/// Confidence level of the trend's interval.
 const CONFIDENCE: f64 = 0.95;
-/// Artifacts of one trial that are looked at.
+/// Maximum number of layout artifacts read from one trial.
 const MOST_LAYOUTS: usize = 100_000;
 
-/// A layout and when it was taken.
+/// A layout with the moment it was taken at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayoutPoint {
-    /// The phase it is of.
+    /// Name of the phase it was taken in or after.
     pub phase: String,
-    /// Tasks that had ended, where it was taken in the middle of a phase.
+    /// Number of tasks completed when the layout was taken in the middle of a phase; `None` at a
+    /// phase's end.
     pub tasks: Option<u64>,
-    /// The layout.
+    /// Layout of the filesystem at that moment.
     pub layout: Layout,
 }
 
-/// A measure of a layout, as series show it.
+/// A layout measure that is shown as a series.
 #[derive(Clone, Copy, Debug)]
 pub struct LayoutMeasure {
-    /// Its name.
+    /// Name of the measure in tables and charts.
     pub name: &'static str,
-    /// Its value, where there is one. Shares are in percent, sizes in bytes.
+    /// Computes the value, if the layout has it. Shares are in percent, sizes in bytes.
     pub of: fn(&Layout) -> Option<f64>,
-    /// What its values are.
+    /// Unit of the values.
     pub unit: treering_model::Unit,
 }
 
-/// The measures that series show, the first ones being those that move most.
+/// Layout measures shown as series, those that change most first.
 pub const LAYOUT_MEASURES: [LayoutMeasure; 8] = {
     use treering_model::Unit::{Bytes, Count, Percent, Seconds};
     [
@@ -75,20 +76,21 @@ pub const LAYOUT_MEASURES: [LayoutMeasure; 8] = {
     ]
 };
 
-/// How a measure moves.
+/// Trend of a layout measure over one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LayoutTrend {
-    /// Layouts that have it.
+    /// Number of layouts that have the measure.
     pub layouts: usize,
-    /// At the first and at the last of them.
+    /// Values at the first and the last layout.
     pub ends: (f64, f64),
-    /// Change over ten tasks, in the unit of the measure: the slope of Theil and Sen.
+    /// Theil-Sen slope: change over ten tasks, in the unit of the measure.
     pub per_10_tasks: f64,
-    /// Its 95 % interval by Kendall's S; `None` when all values are equal.
+    /// 95 % confidence interval of the slope by Kendall's S; `None` when all values are equal.
     pub interval: Option<(f64, f64)>,
 }
 
-/// The layouts of a trial; those that are of a newer version, or no layout at all, are left out.
+/// Layouts of a trial. Artifacts of a newer format version, or that do not parse as a layout, are
+/// skipped.
 pub fn layouts(trial: &Trial) -> Vec<LayoutPoint> {
     let mut points = Vec::new();
     for artifact in trial.artifacts.iter().take(MOST_LAYOUTS) {
@@ -101,8 +103,8 @@ pub fn layouts(trial: &Trial) -> Vec<LayoutPoint> {
     points
 }
 
-/// How a measure moves over the layouts that were taken after every so many tasks of one phase:
-/// the phase with most of them. `None` where they are too few.
+/// Trend of a measure over the periodic layouts of the phase that has most of them; `None` when
+/// there are too few.
 pub fn layout_trend(points: &[LayoutPoint], measure: &LayoutMeasure) -> Option<LayoutTrend> {
     let values: Vec<(u64, f64)> = layout_series(points, measure);
     if values.len() < TREND_MIN_LAYOUTS {
@@ -121,7 +123,8 @@ pub fn layout_trend(points: &[LayoutPoint], measure: &LayoutMeasure) -> Option<L
     })
 }
 
-/// The values of a measure by the number of completed tasks, of the phase with most of them.
+/// Values of a measure with the number of completed tasks at each, from the phase that has most
+/// layouts.
 pub fn layout_series(points: &[LayoutPoint], measure: &LayoutMeasure) -> Vec<(u64, f64)> {
     let timed = points.iter().filter_map(|point| Some((point, point.tasks?)));
     let mut phases: Vec<(&str, usize)> = Vec::new();

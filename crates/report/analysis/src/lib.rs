@@ -1,8 +1,8 @@
-//! What a trial says: pure functions from [`treering_model::Trial`] values to figures.
+//! Analysis of trials: pure functions from [`treering_model::Trial`] values to figures.
 //!
-//! Here live medians, shares, totals, merged latencies and the trend of a run. No page is laid
-//! out here (that is `treering-report`), nothing is read from a disk, and no verdict is given on
-//! one trial alone: a trial is the unit of replication.
+//! Computes medians, shares, totals, merged latencies and trends. Layout of pages is in
+//! `treering-report`; nothing here reads a disk; a single trial gets no verdict, since a trial is
+//! the unit of replication.
 
 mod aging;
 mod calls;
@@ -26,15 +26,17 @@ mod trend;
 pub use aging::{AgingPoint, AgingSeries, aging, line_ns};
 pub use calls::{OpSummary, P999_MIN_TIMED, merge_ops};
 pub use curve::{CURVE_MIN_TIMED, CurvePoint, curve, nines_of};
-pub use fresh_copy::{CopyMeasure, Middle, copy_measures};
+pub use fresh_copy::{CopyMeasure, MeasureSummary, copy_measures};
 pub use kind::{KindSummary, is_compiled};
-pub use known::Known;
+pub use known::KnownTotals;
 pub use layouts::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
 pub use phase::PhaseSummary;
-pub use rate::{Amount, COURSE_MIN_SECONDS, Slice, has_timeline, slice_seconds, timeline};
+pub use rate::{
+    COURSE_MIN_SECONDS, RateQuantity, RateSlice, has_timeline, slice_seconds, timeline,
+};
 pub use requests::{FEW_BEYOND, RequestFigures, is_request_figure, requests};
-pub use spread::Spread;
+pub use spread::MedianRange;
 pub use summary::{Summary, summary};
 pub use trend::{Trend, TrendBasis};

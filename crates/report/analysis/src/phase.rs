@@ -1,43 +1,44 @@
-//! Totals of each phase, those that never ended included.
+//! Totals of each phase, unfinished phases included.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::{PhaseTotals, TaskTotals, Trial};
 
-use crate::Known;
+use crate::KnownTotals;
 use crate::kind::{MIB, per_second, share};
 
-/// What a phase came to.
+/// Figures of one phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseSummary {
-    /// The phase, counted from 0.
+    /// Index of the phase, counted from 0.
     pub phase: u32,
-    /// Its name; empty when it never ended, since the name comes with the end.
+    /// Name of the phase; empty for an unfinished phase, since the name is recorded at its end.
     pub name: String,
-    /// False when the trial ended inside it: then everything is the sum of its finished tasks.
+    /// False when the trial ended inside the phase: then all totals are sums over its finished
+    /// tasks.
     pub finished: bool,
-    /// Tasks done; `None` where a log does not tell them.
+    /// Number of tasks completed; `None` where an imported log omits it.
     pub tasks: Option<u32>,
-    /// Files worked on; `None` where none were counted.
+    /// Number of files worked on; `None` where none were counted.
     pub files: Option<u64>,
-    /// Bytes really moved; `None` where a log does not tell them.
+    /// Bytes actually transferred; `None` where an imported log omits them.
     pub bytes: Option<u64>,
-    /// Duration in seconds, waiting and syncing included; `None` where a log does not tell it.
+    /// Duration in seconds, waiting and syncing included; `None` where an imported log omits it.
     pub seconds: Option<f64>,
-    /// Bytes moved in MiB per second over the whole phase; `None` without time or bytes.
+    /// Transfer rate over the whole phase in MiB per second; `None` without time or bytes.
     pub mib_per_second: Option<f64>,
     /// Files per second over the whole phase; `None` without time or files.
     pub files_per_second: Option<f64>,
-    /// CPU seconds of all workers in user mode; `None` where a log does not tell them.
+    /// CPU seconds of all workers in user mode; `None` where an imported log omits them.
     pub user_seconds: Option<f64>,
-    /// CPU seconds of all workers in the kernel; `None` where a log does not tell them.
+    /// CPU seconds of all workers in the kernel; `None` where an imported log omits them.
     pub system_seconds: Option<f64>,
-    /// CPU in percent of the duration; above 100 when several workers compute at once.
+    /// CPU time in percent of the duration; above 100 when several workers run at once.
     pub cpu_percent: Option<f64>,
 }
 
 impl PhaseSummary {
-    /// Its name, or its number and that it never ended.
+    /// Name of the phase, or its index with a note that it never ended.
     pub fn label(&self) -> String {
         match (self.finished, self.name.is_empty()) {
             (true, false) => self.name.clone(),
@@ -46,7 +47,7 @@ impl PhaseSummary {
         }
     }
 
-    fn of(totals: &PhaseTotals, finished: bool, known: Known) -> Self {
+    fn new(totals: &PhaseTotals, finished: bool, known: KnownTotals) -> Self {
         let cpu = known.cpu(totals.cpu);
         let all_cpu_ns = cpu.map(|cpu| cpu.user_ns as f64 + cpu.system_ns as f64);
         Self {
@@ -54,7 +55,7 @@ impl PhaseSummary {
             name: totals.name.clone(),
             finished,
             tasks: known.amount(totals.tasks),
-            files: Known::files(totals.files),
+            files: KnownTotals::files(totals.files),
             bytes: known.amount(totals.bytes),
             seconds: known.amount(totals.wall_ns).map(|ns| ns as f64 / 1e9),
             mib_per_second: per_second(totals.bytes as f64 / MIB, totals.wall_ns as f64),
@@ -66,11 +67,11 @@ impl PhaseSummary {
     }
 }
 
-/// The phases in the order of their numbers.
+/// Phase summaries in phase order.
 pub(crate) fn of_trial(trial: &Trial) -> Vec<PhaseSummary> {
-    let known = Known::of(trial);
-    let mut all: Vec<PhaseSummary> =
-        trial.phases.iter().map(|totals| PhaseSummary::of(totals, true, known)).collect();
+    let known = KnownTotals::for_trial(trial);
+    let mut summaries: Vec<PhaseSummary> =
+        trial.phases.iter().map(|totals| PhaseSummary::new(totals, true, known)).collect();
     let finished: BTreeSet<u32> = trial.phases.iter().map(|totals| totals.phase).collect();
     let mut unfinished: BTreeMap<u32, PhaseTotals> = BTreeMap::new();
     for task in trial.tasks.iter().filter(|task| !finished.contains(&task.phase)) {
@@ -81,9 +82,9 @@ pub(crate) fn of_trial(trial: &Trial) -> Vec<PhaseSummary> {
         });
         add_task(totals, task);
     }
-    all.extend(unfinished.values().map(|totals| PhaseSummary::of(totals, false, known)));
-    all.sort_by_key(|summary| summary.phase);
-    all
+    summaries.extend(unfinished.values().map(|totals| PhaseSummary::new(totals, false, known)));
+    summaries.sort_by_key(|summary| summary.phase);
+    summaries
 }
 
 fn add_task(totals: &mut PhaseTotals, task: &TaskTotals) {

@@ -1,26 +1,26 @@
-//! How much was done in each slice of a phase: its seconds, put together where they are many.
+//! Throughput over the course of a phase: its seconds, merged into slices when there are many.
 
 use treering_model::{Interval, PhaseTotals};
 
-/// Shorter phases have no timeline worth drawing.
+/// Minimum duration in seconds of a phase with a timeline.
 pub const COURSE_MIN_SECONDS: f64 = 5.0;
 
-/// Slices that a timeline has at most.
+/// Maximum number of slices in a timeline.
 const MOST_SLICES: u64 = 150;
 
-/// Nanoseconds of a second.
+/// Nanoseconds in a second.
 const SECOND_NS: f64 = 1e9;
 
-/// What is counted in each second.
+/// Quantity whose rate a timeline shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Amount {
-    /// Bytes moved.
+pub enum RateQuantity {
+    /// Bytes transferred.
     Bytes,
-    /// Calls that ended.
+    /// Calls completed.
     Calls,
 }
 
-impl Amount {
+impl RateQuantity {
     fn of(self, interval: &Interval) -> u64 {
         match self {
             Self::Bytes => interval.bytes,
@@ -29,38 +29,40 @@ impl Amount {
     }
 }
 
-/// A slice of a phase, in units of the amount per second.
+/// A slice of a phase, as a rate: amount per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Slice {
-    /// The mean over the slice.
+pub struct RateSlice {
+    /// Mean rate over the slice.
     pub mean: f64,
-    /// The slowest of its whole seconds; the mean when it has none.
+    /// Rate of its slowest whole second; the mean when it has no whole second.
     pub low: f64,
-    /// The fastest of its whole seconds.
+    /// Rate of its fastest whole second.
     pub high: f64,
 }
 
-/// Whether a phase lasted long enough for a timeline, and tells of its seconds at all.
+/// Reports whether a phase is long enough for a timeline and has per-second intervals.
 pub fn has_timeline(phase: &PhaseTotals) -> bool {
     phase.wall_ns as f64 / SECOND_NS >= COURSE_MIN_SECONDS && !phase.intervals.is_empty()
 }
 
-/// How many seconds make a slice, so that a phase of this duration has not too many.
+/// Length of a slice in seconds that keeps a phase of this duration within the maximum number of
+/// slices.
 pub fn slice_seconds(wall_ns: u64) -> u64 {
     let least = (wall_ns / 1_000_000_000).div_ceil(MOST_SLICES).max(1);
     let nice = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800];
     nice.into_iter().find(|&seconds| seconds >= least).unwrap_or(least.next_multiple_of(3600))
 }
 
-/// The timeline of a phase in slices of so many seconds. Seconds without a call count as none done;
-/// a last slice that is not half as long as the others is left out.
-pub fn timeline(phase: &PhaseTotals, amount: Amount, slice: u64) -> Vec<Slice> {
+/// Timeline of a phase in slices of `slice` seconds. Seconds without a call count as zero; a last
+/// slice shorter than half a slice is dropped.
+pub fn timeline(phase: &PhaseTotals, amount: RateQuantity, slice: u64) -> Vec<RateSlice> {
     let slice = slice.max(1);
     let whole = phase.wall_ns / 1_000_000_000;
     let full = whole / slice;
-    let rest = phase.wall_ns as f64 / SECOND_NS - (full * slice) as f64;
-    let count = full + u64::from(rest >= slice as f64 / 2.0);
-    let mut sums = vec![Sum::default(); usize::try_from(count.min(2 * MOST_SLICES)).unwrap_or(0)];
+    let remaining_seconds = phase.wall_ns as f64 / SECOND_NS - (full * slice) as f64;
+    let count = full + u64::from(remaining_seconds >= slice as f64 / 2.0);
+    let mut sums =
+        vec![SliceSum::default(); usize::try_from(count.min(2 * MOST_SLICES)).unwrap_or(0)];
     for interval in &phase.intervals {
         let second = u64::from(interval.second);
         let place = usize::try_from(second / slice).unwrap_or(usize::MAX);
@@ -70,7 +72,7 @@ pub fn timeline(phase: &PhaseTotals, amount: Amount, slice: u64) -> Vec<Slice> {
     }
     let mut slices = Vec::with_capacity(sums.len());
     for (place, sum) in (0..).zip(&sums) {
-        let seconds = if place < full { slice as f64 } else { rest };
+        let seconds = if place < full { slice as f64 } else { remaining_seconds };
         let whole_seconds = whole.saturating_sub(place * slice).min(slice);
         slices.push(sum.slice(seconds, whole_seconds));
     }
@@ -78,14 +80,14 @@ pub fn timeline(phase: &PhaseTotals, amount: Amount, slice: u64) -> Vec<Slice> {
 }
 
 #[derive(Clone, Copy, Default)]
-struct Sum {
+struct SliceSum {
     total: f64,
     low: f64,
     high: f64,
     whole_seconds: u64,
 }
 
-impl Sum {
+impl SliceSum {
     fn add(&mut self, amount: f64, is_whole: bool) {
         self.total += amount;
         if is_whole {
@@ -95,20 +97,20 @@ impl Sum {
         }
     }
 
-    fn slice(&self, seconds: f64, whole_seconds: u64) -> Slice {
+    fn slice(&self, seconds: f64, whole_seconds: u64) -> RateSlice {
         let mean = self.total / seconds;
         if whole_seconds == 0 {
-            return Slice { mean, low: mean, high: mean };
+            return RateSlice { mean, low: mean, high: mean };
         }
         let has_idle_second = self.whole_seconds < whole_seconds;
         let low = if has_idle_second { 0.0 } else { self.low };
-        Slice { mean, low: low.min(mean), high: self.high.max(mean) }
+        RateSlice { mean, low: low.min(mean), high: self.high.max(mean) }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Slice, has_timeline, slice_seconds, timeline};
+    use super::{RateQuantity, RateSlice, has_timeline, slice_seconds, timeline};
     use treering_model::{Interval, PhaseTotals};
 
     fn phase(milliseconds: u64, seconds: &[(u32, u64)]) -> PhaseTotals {
@@ -120,7 +122,7 @@ mod tests {
         }
     }
 
-    fn means(slices: &[Slice]) -> Vec<f64> {
+    fn means(slices: &[RateSlice]) -> Vec<f64> {
         slices.iter().map(|slice| slice.mean).collect()
     }
 
@@ -128,26 +130,29 @@ mod tests {
     fn a_second_without_a_call_is_a_stall() {
         let stalled = phase(5_000, &[(0, 10), (1, 20), (4, 30)]);
         assert!(has_timeline(&stalled));
-        assert_eq!(means(&timeline(&stalled, Amount::Bytes, 1)), [10.0, 20.0, 0.0, 0.0, 30.0]);
-        assert_eq!(means(&timeline(&stalled, Amount::Calls, 1)), [1.0, 1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(
+            means(&timeline(&stalled, RateQuantity::Bytes, 1)),
+            [10.0, 20.0, 0.0, 0.0, 30.0]
+        );
+        assert_eq!(means(&timeline(&stalled, RateQuantity::Calls, 1)), [1.0, 1.0, 0.0, 0.0, 1.0]);
     }
 
     #[test]
     fn the_last_slice_counts_by_its_own_length() {
         let half = phase(2_500, &[(0, 10), (1, 10), (2, 10)]);
-        assert_eq!(means(&timeline(&half, Amount::Bytes, 1)), [10.0, 10.0, 20.0]);
+        assert_eq!(means(&timeline(&half, RateQuantity::Bytes, 1)), [10.0, 10.0, 20.0]);
         let tenth = phase(2_100, &[(0, 10), (1, 10), (2, 10)]);
-        assert_eq!(means(&timeline(&tenth, Amount::Bytes, 1)), [10.0, 10.0]);
+        assert_eq!(means(&timeline(&tenth, RateQuantity::Bytes, 1)), [10.0, 10.0]);
         assert!(!has_timeline(&half));
     }
 
     #[test]
     fn slices_of_several_seconds_keep_their_extremes() {
         let one = phase(6_000, &[(0, 10), (1, 30), (2, 4), (3, 4), (4, 8)]);
-        let slices = timeline(&one, Amount::Bytes, 2);
-        assert_eq!(slices[0], Slice { mean: 20.0, low: 10.0, high: 30.0 });
-        assert_eq!(slices[1], Slice { mean: 4.0, low: 4.0, high: 4.0 });
-        assert_eq!(slices[2], Slice { mean: 4.0, low: 0.0, high: 8.0 });
+        let slices = timeline(&one, RateQuantity::Bytes, 2);
+        assert_eq!(slices[0], RateSlice { mean: 20.0, low: 10.0, high: 30.0 });
+        assert_eq!(slices[1], RateSlice { mean: 4.0, low: 4.0, high: 4.0 });
+        assert_eq!(slices[2], RateSlice { mean: 4.0, low: 0.0, high: 8.0 });
     }
 
     #[test]
@@ -161,7 +166,7 @@ mod tests {
                 ..PhaseTotals::default()
             };
             for slice in [0, 1, slice_seconds(wall_ns), u64::MAX] {
-                let slices = timeline(&endless, Amount::Bytes, slice);
+                let slices = timeline(&endless, RateQuantity::Bytes, slice);
                 assert!(slices.len() <= 300);
                 assert!(slices.iter().all(|slice| slice.mean.is_finite()));
             }

@@ -1,8 +1,8 @@
-//! The figures users of fio, filebench and dbench look at first: requests or operations per second,
-//! bandwidth and latency, by direction or kind.
+//! Headline figures of fio, filebench and dbench: requests or operations per second, bandwidth and
+//! latency, by direction or kind.
 //!
-//! Read from the metrics of a trial, so that native runs and imported logs give the same rows; what
-//! a log does not contain is absent.
+//! The figures are read from the metrics of a trial, so that native runs and imported logs have the
+//! same rows; figures that a log does not contain are absent.
 
 use treering_model::metrics::bonnie::OPS_PER_SECOND;
 use treering_model::metrics::dbench::THROUGHPUT_MIB_PER_SECOND;
@@ -10,42 +10,44 @@ use treering_model::metrics::latency::{LATENCY_NANOSECONDS, LATENCY_NS};
 use treering_model::metrics::{MetricSpec, rates};
 use treering_model::{Metric, Scope, Trial};
 
-/// Workloads whose users look for these figures first.
+/// Workloads with headline figures.
 const WORKLOADS: [&str; 3] = ["fio", "filebench", "dbench"];
 
-/// Prefixes and suffixes that name a direction.
+/// Metric name prefixes and suffixes that denote a direction.
 const DIRECTIONS: [&str; 4] = ["read", "write", "trim", "sync"];
 
-/// Below so many requests beyond it, a p99.9 is little more than the slowest requests themselves.
+/// Number of requests beyond p99.9 below which that percentile is little more than the slowest
+/// requests themselves.
 pub const FEW_BEYOND: u64 = 10;
 
-/// The requests of one direction, or the operations of one kind.
+/// Figures of the requests of one direction, or of the operations of one kind.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RequestFigures {
-    /// The job, the flowop or the operation; empty for the whole trial.
+    /// Job, flowop or operation; empty for the whole trial.
     pub of: String,
-    /// `read`, `write`, `trim` or `sync`; `None` where all are counted together.
+    /// Direction: `read`, `write`, `trim` or `sync`; `None` where all directions are counted
+    /// together.
     pub direction: Option<&'static str>,
     /// Requests or operations per second.
     pub operations_per_second: Option<f64>,
     /// MiB per second.
     pub mib_per_second: Option<f64>,
-    /// Requests whose latency was taken.
+    /// Number of requests with a measured latency.
     pub timed: Option<u64>,
     /// Mean latency in nanoseconds.
     pub mean_ns: Option<f64>,
-    /// The median.
+    /// Median latency in nanoseconds.
     pub p50_ns: Option<f64>,
-    /// What 99 % do not exceed.
+    /// 99th percentile of the latency in nanoseconds.
     pub p99_ns: Option<f64>,
-    /// What 99.9 % do not exceed.
+    /// 99.9th percentile of the latency in nanoseconds.
     pub p999_ns: Option<f64>,
-    /// The longest.
+    /// Maximum latency in nanoseconds.
     pub max_ns: Option<f64>,
 }
 
 impl RequestFigures {
-    /// How the row is called: `randread read`, `fsync`, `all`.
+    /// Row label in tables: `randread read`, `fsync`, `all`.
     pub fn label(&self) -> String {
         let of = if self.of.is_empty() { "all" } else { &self.of };
         match self.direction {
@@ -54,17 +56,19 @@ impl RequestFigures {
         }
     }
 
-    /// Requests that took longer than the p99.9; `None` without one, or without their number.
+    /// Number of requests slower than p99.9; `None` when the percentile or the number of requests
+    /// is missing.
     pub fn beyond_p999(&self) -> Option<u64> {
         self.p999_ns.and(self.timed).map(|timed| timed / 1000)
     }
 
-    /// Whether so few requests lie beyond the p99.9 that it says little.
+    /// Reports whether fewer than [`FEW_BEYOND`] requests lie beyond p99.9.
     pub fn has_few_beyond(&self) -> bool {
         self.beyond_p999().is_some_and(|beyond| beyond < FEW_BEYOND)
     }
 
-    /// A quantile stands for a bucket of latencies, and may lie beyond the longest of them.
+    /// Caps the percentiles at the maximum: a percentile is a bucket's bound and can exceed the
+    /// slowest request.
     fn bound(&mut self) {
         let Some(max_ns) = self.max_ns else { return };
         for quantile_ns in [&mut self.p50_ns, &mut self.p99_ns, &mut self.p999_ns] {
@@ -78,23 +82,23 @@ impl RequestFigures {
             .any(Option::is_some)
     }
 
-    /// Takes a metric in; whether it was one of these figures.
-    fn take(&mut self, metric: &Metric, what: What) {
+    /// Stores a metric in its field; a latency of the whole request replaces a completion latency.
+    fn take(&mut self, metric: &Metric, what: FigureKind) {
         let value = Some(metric.value);
         match what {
-            What::Operations => self.operations_per_second = value,
-            What::Mib => self.mib_per_second = value,
-            What::Timed => self.timed = self.timed.or(whole(metric.value)),
-            What::Latency(level, rank) => {
+            FigureKind::Operations => self.operations_per_second = value,
+            FigureKind::Mib => self.mib_per_second = value,
+            FigureKind::Timed => self.timed = self.timed.or(whole(metric.value)),
+            FigureKind::Latency(level, rank) => {
                 let place = match level {
-                    Level::Mean => &mut self.mean_ns,
-                    Level::P50 => &mut self.p50_ns,
-                    Level::P99 => &mut self.p99_ns,
-                    Level::P999 => &mut self.p999_ns,
-                    Level::Max => &mut self.max_ns,
+                    LatencyStatistic::Mean => &mut self.mean_ns,
+                    LatencyStatistic::P50 => &mut self.p50_ns,
+                    LatencyStatistic::P99 => &mut self.p99_ns,
+                    LatencyStatistic::P999 => &mut self.p999_ns,
+                    LatencyStatistic::Max => &mut self.max_ns,
                 };
-                // From submission to completion counts before completion alone.
-                if place.is_none() || rank == Rank::Whole {
+                // Latency of the whole request takes precedence over that of the completion alone.
+                if place.is_none() || rank == LatencySpan::Whole {
                     *place = value;
                 }
                 if metric.tasks > 1 {
@@ -106,7 +110,7 @@ impl RequestFigures {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Level {
+enum LatencyStatistic {
     Mean,
     P50,
     P99,
@@ -114,22 +118,22 @@ enum Level {
     Max,
 }
 
-/// Whether a latency is of the whole request, or only from its submission on.
+/// Origin of a latency: of the whole request, or only from submission to completion.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Rank {
+enum LatencySpan {
     Whole,
     Completion,
 }
 
 #[derive(Clone, Copy)]
-enum What {
+enum FigureKind {
     Operations,
     Mib,
     Timed,
-    Latency(Level, Rank),
+    Latency(LatencyStatistic, LatencySpan),
 }
 
-/// The figures of a trial in the order of its metrics; empty for workloads that have none such.
+/// Headline figures of a trial in the order of its metrics; empty for workloads that have none.
 pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
     if !WORKLOADS.contains(&trial.beginning.workload.as_str()) {
         return Vec::new();
@@ -143,7 +147,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
         };
         let (direction, name) = directed(&metric.name);
         let Some(what) = what(name) else { continue };
-        // An import names a job and its direction together.
+        // Imports join the name of a job and its direction.
         let (of, direction) = match direction {
             Some(direction) => (of, Some(direction)),
             None => ends_in_direction(of),
@@ -162,39 +166,39 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
     rows
 }
 
-/// Whether a metric is one of these figures.
+/// Reports whether a metric is one of the headline figures.
 pub fn is_request_figure(metric: &Metric) -> bool {
     !matches!(metric.scope, Scope::Phase(_)) && what(directed(&metric.name).1).is_some()
 }
 
-/// The direction before a name: `read` of `read_mib_per_second`.
+/// Splits a direction off the front of a metric name: `read` of `read_mib_per_second`.
 fn directed(name: &str) -> (Option<&'static str>, &str) {
-    let found = DIRECTIONS
+    let direction = DIRECTIONS
         .into_iter()
         .find_map(|direction| Some((direction, name.strip_prefix(direction)?.strip_prefix('_')?)));
-    found.map_or((None, name), |(direction, rest)| (Some(direction), rest))
+    direction.map_or((None, name), |(direction, rest)| (Some(direction), rest))
 }
 
-/// The direction behind the name of a job: `read` of `randrw read`.
+/// Splits a direction off the end of a job name: `read` of `randrw read`.
 fn ends_in_direction(of: &str) -> (&str, Option<&'static str>) {
-    let found = DIRECTIONS
+    let direction = DIRECTIONS
         .into_iter()
         .find_map(|direction| Some((of.strip_suffix(direction)?.strip_suffix(' ')?, direction)));
-    found.map_or((of, None), |(job, direction)| (job, Some(direction)))
+    direction.map_or((of, None), |(job, direction)| (job, Some(direction)))
 }
 
-/// Which figure a metric is, by its name without the direction; also by those that imports of
-/// earlier versions gave (`ops_per_second`, `lat_ns_p99`, `clat_ns_p99`).
-fn what(name: &str) -> Option<What> {
+/// Classifies a metric by its name without the direction; also accepts the names that imports of
+/// earlier versions used (`ops_per_second`, `lat_ns_p99`, `clat_ns_p99`).
+fn what(name: &str) -> Option<FigureKind> {
     let is_one = |specs: &[MetricSpec]| specs.iter().any(|spec| spec.name == name);
     if is_one(&[rates::OPERATIONS_PER_SECOND, OPS_PER_SECOND]) {
-        return Some(What::Operations);
+        return Some(FigureKind::Operations);
     }
     if is_one(&[rates::MIB_PER_SECOND, THROUGHPUT_MIB_PER_SECOND]) {
-        return Some(What::Mib);
+        return Some(FigureKind::Mib);
     }
     if is_one(&[rates::CALLS]) {
-        return Some(What::Timed);
+        return Some(FigureKind::Timed);
     }
     let whole = LATENCY_NS.word_of(name).or_else(|| LATENCY_NANOSECONDS.word_of(name));
     let whole = whole.or_else(|| name.strip_prefix("lat_ns_"));
@@ -203,18 +207,18 @@ fn what(name: &str) -> Option<What> {
         inner.strip_suffix("_nanoseconds").or_else(|| inner.strip_prefix("ns_"))
     };
     let (level, rank) = match whole {
-        Some(level) => (level, Rank::Whole),
-        None => (completion()?, Rank::Completion),
+        Some(level) => (level, LatencySpan::Whole),
+        None => (completion()?, LatencySpan::Completion),
     };
     let level = match level {
-        "mean" => Level::Mean,
-        "p50" => Level::P50,
-        "p99" => Level::P99,
-        "p999" => Level::P999,
-        "max" => Level::Max,
+        "mean" => LatencyStatistic::Mean,
+        "p50" => LatencyStatistic::P50,
+        "p99" => LatencyStatistic::P99,
+        "p999" => LatencyStatistic::P999,
+        "max" => LatencyStatistic::Max,
         _ => return None,
     };
-    Some(What::Latency(level, rank))
+    Some(FigureKind::Latency(level, rank))
 }
 
 fn whole(value: f64) -> Option<u64> {

@@ -1,6 +1,6 @@
-//! How throughput grows with the number of those who work at once: ranks, clients, threads. Beside
-//! the ideal, which is as many times the throughput of the smallest number, and as shares of the
-//! Universal Scalability Law where there are sizes enough to tell them.
+//! Scaling of throughput with concurrency: ranks, clients, threads. Compared with the ideal (linear
+//! from the smallest size) and fitted to the Universal Scalability Law where there are enough
+//! sizes.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,46 @@ use treering_stats::{FEWEST_SIZES, Scalability, StatsError, mean_interval, scala
 
 const CONFIDENCE: f64 = 0.95;
 
-/// A scaling over one key.
+/// Scaling of a metric over one key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scaling {
-    /// The key that counts: `ranks`.
+    /// Key that holds the concurrency: `ranks`.
     pub key: String,
-    /// The values of other keys, as `key=value`; empty without others.
+    /// Values of the other keys, as `key=value`; empty without other keys.
     pub others: Vec<String>,
-    /// The sizes, ascending; at least two.
+    /// Concurrency levels, ascending; at least two.
     pub sizes: Vec<ScalingSize>,
-    /// The model that was fitted; none below [`Scaling::FEWEST_SIZES`] sizes.
+    /// Fitted model; `None` below [`Scaling::FEWEST_SIZES`] sizes.
     pub model: Option<Scalability>,
 }
 
-/// One size.
+/// Throughput at one level of concurrency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScalingSize {
-    /// How many.
+    /// Number of concurrent ranks, clients or threads.
     pub size: f64,
-    /// The geometric mean of the throughput over the rounds.
+    /// Geometric mean of the throughput over the rounds.
     pub mean: f64,
-    /// Its 95 % interval (Student's t on logarithms); `None` for a single round.
+    /// 95 % confidence interval of the mean (Student's t on logarithms); `None` for a single round.
     pub interval: Option<(f64, f64)>,
-    /// The throughput of the smallest size, as often as this size is larger.
+    /// Ideal throughput: linear scaling from the smallest size.
     pub ideal: f64,
-    /// The throughput as a share of the ideal, 1 at the smallest size: the geometric mean of the
-    /// rounds, each against its own smallest size where it has one.
+    /// Throughput as a share of the ideal, 1 at the smallest size: geometric mean over the rounds,
+    /// each against its own smallest size where it has one.
     pub efficiency: f64,
-    /// Its 95 % interval; `None` at the smallest size, and for a single round.
+    /// 95 % confidence interval of the efficiency; `None` at the smallest size and for a single
+    /// round.
     pub efficiency_interval: Option<(f64, f64)>,
-    /// How many rounds there are.
+    /// Number of rounds.
     pub rounds: usize,
 }
 
 impl Scaling {
-    /// Fewer sizes do not tell the shares of the model.
+    /// Minimum number of sizes for a fitted model.
     pub const FEWEST_SIZES: usize = FEWEST_SIZES;
 
-    /// The size whose mean is farthest from the model, and that distance as a share of what the
-    /// model says; none without a model.
+    /// Size whose mean deviates most from the model, with the deviation as a share of the
+    /// prediction; `None` without a model.
     pub fn farthest(&self) -> Option<(f64, f64)> {
         let model = self.model.as_ref()?;
         let off =
@@ -54,8 +55,8 @@ impl Scaling {
         off.max_by(|(_, one), (_, other)| one.abs().total_cmp(&other.abs()))
     }
 
-    /// Whether throughput grows faster than the number at some size: no share of the model can say
-    /// that.
+    /// Reports whether throughput grows faster than linearly at some size, which the model cannot
+    /// represent.
     pub fn is_superlinear(&self) -> bool {
         self.sizes.iter().any(|one| match one.efficiency_interval {
             Some((low, _)) => low > 1.0 && one.efficiency > 1.05,
@@ -63,16 +64,17 @@ impl Scaling {
         })
     }
 
-    /// The largest size.
+    /// Largest level of concurrency.
     pub fn largest(&self) -> f64 {
         self.sizes.last().map_or(0.0, |one| one.size)
     }
 }
 
-/// The scaling of a curve: sizes, ascending, with the logarithms of the throughput by round.
+/// Computes the scaling of a curve: ascending sizes, each with the logarithm of the throughput by
+/// round.
 ///
 /// # Errors
-/// When a value cannot be treated.
+/// If a value is invalid for the statistics.
 pub(crate) fn scaling(
     key: String,
     others: Vec<String>,
@@ -124,7 +126,7 @@ mod tests {
 
     use super::{Scaling, scaling};
 
-    /// A curve with these throughputs, in rounds that differ by so much as a whole.
+    /// Scaling of a curve with this throughput, in rounds that differ by a constant factor.
     fn of(sizes: &[f64], throughput: impl Fn(f64) -> f64) -> Scaling {
         let curve: Vec<(f64, BTreeMap<u32, f64>)> = sizes
             .iter()
@@ -145,7 +147,7 @@ mod tests {
         let is = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 1e-9;
         assert!(is(shares[0], 1.0) && is(shares[1], 1.0) && is(shares[2], 0.5), "{shares:?}");
         let last = scaling.sizes[2];
-        // What rounds have in common is in the throughput, and not in the efficiency.
+        // Differences common to a round affect the throughput, but cancel in the efficiency.
         let (low, high) = last.efficiency_interval.unwrap();
         assert!(is(low, 0.5) && is(high, 0.5), "{last:?}");
         assert!(last.interval.is_some_and(|(low, high)| high / low > 1.3), "{last:?}");

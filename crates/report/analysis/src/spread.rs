@@ -1,26 +1,26 @@
 //! Median, minimum and maximum of a few numbers.
 //!
-//! Description only: estimates with intervals come from `treering-stats`.
+//! Descriptive only: estimates with intervals come from `treering-stats`.
 
 use treering_stats::{LARGEST_VALUE, median};
 
-/// Median, smallest and largest of some numbers, all in the unit of the numbers.
+/// Median, minimum and maximum of some numbers, in their unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
-    /// How many numbers.
+pub struct MedianRange {
+    /// Number of values.
     pub n: usize,
-    /// The middle one, or the mean of the two in the middle.
+    /// Median; the mean of the two middle values for an even number.
     pub median: f64,
-    /// The smallest.
+    /// Smallest value.
     pub min: f64,
-    /// The largest.
+    /// Largest value.
     pub max: f64,
 }
 
-impl Spread {
-    /// The spread of the numbers among these; `None` when there is none. What is not finite, or
-    /// larger than anything that can be measured, is left out.
-    pub fn of(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
+impl MedianRange {
+    /// Spread of the numbers; `None` when none is usable. Skips values that are not finite or
+    /// exceed the largest measurable value.
+    pub(crate) fn from_values(numbers: impl IntoIterator<Item = f64>) -> Option<Self> {
         let sane = |x: &f64| x.abs() <= LARGEST_VALUE;
         let numbers: Vec<f64> = numbers.into_iter().filter(sane).collect();
         let median = median(&numbers).ok()?;
@@ -32,22 +32,22 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
-    use super::Spread;
+    use super::MedianRange;
 
     #[test]
     fn middle_and_ends() {
-        let spread = |numbers: &[f64]| Spread::of(numbers.iter().copied());
-        let odd = Spread { n: 3, median: 2.0, min: 1.0, max: 3.0 };
+        let spread = |numbers: &[f64]| MedianRange::from_values(numbers.iter().copied());
+        let odd = MedianRange { n: 3, median: 2.0, min: 1.0, max: 3.0 };
         assert_eq!(spread(&[3.0, 1.0, 2.0]), Some(odd));
         assert_eq!(spread(&[4.0, 1.0, 2.0, 3.0]).unwrap().median, 2.5);
-        assert_eq!(spread(&[7.0]), Some(Spread { n: 1, median: 7.0, min: 7.0, max: 7.0 }));
+        assert_eq!(spread(&[7.0]), Some(MedianRange { n: 1, median: 7.0, min: 7.0, max: 7.0 }));
         assert_eq!(spread(&[]), None);
     }
 
     #[test]
     fn what_is_not_a_number_is_left_out() {
-        let spread = Spread::of([f64::NAN, 2.0, f64::INFINITY, 8.0]).unwrap();
-        assert_eq!(spread, Spread { n: 2, median: 5.0, min: 2.0, max: 8.0 });
-        assert_eq!(Spread::of([f64::NAN]), None);
+        let spread = MedianRange::from_values([f64::NAN, 2.0, f64::INFINITY, 8.0]).unwrap();
+        assert_eq!(spread, MedianRange { n: 2, median: 5.0, min: 2.0, max: 8.0 });
+        assert_eq!(MedianRange::from_values([f64::NAN]), None);
     }
 }

@@ -1,23 +1,23 @@
-//! One trial in figures.
+//! Summary of one trial.
 
 use treering_model::Trial;
 
 use crate::{KindSummary, OpSummary, PhaseSummary, RequestFigures, calls, kind, phase, requests};
 
-/// What one trial came to.
+/// Figures of one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Requests and operations, where the users of the workload look for them first.
+    /// Headline figures of request-oriented workloads.
     pub requests: Vec<RequestFigures>,
-    /// Totals of each phase, in their order.
+    /// Totals of each phase, in phase order.
     pub phases: Vec<PhaseSummary>,
-    /// Tasks by kind, in the order in which the kinds first occur.
+    /// Task summaries by kind, in the order in which the kinds first occur.
     pub kinds: Vec<KindSummary>,
     /// System calls by kind, in the order of [`treering_model::Op::ALL`].
     pub ops: Vec<OpSummary>,
 }
 
-/// Puts the figures of a trial together. Nothing in them judges it.
+/// Computes the figures of a trial, without judging them.
 pub fn summary(trial: &Trial) -> Summary {
     Summary {
         requests: requests(trial),

@@ -1,7 +1,7 @@
 //! Sweeps: the same job or variant with other values, as curves and maps. A name tells where a
 //! trial stands: `randread, iodepth=4, numjobs=2`.
 //!
-//! How such names are made is the business of plans; nothing is laid out here.
+//! Plans define the form of such names; pages are laid out elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -12,60 +12,60 @@ use crate::compare::is_completed;
 use crate::scaling::{Scaling, scaling};
 
 const CONFIDENCE: f64 = 0.95;
-/// Keys that say how many work at once, as plans and workloads call them.
+/// Keys that denote concurrency in plans and workloads.
 const COUNTS: [&str; 7] =
     ["ranks", "clients", "threads", "workers", "numjobs", "processes", "nthreads"];
 
-/// What was measured over the values of one or several keys.
+/// A metric measured over the values of one or more keys.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sweep {
-    /// The job without its values.
+    /// Job name without the swept values.
     pub job: String,
-    /// The variant without its values.
+    /// Variant name without the swept values.
     pub variant: String,
-    /// The full name of the metric.
+    /// Full name of the metric.
     pub metric: String,
-    /// Its unit.
+    /// Unit of the metric.
     pub unit: Unit,
-    /// Its better direction.
+    /// Direction in which the metric is better.
     pub better: Better,
-    /// The keys that were swept over, as the plan has them.
+    /// Swept keys, in plan order.
     pub keys: Vec<String>,
-    /// The points in the order of their values, the first key first.
+    /// Points ordered by their values, the first key first.
     pub points: Vec<SweepPoint>,
-    /// The knees, where one key has numbers: of the whole curve, or for each value of the other
-    /// keys.
+    /// Knees over the first numeric key: of the whole curve, or one for each combination of the
+    /// other keys.
     pub knees: Vec<SweepKnee>,
-    /// How throughput grows with the number of those who work at once, where a key counts them: of
-    /// the whole curve, or for each value of the other keys.
+    /// Scaling with concurrency, where a key denotes it: of the whole curve, or one for each
+    /// combination of the other keys.
     pub scalings: Vec<Scaling>,
 }
 
-/// One combination of values.
+/// Measurement at one combination of values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepPoint {
-    /// The values, one for each key.
+    /// Values, one for each key.
     pub values: Vec<String>,
-    /// The geometric mean of the rounds.
+    /// Geometric mean over the rounds.
     pub mean: f64,
-    /// Its 95 % interval (Student's t on logarithms); `None` for a single round.
+    /// 95 % confidence interval of the mean (Student's t on logarithms); `None` for a single round.
     pub interval: Option<(f64, f64)>,
-    /// How many rounds there are.
+    /// Number of rounds.
     pub rounds: usize,
 }
 
-/// The knee of a curve over the first key that has numbers.
+/// Knee of a curve over the first numeric key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepKnee {
-    /// The key.
+    /// Key of the curve's axis.
     pub key: String,
-    /// The values of the other keys, as `key=value`; empty without others.
+    /// Values of the other keys, as `key=value`; empty without other keys.
     pub others: Vec<String>,
-    /// Where it is; `None` where the curve has none.
+    /// Position of the knee; `None` where the curve has none.
     pub knee: Option<Knee>,
 }
 
-/// A name without its values, and the values by their keys.
+/// Splits a name into its base and its values by key.
 fn taken_apart(name: &str) -> (String, Vec<(String, String)>) {
     let mut base = name;
     let mut values = Vec::new();
@@ -81,7 +81,7 @@ fn taken_apart(name: &str) -> (String, Vec<(String, String)>) {
     (base.to_owned(), values)
 }
 
-/// A number as plans write it: `16`, `4K`, `1.5`, `1GiB`.
+/// Parses a number as plans write it: `16`, `4K`, `1.5`, `1GiB`.
 fn number(text: &str) -> Option<f64> {
     let digits = text.trim_end_matches(|one: char| one.is_ascii_alphabetic());
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {
@@ -95,23 +95,23 @@ fn number(text: &str) -> Option<f64> {
     digits.parse::<f64>().ok().filter(|number| number.is_finite()).map(|number| number * factor)
 }
 
-/// What the rounds measured, by round; a cell that ran twice counts with its last trial.
-type Rounds = BTreeMap<u32, f64>;
-/// The values of the other keys, and the points of a curve with their rounds.
-type CurvePoints<'p> = (Vec<String>, Vec<(f64, &'p Rounds)>);
+/// Values by round; a cell that ran twice counts with its last trial.
+type RoundValues = BTreeMap<u32, f64>;
+/// Values of the other keys, and the curve's points with their rounds.
+type CurvePoints<'p> = (Vec<String>, Vec<(f64, &'p RoundValues)>);
 
-/// A metric of one job on one variant over all values.
-struct Gathered {
+/// A metric of one job on one variant, collected over all swept values.
+struct GatheredSweep {
     sweep: Sweep,
-    points: Vec<(Vec<String>, Rounds)>,
+    points: Vec<(Vec<String>, RoundValues)>,
 }
 
-/// The sweeps among the trials of one campaign: of this metric, or of those that decide.
+/// Sweeps among the trials of one campaign: of the named metric, or of the primary metrics.
 ///
 /// # Errors
-/// When a metric has a value that cannot be treated.
+/// If a metric has a value that is invalid for the statistics.
 pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, StatsError> {
-    let mut all: Vec<Gathered> = Vec::new();
+    let mut gathered: Vec<GatheredSweep> = Vec::new();
     for trial in trials.iter().filter(|trial| is_completed(trial) && trial.exclusion().is_none()) {
         let cell = trial.beginning.cell.as_ref().filter(|cell| cell.role == CellRole::Round);
         let Some(cell) = cell else { continue };
@@ -139,16 +139,16 @@ pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, Stat
                 scalings: Vec::new(),
             };
             let values = values.iter().map(|(_, value)| value.clone()).collect();
-            add(&mut all, sweep, values, cell.round, one.value);
+            add(&mut gathered, sweep, values, cell.round, one.value);
         }
     }
-    let is_one = |one: &Gathered| one.points.len() > 1;
-    all.into_iter().filter(is_one).map(judged).collect()
+    let is_one = |one: &GatheredSweep| one.points.len() > 1;
+    gathered.into_iter().filter(is_one).map(judged).collect()
 }
 
-fn add(all: &mut Vec<Gathered>, sweep: Sweep, values: Vec<String>, round: u32, value: f64) {
+fn add(all: &mut Vec<GatheredSweep>, sweep: Sweep, values: Vec<String>, round: u32, value: f64) {
     let at = all.iter().position(|one| one.sweep == sweep).unwrap_or_else(|| {
-        all.push(Gathered { sweep, points: Vec::new() });
+        all.push(GatheredSweep { sweep, points: Vec::new() });
         all.len() - 1
     });
     let points = &mut all[at].points;
@@ -156,12 +156,12 @@ fn add(all: &mut Vec<Gathered>, sweep: Sweep, values: Vec<String>, round: u32, v
         Some((_, rounds)) => {
             rounds.insert(round, value.ln());
         }
-        None => points.push((values, Rounds::from([(round, value.ln())]))),
+        None => points.push((values, RoundValues::from([(round, value.ln())]))),
     }
 }
 
-fn judged(gathered: Gathered) -> Result<Sweep, StatsError> {
-    let Gathered { mut sweep, mut points } = gathered;
+fn judged(gathered: GatheredSweep) -> Result<Sweep, StatsError> {
+    let GatheredSweep { mut sweep, mut points } = gathered;
     points.sort_by(|(one, _), (other, _)| in_order(one, other));
     for (values, rounds) in &points {
         let logs: Vec<f64> = rounds.values().copied().collect();
@@ -181,7 +181,7 @@ fn judged(gathered: Gathered) -> Result<Sweep, StatsError> {
     Ok(sweep)
 }
 
-/// Numbers by their size, other words as they are.
+/// Orders numbers by value, other words as text.
 fn in_order(one: &[String], other: &[String]) -> std::cmp::Ordering {
     let pairs = one.iter().zip(other).map(|(one, other)| match (number(one), number(other)) {
         (Some(one), Some(other)) => one.total_cmp(&other),
@@ -190,8 +190,8 @@ fn in_order(one: &[String], other: &[String]) -> std::cmp::Ordering {
     pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
 }
 
-/// The knees over the first key that has enough numbers above zero.
-fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
+/// Finds the knees over the first key that has enough positive numbers.
+fn knees(keys: &[String], points: &[(Vec<String>, RoundValues)]) -> Vec<SweepKnee> {
     let is_numeric = |key: &usize| {
         let values = points.iter().map(|(values, _)| number(&values[*key]));
         values.into_iter().all(|value| value.is_some_and(|value| value > 0.0))
@@ -208,7 +208,7 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
     };
     let of_curve = |(others, curve): CurvePoints<'_>| {
         let at: Vec<f64> = curve.iter().map(|(at, _)| *at).collect();
-        // Only rounds that have every point.
+        // Use only rounds that have every point.
         let first = curve.first().map(|(_, rounds)| rounds.keys().copied().collect::<Vec<_>>());
         let whole = first.into_iter().flatten().filter_map(|round| {
             curve
@@ -222,10 +222,10 @@ fn knees(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Vec<SweepKnee> {
     curves(keys, points, key).into_iter().map(of_curve).collect()
 }
 
-/// The curves over a key, one for each value of the others, in the order of its numbers.
+/// Curves over a key, one for each combination of the other keys, in ascending order of the key.
 fn curves<'p>(
     keys: &[String],
-    points: &'p [(Vec<String>, Rounds)],
+    points: &'p [(Vec<String>, RoundValues)],
     key: usize,
 ) -> Vec<CurvePoints<'p>> {
     let mut curves: Vec<CurvePoints<'_>> = Vec::new();
@@ -245,20 +245,24 @@ fn curves<'p>(
     curves
 }
 
-/// Whether a unit is of work in a time.
+/// Reports whether a unit is work per time.
 fn is_rate(unit: Unit) -> bool {
     matches!(unit, Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond)
 }
 
-/// The scalings over the first key that counts those who work at once.
-fn scalings(keys: &[String], points: &[(Vec<String>, Rounds)]) -> Result<Vec<Scaling>, StatsError> {
+/// Computes the scalings over the first key that denotes concurrency.
+fn scalings(
+    keys: &[String],
+    points: &[(Vec<String>, RoundValues)],
+) -> Result<Vec<Scaling>, StatsError> {
     let counts = |key: &usize| {
         COUNTS.contains(&keys[*key].as_str())
             && points.iter().all(|(values, _)| values[*key].parse::<u32>().is_ok_and(|it| it > 0))
     };
     let Some(key) = (0..keys.len()).find(counts) else { return Ok(Vec::new()) };
-    let all = curves(keys, points, key).into_iter().filter(|(_, curve)| curve.len() > 1);
-    all.map(|(others, curve)| scaling(keys[key].clone(), others, &curve)).collect()
+    let curves_over_key =
+        curves(keys, points, key).into_iter().filter(|(_, curve)| curve.len() > 1);
+    curves_over_key.map(|(others, curve)| scaling(keys[key].clone(), others, &curve)).collect()
 }
 
 #[cfg(test)]

@@ -1,30 +1,29 @@
-//! How the tasks of a kind become slower or faster over one run.
+//! Trend of a kind's task times over one run.
 //!
-//! A trend describes one run; whether one filesystem ages differently from another takes several
-//! runs of each.
+//! A trend describes one run; comparing the aging of two filesystems takes several runs of each.
 
 use treering_model::TaskTotals;
 use treering_stats::{mann_kendall, theil_sen};
 
-/// Fewer tasks than this have no trend worth naming.
+/// Minimum number of tasks for a trend.
 pub(crate) const TREND_MIN_TASKS: usize = 6;
 
-/// Confidence of the interval.
+/// Confidence level of the trend's interval.
 const CONFIDENCE: f64 = 0.95;
 
-/// For what amount of work the time is taken, so that large tasks do not look like slow ones.
+/// Unit of work that times are divided by, so that large tasks do not look slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrendBasis {
-    /// Time per byte: every task has bytes.
+    /// Time per byte; chosen when every task has bytes.
     Byte,
-    /// Time per file: not every task has bytes, but each has files.
+    /// Time per file; chosen when every task has files but not every one has bytes.
     File,
     /// Time per task.
     Task,
 }
 
 impl TrendBasis {
-    /// The word for it.
+    /// Name of the basis in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Byte => "byte",
@@ -34,25 +33,26 @@ impl TrendBasis {
     }
 }
 
-/// The trend of the tasks of one kind.
+/// Trend of the tasks of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Tasks that have a duration.
+    /// Number of tasks with a duration.
     pub tasks: usize,
-    /// What the time is divided by.
+    /// Unit of work the times are divided by.
     pub basis: TrendBasis,
-    /// Change of the time from a task to the tenth after it of the same kind, in percent;
-    /// positive is slower. Theil-Sen slope of the logarithms.
+    /// Change of the time over ten tasks of the same kind, in percent; positive is slower.
+    /// Theil-Sen slope of the logarithms.
     pub percent_per_10_tasks: f64,
-    /// Its 95 % interval by Kendall's S, lowest and highest percent; `None` when all are equal.
+    /// 95 % confidence interval by Kendall's S, in percent; `None` when all times are equal.
     pub interval: Option<(f64, f64)>,
-    /// Two-sided p of the Mann-Kendall test, which takes the tasks as independent.
+    /// Two-sided p-value of the Mann-Kendall test, which assumes independent tasks.
     pub p: f64,
 }
 
 impl Trend {
-    /// The trend of tasks in their order; `None` below [`TREND_MIN_TASKS`] with a duration.
-    pub(crate) fn of(tasks: &[&TaskTotals]) -> Option<Self> {
+    /// Fits the trend of tasks in run order; `None` when fewer than [`TREND_MIN_TASKS`] have a
+    /// duration.
+    pub(crate) fn fit(tasks: &[&TaskTotals]) -> Option<Self> {
         let timed: Vec<&TaskTotals> =
             tasks.iter().copied().filter(|task| task.wall_ns > 0).collect();
         if timed.len() < TREND_MIN_TASKS {
@@ -82,7 +82,7 @@ pub(crate) fn basis(tasks: &[&TaskTotals]) -> TrendBasis {
     }
 }
 
-/// Nanoseconds for one unit of the basis, above zero.
+/// Cost of a task in nanoseconds per unit of the basis; always positive.
 pub(crate) fn cost(task: &TaskTotals, basis: TrendBasis) -> f64 {
     let amount = match basis {
         TrendBasis::Byte => counted_bytes(task) as f64,
@@ -92,7 +92,7 @@ pub(crate) fn cost(task: &TaskTotals, basis: TrendBasis) -> f64 {
     task.wall_ns as f64 / amount
 }
 
-/// The bytes by which a task's rate is reckoned.
+/// Bytes that a task's rate is based on: listed bytes, else bytes transferred.
 pub(crate) fn counted_bytes(task: &TaskTotals) -> u64 {
     if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes }
 }
@@ -107,7 +107,7 @@ mod tests {
     }
 
     fn trend(tasks: &[TaskTotals]) -> Option<Trend> {
-        Trend::of(&tasks.iter().collect::<Vec<_>>())
+        Trend::fit(&tasks.iter().collect::<Vec<_>>())
     }
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small, positive")]

@@ -4,18 +4,18 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode as Code, Factor, Gate, GateReason, LEVEL_FACT,
-    MetricComparison, Outcome, Terms, Verdict, compare, compare_observed,
+    ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, Gate, GateReason,
+    LEVEL_FACT, MetricComparison, Outcome, Verdict, compare, compare_observed,
 };
 use treering_model::{
     Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
     TrialId, Unit, Work,
 };
 
-/// Ten paired rounds of the vectors of the statistics.
+/// Ten paired rounds from the reference vectors of the statistics.
 const P10A: [f64; 10] = [52.1, 49.8, 51.3, 50.7, 53.9, 48.2, 50.0, 52.8, 51.1, 49.5];
 const P10B: [f64; 10] = [50.3, 49.1, 50.9, 48.8, 52.0, 48.6, 48.1, 51.5, 49.7, 49.9];
-/// Two unrelated sets of the same vectors.
+/// Two unrelated sets from the same reference vectors.
 const A8: [f64; 8] = [102.0, 98.5, 101.3, 99.9, 100.4, 97.2, 103.8, 100.0];
 const B7: [f64; 7] = [96.1, 99.9, 95.4, 98.5, 97.7, 94.0, 100.0];
 
@@ -68,7 +68,8 @@ fn variant_of(name: &str, late: i64, rates: &[f64]) -> ComparedVariant {
 }
 
 fn compared(base: &[f64], other: &[f64]) -> Outcome {
-    compare(&variant_of("a", 0, base), &[variant_of("b", 1, other)], &Terms::default()).unwrap()
+    compare(&variant_of("a", 0, base), &[variant_of("b", 1, other)], &ComparisonTerms::default())
+        .unwrap()
 }
 
 fn score(outcome: &Outcome) -> &MetricComparison {
@@ -93,7 +94,8 @@ fn each_contender_is_compared_with_the_variant_that_it_names() {
     let twice_slow: Vec<f64> = P10B.iter().map(|rate| 2.0 * rate).collect();
     let others =
         [variant_of("b", 1, &P10B), named("c", 2, &twice, "c"), named("d", 3, &twice_slow, "c")];
-    let outcome = compare(&variant_of("a", 0, &P10A), &others, &Terms::default()).unwrap();
+    let outcome =
+        compare(&variant_of("a", 0, &P10A), &others, &ComparisonTerms::default()).unwrap();
     let pairs: Vec<(&str, &str)> =
         outcome.contenders().map(|(base, one)| (base, one.name.as_str())).collect();
     assert_eq!(pairs, [("a", "b"), ("c", "d")]);
@@ -108,10 +110,10 @@ fn each_contender_is_compared_with_the_variant_that_it_names() {
     }
     near(primary[1].baseline_median, 2.0 * 50.9);
     let lost = [named("b", 1, &P10B, "gone")];
-    let outcome = compare(&variant_of("a", 0, &P10A), &lost, &Terms::default()).unwrap();
+    let outcome = compare(&variant_of("a", 0, &P10A), &lost, &ComparisonTerms::default()).unwrap();
     assert!(outcome.comparisons.is_empty());
     assert_eq!(codes(&outcome), [Code::NothingInCommon]);
-    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+    assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
 
 #[test]
@@ -126,18 +128,18 @@ fn paired_rounds_agree_with_the_vectors() {
     near(one.p.unwrap(), 0.019_531_25);
     near(one.p_adjusted.unwrap(), 0.019_531_25);
     near(one.baseline_median, 50.9);
-    // Significant, and below the threshold of 3 %.
+    // Significant, but below the threshold of 3 %.
     assert_eq!((one.verdict, one.rounds_needed), (Verdict::Small, None));
     assert_eq!(codes(&outcome), []);
-    assert_eq!(Gate::of(&outcome), Gate::Pass);
+    assert_eq!(Gate::decide(&outcome), Gate::Pass);
     let strict = compare(
         &variant_of("a", 0, &P10A),
         &[variant_of("b", 1, &P10B)],
-        &Terms { threshold: Some(0.01), ..Terms::default() },
+        &ComparisonTerms { threshold: Some(0.01), ..ComparisonTerms::default() },
     )
     .unwrap();
     assert_eq!(score(&strict).verdict, Verdict::Worse);
-    assert_eq!(Gate::of(&strict), Gate::Worse);
+    assert_eq!(Gate::decide(&strict), Gate::Worse);
 }
 
 #[test]
@@ -146,7 +148,7 @@ fn unrelated_sets_agree_with_the_vectors_and_say_that_they_are() {
     for trial in &mut other.trials {
         trial.beginning.parameters[1].1 = "another seed".to_owned();
     }
-    let outcome = compare(&variant_of("a", 0, &A8), &[other], &Terms::default()).unwrap();
+    let outcome = compare(&variant_of("a", 0, &A8), &[other], &ComparisonTerms::default()).unwrap();
     let one = score(&outcome);
     assert_eq!((one.pairs(), one.paired), (0, false));
     near(one.ratio.unwrap().value, 0.970_441_732_902_870_7);
@@ -164,29 +166,29 @@ fn six_equal_ratios_are_shown_by_hand() {
     near(one.ratio.unwrap().value, 1.05);
     near(one.p.unwrap(), 2.0 / 64.0);
     assert_eq!(one.verdict, Verdict::Better);
-    assert_eq!(Gate::of(&outcome), Gate::Pass);
+    assert_eq!(Gate::decide(&outcome), Gate::Pass);
 }
 
 #[test]
-fn one_run_against_one_says_nothing() {
+fn single_runs_get_no_inference() {
     let outcome = compared(&[100.0], &[50.0]);
     let one = score(&outcome);
     near(one.ratio.unwrap().value, 0.5);
     assert_eq!((one.p, one.ratio.unwrap().interval), (None, None));
     assert_eq!((one.verdict, one.rounds_needed), (Verdict::SingleRun, Some(6)));
-    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+    assert_eq!(Gate::decide(&outcome), Gate::Unclear);
     assert_eq!(codes(&outcome), [Code::TooFewRounds]);
 }
 
 #[test]
-fn five_rounds_are_too_few_whatever_they_show() {
+fn five_rounds_are_too_few_for_any_data() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0];
     let outcome = compared(&base, &base.map(|rate| rate / 2.0));
     let one = score(&outcome);
     assert_eq!((one.verdict, one.rounds_needed), (Verdict::Unclear, Some(6)));
     assert!(one.few_rounds && one.ratio.unwrap().interval.is_some());
     assert_eq!(codes(&outcome), [Code::TooFewRounds]);
-    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+    assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
 
 #[test]
@@ -195,7 +197,7 @@ fn a_failed_trial_drops_its_round_and_never_becomes_zero() {
     let (base, mut other) = (variant_of("a", 0, &rates), variant_of("b", 1, &rates));
     other.trials[2].ending = Ending::Failed { why: "disk full".to_owned() };
     other.trials[2].metrics.clear();
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!(score(&outcome).pairs(), 6);
     near(score(&outcome).ratio.unwrap().value, 1.0);
     assert_eq!(codes(&outcome), [Code::FailedTrial]);
@@ -211,13 +213,13 @@ fn a_repeated_round_makes_up_for_an_interrupted_one() {
     let mut interrupted = trial(4, 1.0);
     interrupted.ending = Ending::Interrupted;
     other.trials.push(interrupted);
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!((score(&outcome).paired, score(&outcome).pairs()), (true, 6));
     assert_eq!(codes(&outcome), [Code::FailedTrial]);
 }
 
 #[test]
-fn what_is_unfair_is_said() {
+fn unfair_comparisons_are_cautioned() {
     let rates = [100.0; 6];
     let base = variant_of("a", 0, &rates);
     let mut other = variant_of("b", 100, &rates);
@@ -230,7 +232,8 @@ fn what_is_unfair_is_said() {
             value: "2000000".to_owned(),
         });
     }
-    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let outcome =
+        compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     let expected = [
         Code::UnequalWork,
         Code::VersionsDiffer,
@@ -240,7 +243,7 @@ fn what_is_unfair_is_said() {
     ];
     assert_eq!(codes(&outcome), expected);
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
-    // What draws decide may differ by little, what time decides by anything.
+    // Randomly drawn work may differ a little, time-limited work by any amount.
     for (work, files, reported) in
         [(Work::Drawn, 99, false), (Work::Drawn, 97, true), (Work::Timed, 50, false)]
     {
@@ -250,17 +253,17 @@ fn what_is_unfair_is_said() {
             trial.facts.push(Fact { name, value });
         }
         other.trials.iter_mut().for_each(|trial| trial.phases[0].files = files);
-        let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+        let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
         assert_eq!(codes(&outcome).contains(&Code::UnequalWork), reported, "{work:?} {files}");
     }
-    // A kernel that was asked about is no caution.
+    // A declared difference of kernels is no caution.
     other.factor = Factor::Kernel;
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert!(!codes(&outcome).contains(&Code::KernelsDiffer));
 }
 
 #[test]
-fn sizes_that_are_far_apart_are_said() {
+fn different_device_sizes_are_cautioned() {
     let mut variants = [variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6])];
     for (variant, bytes) in variants.iter_mut().zip([100_u64 << 30, 80 << 30]) {
         for trial in &mut variant.trials {
@@ -268,28 +271,29 @@ fn sizes_that_are_far_apart_are_said() {
             trial.facts.push(Fact { name, value: bytes.to_string() });
         }
     }
-    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+    let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::SizesDiffer]);
 }
 
 #[test]
-fn other_parameters_are_said_and_not_paired() {
+fn different_parameters_are_reported_and_not_paired() {
     let (base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut other.trials {
         trial.beginning.parameters[0].1 = "60".to_owned();
     }
-    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let outcome =
+        compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer, Code::Unpaired]);
     assert!(outcome.cautions[0].message.contains("runs is 30 in 'a' and 60 in 'b'"));
     // Where some trials match, the others are left out.
     other.trials.extend(variant_of("b", 1, &[100.0; 6]).trials);
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::ParametersDiffer]);
     assert_eq!(score(&outcome).pairs(), 6);
 }
 
 #[test]
-fn the_order_in_which_parameters_were_recorded_makes_no_other_job() {
+fn parameter_order_does_not_separate_jobs() {
     let (mut base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut base.trials {
         trial.beginning.parameters.push(("sync".to_owned(), "each".to_owned()));
@@ -297,7 +301,7 @@ fn the_order_in_which_parameters_were_recorded_makes_no_other_job() {
     for trial in &mut other.trials {
         trial.beginning.parameters.insert(0, ("sync".to_owned(), "each".to_owned()));
     }
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), []);
     assert_eq!(score(&outcome).pairs(), 6);
 }
@@ -313,7 +317,7 @@ fn profiles_of_aging_are_jobs_of_their_own_and_the_file_of_an_ffsb_profile_is_no
             }
             variant
         };
-        let outcome = compare(&of("a", 0), &[of("b", 1)], &Terms::default()).unwrap();
+        let outcome = compare(&of("a", 0), &[of("b", 1)], &ComparisonTerms::default()).unwrap();
         let pairs = outcome.comparisons.iter().map(MetricComparison::pairs).max().unwrap();
         assert_eq!(pairs, 6 / jobs, "{workload}");
     }
@@ -327,23 +331,24 @@ fn seeds_pair_rounds_and_other_seeds_do_not() {
             trial.beginning.parameters[1].1 = round.to_string();
         }
     }
-    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let outcome =
+        compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     assert!(score(&outcome).paired);
     other.trials[0].beginning.parameters[1].1 = "77".to_owned();
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert!(!score(&outcome).paired);
 }
 
 #[test]
-fn another_workload_is_nothing_in_common() {
+fn different_workloads_have_nothing_in_common() {
     let (base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut other.trials {
         trial.beginning.workload = "fs_mark".to_owned();
     }
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::NothingInCommon, Code::NothingInCommon]);
     assert!(outcome.comparisons.is_empty());
-    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+    assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
 
 #[test]
@@ -352,22 +357,22 @@ fn a_primary_metric_on_one_variant_keeps_the_gate_open() {
     for trial in &mut other.trials {
         trial.metrics.push(metric("files_per_second", 1.0, Better::Higher, true));
     }
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::MetricMissing]);
-    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+    assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
 
 /// A variant that is worse by a fifth in every round, with a kernel of its own.
 #[test]
-fn a_gate_neither_passes_nor_blames_where_more_differs_than_was_asked() {
+fn gate_is_unclear_when_undeclared_facts_differ() {
     let rates = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
     let base = variant_of("a", 0, &rates);
     let gate = |factor: f64, kernel: &str, accepted: &[Code]| {
         let mut other = variant_of("b", 1, &rates.map(|rate| rate * factor));
         other.trials.iter_mut().for_each(|trial| trial.facts[0].value = kernel.to_owned());
-        let mut outcome = compare(&base, &[other], &Terms::default()).unwrap();
+        let mut outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
         outcome.accepted = accepted.to_vec();
-        (Gate::of(&outcome), Gate::reasons(&outcome))
+        (Gate::decide(&outcome), Gate::reasons(&outcome))
     };
     assert_eq!(gate(0.8, "6.1.0", &[]).0, Gate::Worse);
     assert_eq!(gate(1.0, "6.1.0", &[]), (Gate::Pass, Vec::new()));
@@ -378,8 +383,8 @@ fn a_gate_neither_passes_nor_blames_where_more_differs_than_was_asked() {
     }
     assert_eq!(gate(0.8, "6.2.0", &[Code::KernelsDiffer]).0, Gate::Worse);
     assert_eq!(gate(1.0, "6.2.0", &[Code::KernelsDiffer]).0, Gate::Pass);
-    let nobody = compare(&base, &[], &Terms::default()).unwrap();
-    assert_eq!(Gate::of(&nobody), Gate::Unclear, "nothing was compared");
+    let nobody = compare(&base, &[], &ComparisonTerms::default()).unwrap();
+    assert_eq!(Gate::decide(&nobody), Gate::Unclear, "nothing was compared");
 }
 
 /// Holm over two contenders: the smaller p twice, the larger at least that.
@@ -388,7 +393,8 @@ fn contenders_are_one_family() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0, 100.5];
     let better = variant_of("b", 1, &base.map(|rate| rate * 1.1));
     let other = variant_of("c", 1, &base);
-    let outcome = compare(&variant_of("a", 0, &base), &[better, other], &Terms::default()).unwrap();
+    let outcome =
+        compare(&variant_of("a", 0, &base), &[better, other], &ComparisonTerms::default()).unwrap();
     let of = |name: &str| outcome.primary_of(name).next().unwrap().clone();
     near(of("b").p.unwrap(), 2.0 / 128.0);
     near(of("b").p_adjusted.unwrap(), 4.0 / 128.0);
@@ -398,12 +404,12 @@ fn contenders_are_one_family() {
 }
 
 #[test]
-fn time_and_cpu_stand_beside_the_score_and_zeros_are_differences() {
+fn elapsed_and_cpu_time_are_added_and_zeros_use_differences() {
     let (base, mut other) = (variant_of("a", 0, &[100.0; 8]), variant_of("b", 1, &[100.0; 8]));
     for trial in &mut other.trials {
         trial.phases[0].cpu.user_ns = 0;
     }
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     let named = |name: &str| outcome.comparisons.iter().find(|one| one.name == name).unwrap();
     near(named("elapsed_seconds").baseline_median, 40.0);
     near(named("system_cpu_seconds").contender_median, 4.0);
@@ -417,19 +423,23 @@ fn time_and_cpu_stand_beside_the_score_and_zeros_are_differences() {
 fn a_control_that_differs_from_itself_is_unstable() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
     let (a, b) = (variant_of("a", 0, &base), variant_of("b", 1, &base));
-    let mut outcome = compare(&a, &[b], &Terms::default()).unwrap();
-    outcome.check_control(&a, &variant_of("a (again)", 1, &base), &Terms::default()).unwrap();
+    let mut outcome = compare(&a, &[b], &ComparisonTerms::default()).unwrap();
+    outcome
+        .check_control(&a, &variant_of("a (again)", 1, &base), &ComparisonTerms::default())
+        .unwrap();
     assert_eq!(codes(&outcome), []);
-    // Noise of about 3 % a round: what six rounds find four times out of five.
+    // Noise of about 3 % a round, which six rounds detect with 80 % power.
     let noisy = [104.0, 108.0, 92.0, 101.0, 99.0, 100.0];
     let again = variant_of("a (again)", 1, &noisy);
-    outcome.check_control(&a, &again, &Terms::default()).unwrap();
+    outcome.check_control(&a, &again, &ComparisonTerms::default()).unwrap();
     let found: Vec<f64> =
         outcome.control.iter().filter_map(|one| outcome.smallest_detectable(one)).collect();
     assert!(found.len() == 1 && (0.03..0.08).contains(&found[0]), "{found:?}");
     assert_eq!(codes(&outcome), []);
     let apart = base.map(|rate| rate * 1.1);
-    outcome.check_control(&a, &variant_of("a (again)", 1, &apart), &Terms::default()).unwrap();
+    outcome
+        .check_control(&a, &variant_of("a (again)", 1, &apart), &ComparisonTerms::default())
+        .unwrap();
     assert_eq!(codes(&outcome), [Code::Unstable]);
 }
 
@@ -467,7 +477,7 @@ proptest! {
         for one in &outcome.comparisons {
             assert!(!matches!(one.verdict, Verdict::Better | Verdict::Worse), "{one:?}");
         }
-        assert_ne!(Gate::of(&outcome), Gate::Worse);
+        assert_ne!(Gate::decide(&outcome), Gate::Worse);
     }
 }
 
@@ -492,18 +502,19 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
     let mut other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
-    // Round 3 of one variant is missing: nothing else moves.
+    // Round 3 of one variant is missing: the other pairs stay.
     other.trials.remove(2);
-    let outcome = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let outcome =
+        compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     let rate = &outcome.comparisons[0];
     assert!(rate.paired);
     assert_eq!(rate.pairs(), 9);
     assert_eq!(rate.rounds, [1, 2, 4, 5, 6, 7, 8, 9, 10]);
     assert_eq!((rate.baseline_values[2], rate.contender_values[2]), (P10A[3], P10B[3]));
-    // Another campaign's round 3, of another day, is no round 3 of this one.
+    // Round 3 of another campaign does not replace round 3 of this one.
     let mut elsewhere = in_campaign(other, TrialId::new(), 1);
     elsewhere.trials.iter_mut().for_each(|one| one.beginning.started_unix_ms += 86_400_000);
-    let outcome = compare(&base, &[elsewhere], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[elsewhere], &ComparisonTerms::default()).unwrap();
     assert!(!outcome.comparisons[0].paired);
     assert!(outcome.comparisons[0].rounds.is_empty());
 }
@@ -511,28 +522,28 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
 #[test]
 fn a_round_has_the_number_of_its_trial_of_the_baseline() {
     let (mut base, other) = (variant_of("a", 0, &P10A), variant_of("b", 1, &P10B));
-    // Nine trials against the nine that completed: the second of the baseline is passed over.
+    // Nine trials against the nine completed ones: the baseline's second is skipped.
     base.trials[1].ending = Ending::Interrupted;
     let mut fewer = variant_of("c", 1, &P10B);
     fewer.trials.pop();
-    let outcome = compare(&base, &[other, fewer], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other, fewer], &ComparisonTerms::default()).unwrap();
     let numbers: Vec<&Vec<u32>> =
         outcome.comparisons.iter().filter(|one| one.primary).map(|one| &one.rounds).collect();
     assert_eq!(numbers, [&[1, 3, 4, 5, 6, 7, 8, 9, 10]; 2]);
 }
 
 #[test]
-fn the_user_chooses_what_decides() {
+fn the_user_selects_the_primary_metrics() {
     let (base, other) = (variant_of("a", 0, &P10A), variant_of("b", 1, &P10B));
     let primary = vec!["system_cpu_seconds".to_owned(), "no/such".to_owned()];
-    let terms = Terms { primary, ..Terms::default() };
+    let terms = ComparisonTerms { primary, ..ComparisonTerms::default() };
     let outcome = compare(&base, &[other], &terms).unwrap();
     let deciding: Vec<String> =
         outcome.comparisons.iter().filter(|c| c.primary).map(MetricComparison::metric).collect();
     assert_eq!(deciding, ["system_cpu_seconds"]);
     let missing = outcome.cautions.iter().find(|one| one.code == Code::MetricMissing).unwrap();
     assert!(missing.message.contains("no/such"), "{}", missing.message);
-    assert_eq!(Gate::of(&outcome), Gate::Unclear);
+    assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
 
 #[test]
@@ -547,7 +558,7 @@ fn looks_of_a_sequential_plan_are_made_at_their_level() {
             let fact = Fact { name: LEVEL_FACT.to_owned(), value: level.to_owned() };
             base.trials[9].facts.push(fact);
         }
-        compare(&base, &[other], &Terms::default()).unwrap().comparisons[0].verdict
+        compare(&base, &[other], &ComparisonTerms::default()).unwrap().comparisons[0].verdict
     };
     assert_eq!(verdict(None), Verdict::Worse);
     assert_eq!(verdict(Some("0.0138")), Verdict::Worse);
@@ -565,12 +576,12 @@ fn with_facts(mut variant: ComparedVariant, facts: &[(&str, &str)]) -> ComparedV
 }
 
 fn cautions(base: &ComparedVariant, other: ComparedVariant) -> Vec<Code> {
-    let outcome = compare(base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(base, &[other], &ComparisonTerms::default()).unwrap();
     outcome.cautions.iter().map(|caution| caution.code).collect()
 }
 
 #[test]
-fn mount_options_that_nobody_declared_are_cautioned() {
+fn undeclared_mount_options_are_cautioned() {
     let options = |name: &str, late: i64, options: &str| {
         with_facts(variant_of(name, late, &P10A), &[("filesystem.mount_options", options)])
     };
@@ -580,11 +591,11 @@ fn mount_options_that_nobody_declared_are_cautioned() {
     assert!(
         cautions(&base, options("b", 1, "rw,relatime,sync")).contains(&Code::MountOptionsDiffer)
     );
-    // Variants of a plan may differ: that is what they are for.
+    // Variants of a plan may differ by design.
     let mut variant = options("b", 1, "rw,noatime");
     variant.factor = Factor::Variant;
     assert!(!cautions(&base, variant).contains(&Code::MountOptionsDiffer));
-    // Of different filesystems only access times can be compared.
+    // Between different filesystems only access-time options are comparable.
     let other = |options: &str| {
         let facts = [("filesystem.mount_options", options)];
         let mut variant = with_facts(variant_of("b", 1, &P10A), &facts);
@@ -641,7 +652,7 @@ fn sizes_are_those_of_the_devices_where_they_are_known() {
     let capacity = "filesystem.capacity_bytes";
     let base = sized("a", 0, &[(capacity, "1000"), ("variant.device_bytes", "1073741824")]);
     assert!(cautions(&base, sized("b", 1, &[(capacity, "900")])).contains(&Code::SizesDiffer));
-    // One filesystem keeps more of the same device for itself.
+    // One filesystem reserves more of the same device.
     let same = [(capacity, "900"), ("variant.device_bytes", "1073741824")];
     assert!(!cautions(&base, sized("b", 1, &same)).contains(&Code::SizesDiffer));
     let smaller = [(capacity, "1000"), ("variant.device_bytes", "536870912")];
@@ -663,18 +674,18 @@ fn watched(name: &str, late: i64, campaign: TrialId, seeks: &[f64]) -> ComparedV
 }
 
 #[test]
-fn watched_rounds_give_their_seeks_and_no_time() {
+fn observed_rounds_contribute_seeks_but_no_times() {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
     let other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
-    let plain = compare(&base, std::slice::from_ref(&other), &Terms::default()).unwrap();
+    let plain = compare(&base, std::slice::from_ref(&other), &ComparisonTerms::default()).unwrap();
     let seeks = [
         watched("a", 100, campaign, &[900.0, 910.0, 905.0, 915.0, 903.0, 908.0]),
         watched("b", 101, campaign, &[700.0, 720.0, 707.0, 713.0, 709.0, 704.0]),
     ];
     let contenders = std::slice::from_ref(&other);
-    let outcome = compare_observed(&base, contenders, &seeks, &Terms::default()).unwrap();
-    // What was measured is as it was, to the last digit.
+    let outcome = compare_observed(&base, contenders, &seeks, &ComparisonTerms::default()).unwrap();
+    // Measured rounds are unchanged to the last digit.
     assert_eq!(outcome.comparisons[..plain.comparisons.len()], plain.comparisons[..]);
     let [one] = &outcome.comparisons[plain.comparisons.len()..] else { panic!("{outcome:?}") };
     assert!(one.observed && !one.primary);
@@ -687,18 +698,18 @@ fn watched_rounds_give_their_seeks_and_no_time() {
     assert_eq!((outcome.variants[0].completed, outcome.variants[0].failed), (10, 0));
     let codes = |outcome: &Outcome| outcome.cautions.iter().map(|c| c.code).collect::<Vec<_>>();
     assert_eq!(codes(&outcome), codes(&plain));
-    // Even chosen by hand they say nothing of time.
-    let alone = compare(&seeks[0], &seeks[1..], &Terms::default()).unwrap();
+    // Even when selected explicitly, observed trials contribute no times.
+    let alone = compare(&seeks[0], &seeks[1..], &ComparisonTerms::default()).unwrap();
     assert!(alone.comparisons.iter().all(|one| one.name == "trace_seeks"), "{alone:?}");
 }
 
 #[test]
-fn what_decides_may_be_seen_in_watched_rounds_only() {
+fn a_primary_metric_may_come_from_observed_rounds_only() {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &P10A), campaign, 1);
     let other = in_campaign(variant_of("b", 1, &P10B), campaign, 1);
     let primary = vec!["phase run/trace_seeks".to_owned(), "phase run/trace_none".to_owned()];
-    let terms = Terms { primary, ..Terms::default() };
+    let terms = ComparisonTerms { primary, ..ComparisonTerms::default() };
     let seeks = [
         watched("a", 100, campaign, &[900.0, 910.0, 905.0, 915.0, 903.0, 908.0]),
         watched("b", 101, campaign, &[990.0, 1020.0, 1007.0, 1013.0, 1009.0, 1004.0]),
@@ -712,11 +723,11 @@ fn what_decides_may_be_seen_in_watched_rounds_only() {
         .collect();
     assert_eq!(missing.len(), 1, "{missing:?}");
     assert!(missing[0].ends_with(": phase run/trace_none"), "{missing:?}");
-    assert_eq!(Gate::of(&outcome), Gate::Worse);
+    assert_eq!(Gate::decide(&outcome), Gate::Worse);
 }
 
-/// Whether a comparison cautions that time and seeks tell the same: `b` took so many seconds where
-/// `a` took 40, and made so many seeks where `a` made 1000.
+/// Reports whether a comparison cautions about contradicting time and seeks: `b` took `seconds`
+/// where `a` took 40, and made `seeks` seeks where `a` made 1000.
 fn is_cautioned(seconds: u64, seeks: f64) -> bool {
     let campaign = TrialId::new();
     let base = in_campaign(variant_of("a", 0, &[100.0]), campaign, 1);
@@ -726,7 +737,7 @@ fn is_cautioned(seconds: u64, seeks: f64) -> bool {
     }
     let seen = [watched("a", 10, campaign, &[1000.0]), watched("b", 11, campaign, &[seeks])];
     let contenders = std::slice::from_ref(&other);
-    let outcome = compare_observed(&base, contenders, &seen, &Terms::default()).unwrap();
+    let outcome = compare_observed(&base, contenders, &seen, &ComparisonTerms::default()).unwrap();
     let mut found = outcome.cautions.iter().filter(|c| c.code == Code::TimeAgainstSeeks);
     let is_there = found.next().is_some_and(|caution| {
         caution.message
@@ -740,7 +751,7 @@ fn is_cautioned(seconds: u64, seeks: f64) -> bool {
 }
 
 #[test]
-fn times_that_tell_the_opposite_of_the_seeks_are_cautioned() {
+fn times_contradicting_the_seeks_are_cautioned() {
     assert!(is_cautioned(32, 3000.0), "faster with more seeks");
     assert!(is_cautioned(52, 400.0), "slower with fewer");
     for (seconds, seeks) in [(32, 400.0), (52, 3000.0), (40, 3000.0), (32, 1100.0), (32, 1000.0)] {
@@ -761,7 +772,7 @@ fn a_better_layout_that_took_longer_is_cautioned() {
     };
     let cautioned = |score: f64, seconds: u64| {
         let (base, other) = (scored("a", 0, 50.0, 40), scored("b", 1, score, seconds));
-        let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+        let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
         let said = outcome.cautions.into_iter().find(|one| one.code == Code::TimeAgainstSeeks);
         said.map(|one| one.message)
     };

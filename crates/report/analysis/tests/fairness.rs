@@ -1,12 +1,12 @@
-//! Cautions about made-up comparisons: what is held against each other, what is excused, and that a
-//! comparison of thousands reads every fact it looks at.
+//! Cautions about synthetic comparisons: facts compared, differences excused, and a comparison of
+//! thousands of trials that reads every fact it looks at.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use std::collections::BTreeSet;
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, ComparedVariant, ComparisonCaution, ComparisonCautionCode as Code, Factor,
-    Terms, compare,
+    COMPARED_FACTS, ComparedVariant, ComparisonCaution, ComparisonCautionCode as Code,
+    ComparisonTerms, Factor, compare,
 };
 use treering_model::{
     Beginning, Better, Caution, CautionCode, Ending, Fact, Metric, Mode, PhaseTotals, Scope,
@@ -18,7 +18,7 @@ fn metric(name: &str, value: f64, unit: Unit, primary: bool) -> Metric {
     Metric::new(name, scope, value, unit, Better::Higher).primary_if(primary).of_tasks(4)
 }
 
-/// A trial with these facts, each of whose four creates took so many seconds.
+/// A trial with these facts, each of whose four creates took `seconds`.
 fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
     let fact = |(name, value): &(&str, &str)| Fact {
         name: (*name).to_owned(),
@@ -45,10 +45,10 @@ fn variant(name: &str, factor: Factor, trials: Vec<Trial>) -> ComparedVariant {
     ComparedVariant { name: name.to_owned(), factor, against: None, trials }
 }
 
-/// What is cautioned beside the single round.
+/// Cautions of a comparison, without the one about a single round.
 fn cautions(base: Vec<Trial>, other: Vec<Trial>, factor: Factor) -> Vec<ComparisonCaution> {
     let (base, other) = (variant("a", factor, base), variant("b", factor, other));
-    let outcome = compare(&base, &[other], &Terms::default()).unwrap();
+    let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     let beside = |caution: &ComparisonCaution| caution.code != Code::TooFewRounds;
     outcome.cautions.into_iter().filter(beside).collect()
 }
@@ -96,7 +96,7 @@ fn kernels_that_are_started_built_or_set_otherwise_are_cautioned() {
 }
 
 #[test]
-fn machines_differ_by_more_than_a_kernel_takes_for_itself() {
+fn memory_reserved_by_the_kernel_is_no_machine_difference() {
     let memory = "memory.bytes";
     assert_eq!(codes(&[(memory, "25274793984")], &[(memory, "25270000000")]), []);
     let half = codes(&[(memory, "25274793984")], &[(memory, "12600000000")]);
@@ -106,13 +106,13 @@ fn machines_differ_by_more_than_a_kernel_takes_for_itself() {
     assert_eq!(limited, [Code::MachinesDiffer]);
 }
 
-/// The same facts of a filesystem that a plan made with this command.
+/// The same facts for a filesystem that a plan made with this command.
 fn made<'f>(facts: &[(&'f str, &'f str)], command: &'f str) -> Vec<(&'f str, &'f str)> {
     [facts, &[("mkfs.command", command)]].concat()
 }
 
 #[test]
-fn features_are_held_against_each_other_within_a_type() {
+fn features_are_compared_within_a_filesystem_type() {
     let with = |kind: &'static str, features: &'static str, block: &'static str| {
         [
             ("filesystem.type", kind),
@@ -127,7 +127,7 @@ fn features_are_held_against_each_other_within_a_type() {
     assert_eq!(by_fs(&with("xfs", "reflink", "4096")), [], "of other types they have to differ");
     assert_eq!(by_fs(&with("xfs", "reflink", "1024")), [Code::FeaturesDiffer]);
     assert_eq!(by_fs(&with("nfs4", "", "1048576")), [], "that is no block");
-    // A plan that says how they are made means it, of the blocks only when it names them.
+    // A plan declares how its filesystems are made; block sizes only if it names them.
     let planned = |one: &'static str, other: &'static str, block: &'static str| {
         let bare = with("ext4", "extent", block);
         codes_by(Factor::Variant, &made(&base, one), &made(&bare, other))
@@ -135,13 +135,13 @@ fn features_are_held_against_each_other_within_a_type() {
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "4096"), []);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "1024"), [Code::FeaturesDiffer]);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -b 1024 x", "1024"), []);
-    // Directories of a plan are as they are.
+    // Directories in a plan are not made by it.
     let other = with("ext4", "extent", "4096");
     assert_eq!(codes_by(Factor::Variant, &base, &other), [Code::FeaturesDiffer]);
 }
 
 #[test]
-fn metadata_kept_twice_is_said_whatever_was_asked_about() {
+fn duplicated_metadata_is_cautioned_for_every_factor() {
     let profile = "filesystem.metadata_profile";
     let said = |factor, command: &'static str| {
         let base =
@@ -157,7 +157,7 @@ fn metadata_kept_twice_is_said_whatever_was_asked_about() {
         assert_eq!(message, "metadata is kept single by 'a' and dup by 'b'");
     }
     assert!(said(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
-    // The -m of mkfs.ext4 is another.
+    // The -m of mkfs.ext4 is a different option.
     let base = [(profile, "single"), ("mkfs.command", "mkfs.ext4 -m 0 x")];
     let found =
         cautions(vec![trial(&base, 9.0)], vec![trial(&[(profile, "dup")], 9.0)], Factor::Id);
@@ -166,7 +166,7 @@ fn metadata_kept_twice_is_said_whatever_was_asked_about() {
 }
 
 #[test]
-fn places_on_one_disk_are_distinguished_from_one_place() {
+fn different_places_on_one_disk_are_cautioned() {
     let on =
         |disk: &'static str, name: &'static str| [("device.disk", disk), ("device.name", name)];
     let base = on("sda", "sda1");
@@ -180,7 +180,7 @@ fn places_on_one_disk_are_distinguished_from_one_place() {
 }
 
 #[test]
-fn of_imported_runs_nobody_knows_the_places() {
+fn unknown_disks_of_imported_runs_are_cautioned() {
     let imported = [("import.tool", "bonnie++")];
     assert_eq!(codes(&imported, &imported), [Code::PlacesUnknown]);
     assert_eq!(codes(&imported, &[]), []);
@@ -188,7 +188,7 @@ fn of_imported_runs_nobody_knows_the_places() {
 }
 
 #[test]
-fn how_full_filesystems_were_counts_unless_they_were_just_made() {
+fn free_space_is_compared_unless_filesystems_are_fresh() {
     let filled = |free: &'static str| {
         [("filesystem.capacity_bytes", "1000"), ("filesystem.free_bytes", free)]
     };
@@ -219,19 +219,19 @@ fn metrics_that_are_measured_for_less_than_a_second_are_named() {
     let found = |one: f64, other: f64| {
         cautions(vec![trial(&[], one)], vec![trial(&[], other)], Factor::Label)
     };
-    // Four creates each.
+    // Four creates in each trial.
     assert_eq!(found(0.25, 9.0), []);
     let short = found(9.0, 0.2);
     assert_eq!(short[0].code, Code::TooShort);
     assert!(short[0].message.ends_with("create/mib_per_second 0.80 s"), "{short:?}");
-    // Trials that do not say how long it took are not cautioned.
+    // Trials without a measured time get no caution.
     let mut silent = trial(&[], 0.1);
     silent.metrics.truncate(1);
     assert_eq!(cautions(vec![silent.clone()], vec![silent], Factor::Label), []);
 }
 
 #[test]
-fn queues_of_one_kind_of_device_are_compared_whatever_was_asked() {
+fn queue_settings_of_like_devices_are_compared_for_every_factor() {
     let on = |device: &'static str, name: &'static str, value: &'static str| {
         [("device.name", device), ("device.rotational", "0"), (name, value)]
     };
@@ -248,11 +248,11 @@ fn queues_of_one_kind_of_device_are_compared_whatever_was_asked() {
             let found = codes_by(factor, &on("loop1", name, one), &on("loop2", name, other));
             assert_eq!(found, [Code::DevicesDiffer], "{name} {factor:?}");
         }
-        // Devices of two kinds have queues of two kinds.
+        // Devices of different kinds have different queues.
         let found = codes_by(Factor::Target, &on("sda1", name, one), &on("loop2", name, other));
         assert_eq!(found, [], "{name}");
     }
-    // What images a plan makes it says itself; how their queues are set it does not.
+    // A plan declares the images it creates, but not their queue settings.
     let planned = |name: &'static str, one: &'static str, other: &'static str| {
         let (one, other) = (on("loop1", name, one), on("loop1", name, other));
         codes_by(Factor::Variant, &made(&one, "mkfs x"), &made(&other, "mkfs x"))
@@ -284,7 +284,7 @@ fn mounting_without_barriers_is_reported_also_between_filesystems() {
 }
 
 #[test]
-fn what_only_one_variant_is_cautioned_of_is_a_difference() {
+fn cautions_on_all_trials_of_one_variant_are_reported() {
     let cautioned = |code: CautionCode| {
         let mut trial = trial(&[], 9.0);
         trial.cautions.push(Caution { code, message: "in /dev/shm".to_owned() });
@@ -322,7 +322,7 @@ fn trials_whose_memory_differs_by_pages_are_not_mixed() {
 }
 
 #[test]
-fn what_is_known_of_one_side_only_is_named() {
+fn facts_known_of_one_variant_only_are_reported() {
     let found = |base: Facts<'_>, other: Facts<'_>| -> Vec<String> {
         let all = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], Factor::Label);
         let own = all.into_iter().filter(|one| one.code == Code::KnownOfOneSide);
@@ -352,10 +352,10 @@ fn shortness(trial: &Trial) -> Option<String> {
 }
 
 #[test]
-fn too_short_knows_every_workload() {
+fn too_short_covers_every_workload() {
     const MS: u64 = 1_000_000;
     let kind = || Scope::Kind("create".to_owned());
-    // As fs_mark: tasks side by side, and others.
+    // Like fs_mark: concurrent tasks, and other kinds.
     let mut marks = silent(kind(), "files_per_second", 9000.0);
     let task = |kind: &str, began: u64, lasted: u64| TaskTotals {
         kind: kind.to_owned(),
@@ -367,21 +367,21 @@ fn too_short_knows_every_workload() {
     assert_eq!(shortness(&marks).as_deref(), Some("0.03"));
     marks.tasks.push(task("create", 5000, 970));
     assert_eq!(shortness(&marks), None, "all of its operations together");
-    // The same where tasks were not read: no longer than the phases.
+    // Without tasks, the time is at most that of the phases.
     marks.tasks.clear();
     marks.phases = vec![PhaseTotals { wall_ns: 40 * MS, ..PhaseTotals::default() }];
     assert_eq!(shortness(&marks).as_deref(), Some("0.04"));
-    // As filebench: so many, and so many a second, whatever the preparations took.
+    // Like filebench: an amount and its rate, whatever the preparations took.
     let mut played = silent(Scope::Trial, "operations_per_second", 1000.0);
     let count = Metric::new("operations", Scope::Trial, 960.0, Unit::Count, Better::Higher);
     played.metrics.push(count);
     assert_eq!(shortness(&played).as_deref(), Some("0.96"));
-    // As bonnie++ and ffsb.
+    // Like bonnie++ and ffsb.
     let mut timed = silent(kind(), "mib_per_second", 1000.0);
     let elapsed = Metric::new("elapsed_seconds", kind(), 0.5, Unit::Seconds, Better::Lower);
     timed.metrics.push(elapsed);
     assert_eq!(shortness(&timed).as_deref(), Some("0.50"));
-    // A phase of the trial, and nothing but the whole.
+    // A phase of the trial, and the whole trial only.
     let mut phase = silent(Scope::Phase("run".to_owned()), "files_per_second", 1.0);
     let lasting = |name: &str, wall_ns| PhaseTotals {
         name: name.to_owned(),
@@ -416,15 +416,15 @@ fn at(base: &[i64], other: &[i64]) -> [ComparedVariant; 2] {
     [of("a", base), of("b", other)]
 }
 
-/// Pairs of the primary metric, 0 where there are none, and what is cautioned.
+/// Number of pairs of the primary metric (0 if unpaired) and the cautions.
 fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
     let variants = at(base, other);
-    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+    let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     let codes = outcome.cautions.iter().map(|caution| caution.code).collect();
     (outcome.comparisons.iter().find(|one| one.primary).unwrap().pairs(), codes)
 }
 
-/// The moments of the trials of both variants, one a minute in this order.
+/// Start moments of both variants' trials, one a minute in this order.
 fn in_order(order: &str) -> (Vec<i64>, Vec<i64>) {
     let at = |name: char| {
         let places = (0_i64..).zip(order.chars()).filter(|(_, one)| *one == name);
@@ -440,7 +440,7 @@ fn trials_of_other_days_are_no_pairs() {
     let (pairs, codes) = paired(&first, &later);
     assert_eq!(pairs, 0);
     assert!(codes.contains(&Code::Unpaired) && codes.contains(&Code::NotInterleaved));
-    // Each of four evenings both variants were run once or twice.
+    // On each of four evenings both variants ran once or twice.
     let (mut base, mut other) = (Vec::new(), Vec::new());
     for evening in 0..4 {
         let start = evening * DAY_MS;
@@ -448,20 +448,20 @@ fn trials_of_other_days_are_no_pairs() {
         other.extend([start + 60_000, start + 2 * 60_000]);
     }
     assert_eq!(paired(&base, &other).0, 8);
-    // On one evening the second trial of a variant is missing: its neighbour stays alone.
+    // On one evening the second trial of a variant is missing, so the other's has no partner.
     other.remove(3);
     let (pairs, codes) = paired(&base, &other);
     assert_eq!(pairs, 7);
     assert!(codes.contains(&Code::Unpaired), "one is left out: {codes:?}");
-    // Most have no partner: two unrelated sets.
+    // Most trials have no partner: two unrelated sets.
     base.extend((0..9).map(|day| (9 + day) * DAY_MS));
     assert_eq!(paired(&base, &other).0, 0);
-    // A trial may take longer than the pause.
+    // A trial may last longer than the pause.
     let long = at(&[0, 20 * HOUR_MS], &[10 * HOUR_MS, 30 * HOUR_MS]).map(|mut variant| {
         variant.trials.iter_mut().for_each(|trial| trial.wall_ns = 6 * 3_600_000_000_000);
         variant
     });
-    let outcome = compare(&long[0], &long[1..], &Terms::default()).unwrap();
+    let outcome = compare(&long[0], &long[1..], &ComparisonTerms::default()).unwrap();
     assert_eq!(outcome.comparisons[0].pairs(), 2);
 }
 
@@ -473,7 +473,7 @@ fn order_cautions(order: &str) -> BTreeSet<Code> {
 }
 
 #[test]
-fn blocks_are_no_turns_even_with_a_turn_at_the_end() {
+fn blocks_do_not_count_as_interleaved() {
     let blocks = BTreeSet::from([Code::NotInterleaved]);
     for order in [
         "aabb",
@@ -501,10 +501,10 @@ fn an_order_that_never_changes_is_reported() {
     assert_eq!(order_cautions("ababbaab"), BTreeSet::new());
 }
 
-/// SplitMix64: the same numbers everywhere.
-struct Numbers(u64);
+/// SplitMix64 generator: the same numbers on every machine.
+struct SplitMix64(u64);
 
-impl Numbers {
+impl SplitMix64 {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -512,7 +512,7 @@ impl Numbers {
         mixed ^ (mixed >> 31)
     }
 
-    /// About normal, by the sum of twelve.
+    /// Approximately normal noise: the sum of twelve uniform numbers.
     fn noise(&mut self) -> f64 {
         (0..12).map(|_| (self.next() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
     }
@@ -524,11 +524,11 @@ impl Numbers {
     }
 }
 
-/// The false alarms of `not_interleaved`: never of rounds in random order, and of trials that were
-/// shuffled all together at most one in ten.
+/// False alarms of `not_interleaved`: never for rounds in random order, and at most one in ten for
+/// fully shuffled trials.
 #[test]
 fn schedules_in_random_order_are_turns() {
-    let mut numbers = Numbers(16);
+    let mut numbers = SplitMix64(16);
     let alarm = |order: &[char]| {
         let order: String = order.iter().collect();
         order_cautions(&order).contains(&Code::NotInterleaved)
@@ -550,11 +550,11 @@ fn schedules_in_random_order_are_turns() {
     assert!(shuffled <= 60, "{shuffled} of 600");
 }
 
-/// The false alarms of `drifting`: of twelve primary metrics that do not change at most one
-/// comparison in twenty says so, give or take what 200 of them can show; a true drift is found.
+/// False alarms of `drifting`: with twelve constant primary metrics at most one comparison in
+/// twenty, within the error of 200 comparisons; a true drift is found.
 #[test]
 fn twelve_metrics_do_not_drift_by_chance() {
-    let mut numbers = Numbers(5);
+    let mut numbers = SplitMix64(5);
     let mut is_drifting = |slope: f64| {
         let mut variants = at(&[0; 10], &[0; 10]);
         for (place, variant) in variants.iter_mut().enumerate() {
@@ -571,7 +571,7 @@ fn twelve_metrics_do_not_drift_by_chance() {
                     .collect();
             }
         }
-        let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+        let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
         outcome.cautions.iter().any(|caution| caution.code == Code::Drifting)
     };
     let alarms = (0..200).filter(|_| is_drifting(0.0)).count();
@@ -580,7 +580,8 @@ fn twelve_metrics_do_not_drift_by_chance() {
     assert!(found >= 45, "{found} of 50");
 }
 
-/// That a fact is looked at and not read fails where it is looked at, in tests.
+/// Tests that the list of compared facts has no duplicates; a fact that is looked up but not listed
+/// panics in debug builds.
 #[test]
 fn no_fact_is_read_twice() {
     let names: BTreeSet<&str> = COMPARED_FACTS.into_iter().collect();
@@ -589,7 +590,7 @@ fn no_fact_is_read_twice() {
 }
 
 #[test]
-fn too_short_asks_only_of_what_decides() {
+fn too_short_is_limited_to_primary_metrics() {
     let mut short = silent(Scope::Kind("create".to_owned()), "files_per_second", 9000.0);
     short.phases = vec![PhaseTotals { wall_ns: 40_000_000, ..PhaseTotals::default() }];
     let whole = ("operation_seconds", Scope::Trial, 3.0, Unit::Seconds, Better::Lower);
@@ -599,13 +600,16 @@ fn too_short_asks_only_of_what_decides() {
         variant("a", Factor::Label, vec![short.clone()]),
         variant("b", Factor::Label, vec![short]),
     );
-    let terms = Terms { primary: vec!["operation_seconds".to_owned()], ..Terms::default() };
+    let terms = ComparisonTerms {
+        primary: vec!["operation_seconds".to_owned()],
+        ..ComparisonTerms::default()
+    };
     let cautions = compare(&base, &[other], &terms).unwrap().cautions;
     assert!(cautions.iter().all(|caution| caution.code != Code::TooShort), "{cautions:?}");
 }
 
 #[test]
-fn kernels_that_a_plan_boots_are_what_is_compared() {
+fn kernels_booted_by_a_plan_belong_to_the_factor() {
     let under = |release: &'static str, scheduler: &'static str| {
         [
             ("kernel.release", release),
@@ -617,7 +621,7 @@ fn kernels_that_a_plan_boots_are_what_is_compared() {
     };
     let (old, new) = (under("6.1.0", "[none] mq-deadline"), under("6.12.0", "[none]"));
     assert_eq!(codes_by(Factor::Variant, &old, &new), []);
-    // Kernels that merely happened to run are not.
+    // Kernels that merely happened to be running are not declared.
     let (old, new) = ([("kernel.release", "6.1.0")], [("kernel.release", "6.12.0")]);
     assert_eq!(codes_by(Factor::Variant, &old, &new), [Code::KernelsDiffer]);
 }

@@ -1,15 +1,18 @@
-//! Histories of made-up trials: where the environment changed, and what changed with the level.
+//! Histories of synthetic trials: changes of the environment, and facts that changed with the
+//! level.
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use std::convert::Infallible;
 
-use treering_analysis::history::{Dated, History, HistoryTerms, TRIALS_BESIDE, explain, history};
+use treering_analysis::history::{
+    DatedTrial, History, HistoryTerms, TRIALS_BESIDE, explain, history,
+};
 use treering_model::{Beginning, Better, Ending, Fact, Metric, Mode, Scope, Trial, TrialId, Unit};
 
 /// A trial of a day: kernel 6.2 from day 10 on, half the rate from day `slower` on.
 fn trial(day: u32, number: u32, slower: u32) -> Trial {
     let rate = if day < slower { 1000.0 } else { 500.0 };
-    // Scatter of about one percent, without chance.
+    // Deterministic scatter of about one percent.
     let rate = rate * (1.0 + f64::from((day * 31 + number) * 37 % 29) / 1400.0);
     let metric =
         Metric::new("files_per_second", Scope::Trial, rate, Unit::FilesPerSecond, Better::Higher);
@@ -26,14 +29,14 @@ fn trial(day: u32, number: u32, slower: u32) -> Trial {
     }
 }
 
-/// The history of twenty days with so many trials each, explained.
+/// History of twenty days with `each` trials a day, explained.
 fn days(each: u32, slower: u32, key: impl Fn(&Trial, u32) -> String) -> History {
     let all = (0..20).flat_map(|day| (0..each).map(move |number| (day, number)));
     let dated = all.map(|(day, number)| {
         let trial = trial(day, number, slower);
-        Dated { key: key(&trial, day), trial }
+        DatedTrial { key: key(&trial, day), trial }
     });
-    let dated: Vec<Dated> = dated.collect();
+    let dated: Vec<DatedTrial> = dated.collect();
     let mut found = history(&dated, &HistoryTerms::default()).unwrap();
     let load = |ids: &[TrialId]| -> Result<Vec<Trial>, Infallible> {
         assert!(ids.len() <= TRIALS_BESIDE.max(20));
@@ -65,7 +68,7 @@ fn the_environment_changes_at_its_point_and_at_the_change_of_level() {
 }
 
 #[test]
-fn an_environment_that_changes_elsewhere_is_no_reason() {
+fn environment_change_away_from_a_level_change_is_no_suspect() {
     let found = days(2, 5, |_, day| format!("day {day}"));
     let series = &found.series[0];
     assert_eq!((series.shifts.len(), series.shifts[0].index), (1, 5));
@@ -74,7 +77,7 @@ fn an_environment_that_changes_elsewhere_is_no_reason() {
 }
 
 #[test]
-fn what_points_are_known_by_is_no_change_of_their_environment() {
+fn fact_that_names_the_points_is_no_environment_change() {
     let found = days(2, 30, |trial, _| trial.fact("kernel.release").unwrap().to_owned());
     let series = &found.series[0];
     assert_eq!(series.points.len(), 2);

@@ -1,10 +1,10 @@
-//! Profiles of jobs and environments of variants: which trials count, what is put together, and how
-//! a fact stands between the variants.
+//! Profiles of jobs and environments of variants: counted trials, merged totals, and the status of
+//! facts between variants.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 use treering_analysis::compare::{
-    ComparedVariant, EnvironmentFact, Factor, Standing, environment, profiles,
+    ComparedVariant, EnvironmentFact, FactStatus, Factor, environment, profiles,
 };
 use treering_model::{
     Beginning, Ending, Fact, Interval, Latency, Mode, Op, OpTotals, PhaseTotals, TaskTotals, Trial,
@@ -63,7 +63,7 @@ fn a_round_that_failed_on_one_variant_counts_on_neither() {
     let rounds = [0, 2, 3];
     assert_eq!(alone[0].variants[0].trials, rounds.map(|round| id(&base, round)));
     assert_eq!(alone[0].variants[1].trials, rounds.map(|round| id(&one, round)));
-    // The baseline's second trial counts against the third variant.
+    // The baseline's second trial counts only against the third variant.
     let both = profiles(&base, &[one, other]);
     assert_eq!(both[0].variants[0].trials.len(), 4);
     assert_eq!((both[0].variants[1].trials.len(), both[0].variants[2].trials.len()), (3, 4));
@@ -83,7 +83,7 @@ fn jobs_are_distinguished_by_their_parameters() {
 }
 
 #[test]
-fn what_is_added_is_put_together() {
+fn profiles_merge_added_trials() {
     let (base, other) = (variant("a", 0, 3), variant("b", 1, 3));
     let mut job = profiles(&base, std::slice::from_ref(&other)).remove(0);
     for trial in &base.trials {
@@ -114,12 +114,12 @@ fn with_facts(name: &str, factor: Factor, trials: &[&[(&str, &str)]]) -> Compare
     ComparedVariant { name: name.to_owned(), factor, against: None, trials: trials.collect() }
 }
 
-fn standing(facts: &[EnvironmentFact], name: &str) -> Standing {
+fn standing(facts: &[EnvironmentFact], name: &str) -> FactStatus {
     facts.iter().find(|fact| fact.name == name).unwrap().standing
 }
 
 #[test]
-fn a_fact_differs_varies_or_is_what_is_compared() {
+fn fact_status_is_differs_varies_or_compared() {
     let one: [&[(&str, &str)]; 2] = [
         &[("kernel.release", "6.1"), ("filesystem.type", "ext4"), ("cpu.count", "2")],
         &[("kernel.release", "6.1"), ("filesystem.type", "ext4"), ("cpu.count", "4")],
@@ -134,17 +134,17 @@ fn a_fact_differs_varies_or_is_what_is_compared() {
     let facts = of(Factor::Filesystem);
     let names: Vec<&str> = facts.iter().map(|fact| fact.name.as_str()).collect();
     assert_eq!(names, ["kernel.release", "filesystem.type", "cpu.count", "device.model"]);
-    assert_eq!(standing(&facts, "kernel.release"), Standing::Alike);
-    assert_eq!(standing(&facts, "filesystem.type"), Standing::Compared);
-    assert_eq!(standing(&facts, "cpu.count"), Standing::Varies);
-    assert_eq!(standing(&facts, "device.model"), Standing::Differs);
+    assert_eq!(standing(&facts, "kernel.release"), FactStatus::Alike);
+    assert_eq!(standing(&facts, "filesystem.type"), FactStatus::Compared);
+    assert_eq!(standing(&facts, "cpu.count"), FactStatus::Varies);
+    assert_eq!(standing(&facts, "device.model"), FactStatus::Differs);
     let counts: Vec<(&str, usize)> =
         facts[2].variants[0].iter().map(|one| (one.value.as_str(), one.trials)).collect();
     assert_eq!(counts, [("2", 1), ("4", 1)]);
     assert!(facts[3].variants[0].is_empty());
-    assert_eq!(standing(&of(Factor::Label), "filesystem.type"), Standing::Differs);
+    assert_eq!(standing(&of(Factor::Label), "filesystem.type"), FactStatus::Differs);
     let free = |bytes| with_facts("a", Factor::Label, &[&[("filesystem.free_bytes", bytes)]]);
-    assert_eq!(environment(&free("1"), &[free("2")])[0].standing, Standing::Momentary);
-    assert_eq!(environment(&free("1"), &[free("1")])[0].standing, Standing::Alike);
-    assert_eq!(standing(&of(Factor::Variant), "device.model"), Standing::Compared);
+    assert_eq!(environment(&free("1"), &[free("2")])[0].standing, FactStatus::Momentary);
+    assert_eq!(environment(&free("1"), &[free("1")])[0].standing, FactStatus::Alike);
+    assert_eq!(standing(&of(Factor::Variant), "device.model"), FactStatus::Compared);
 }

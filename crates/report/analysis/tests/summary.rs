@@ -1,4 +1,4 @@
-//! Figures of made-up trials, worked out by hand.
+//! Figures of synthetic trials, calculated by hand.
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
@@ -59,7 +59,7 @@ fn compiled_subjects_are_a_row_of_their_own() {
 }
 
 #[test]
-fn compiled_is_a_word_of_the_state() {
+fn compiled_state_is_recognised_as_a_word() {
     for state in ["compiled", "patched-compiled", "patched_compiled", "patched, compiled"] {
         assert!(is_compiled(state), "{state}");
     }
@@ -77,7 +77,7 @@ fn phases_of_different_names_are_not_mixed() {
         in_phase(1, task("stat", "", 1)),
         in_phase(2, task("create", "", 11)),
     ];
-    // Two phases of one name are two rounds of the same.
+    // Two phases of one name are repetitions.
     let phases = vec![phase(0, "initial"), phase(1, "aging"), phase(2, "aging")];
     let found = summary(&trial(phases, tasks)).kinds;
     assert_eq!(labels(&found), ["create (initial)", "create (aging)", "stat"]);
@@ -85,14 +85,14 @@ fn phases_of_different_names_are_not_mixed() {
 }
 
 #[test]
-fn rates_are_reckoned_per_task_and_over_all() {
+fn rates_are_computed_per_task_and_in_total() {
     let moved = |bytes, listed_bytes, files, seconds| TaskTotals {
         bytes,
         listed_bytes,
         files,
         ..task("patch", "", seconds)
     };
-    // 10 MiB/s by the list, 1 MiB/s by what moved, and one of neither.
+    // 10 MiB/s by listed bytes, 1 MiB/s by transferred bytes, and a task with neither.
     let found = kinds(vec![
         moved(200 * MIB, 100 * MIB, 50, 10),
         moved(2 * MIB, 0, 20, 2),
@@ -154,7 +154,7 @@ fn a_phase_without_an_end_is_the_sum_of_its_tasks() {
 }
 
 #[test]
-fn what_a_log_does_not_tell_is_absent_and_not_zero() {
+fn values_missing_in_a_log_are_absent_rather_than_zero() {
     let tool = Fact { name: IMPORT_FACT.to_owned(), value: "compilebench".to_owned() };
     let own = trial(vec![phase(0, "aging")], vec![task("read", "", 2)]);
     let import = Trial { facts: vec![tool], ..own.clone() };
@@ -163,7 +163,7 @@ fn what_a_log_does_not_tell_is_absent_and_not_zero() {
     assert_eq!((phase.user_seconds, phase.system_seconds, phase.cpu_percent), (None, None, None));
     assert_eq!((kind.user_seconds, kind.system_seconds, kind.cpu_percent), (None, None, None));
     assert_eq!((kind.sync_percent, kind.sync_cpu_percent), (None, None));
-    // An own run that moved nothing and took no CPU did measure that.
+    // In an own run, zero bytes and zero CPU time are measurements.
     let (phase, kind) = (&summary(&own).phases[0], &summary(&own).kinds[0]);
     assert_eq!((phase.bytes, phase.user_seconds), (Some(0), Some(0.0)));
     assert_eq!((kind.user_seconds, kind.sync_percent), (Some(0.0), Some(0.0)));
@@ -190,7 +190,7 @@ fn histograms_are_merged_before_quantiles_are_taken() {
     let max = write.max_ns().unwrap();
     assert!((9_900..=10_100).contains(&max), "{max}");
     assert_eq!(write.quantile_ns(0.99), Some(max));
-    // Nothing was timed: no latency, rather than one of zero.
+    // No call was timed: no latency, rather than one of zero.
     assert_eq!((merged[0].quantile_ns(0.5), merged[0].max_ns()), (None, None));
 }
 
@@ -212,7 +212,7 @@ fn calls_are_counted_once() {
     let tasks = vec![
         // Counted by its phase already.
         in_phase(0, vec![op(Op::Write, &[5; 9])]),
-        // The phase brought no calls of its own.
+        // The phase recorded no calls of its own.
         in_phase(1, vec![op(Op::Read, &[5; 4])]),
         // The phase never ended.
         in_phase(2, vec![op(Op::Read, &[5; 4])]),
@@ -225,7 +225,7 @@ fn calls_are_counted_once() {
 }
 
 #[test]
-fn a_trial_of_nothing_comes_to_nothing() {
+fn empty_trial_has_an_empty_summary() {
     let found = summary(&trial(Vec::new(), Vec::new()));
     assert!(found.phases.is_empty() && found.kinds.is_empty() && found.ops.is_empty());
 }
@@ -267,8 +267,7 @@ fn any_task() -> impl Strategy<Value = TaskTotals> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Any numbers, those of a broken import included: no panic, no task lost, nothing that is
-    /// not a number.
+    /// Any numbers, those of a broken import included: no panic, no task lost, no NaN.
     #[test]
     fn every_task_counts_once(tasks in vec(any_task(), 0..40), finished in 0u32..3) {
         let phases = (0..finished).map(|number| phase(number, "same")).collect();

@@ -1,8 +1,8 @@
-//! Data for programs: JSON of a named and versioned form, without any page's layout.
+//! Machine-readable output: JSON of a named and versioned form, without any page layout.
 //!
-//! Every form is one object in one line that begins with its `format` and `version`. Numbers are
-//! numbers, in the unit that ends their name; moments are RFC 3339 in UTC; what is not known is
-//! absent. docs/json.md describes each form.
+//! Every form is one object in one line that begins with its `format` and `version`. Numbers are in
+//! the unit that ends their name; times are RFC 3339 in UTC; unknown values are absent.
+//! docs/json.md describes each form.
 
 use std::io;
 
@@ -11,11 +11,12 @@ use serde::Serialize;
 
 use crate::json;
 
-/// What can be written as data.
+/// A value that can be written as machine-readable JSON.
 pub trait Data: Serialize {
-    /// The form's name: `treering show`.
+    /// Name of the form: `treering show`.
     const FORMAT: &'static str;
-    /// Its version: raised when a field goes away or means something else, not when one is added.
+    /// Version of the form: raised when a field is removed or changes its meaning, not when one is
+    /// added.
     const VERSION: u32;
 }
 
@@ -27,16 +28,16 @@ struct Envelope<'d, D> {
     data: &'d D,
 }
 
-/// Writes data as one object in one line.
+/// Writes data as one JSON object in one line.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_data<D: Data>(data: &D, out: &mut dyn io::Write) -> io::Result<()> {
     json::write(&Envelope { format: D::FORMAT, version: D::VERSION, data }, out)?;
     writeln!(out)
 }
 
-/// A moment as RFC 3339 in UTC, to the millisecond; `None` outside of the years 1 to 9999.
+/// Formats a time as RFC 3339 in UTC, to the millisecond; `None` outside the years 1 to 9999.
 pub(crate) fn moment(unix_ms: i64) -> Option<String> {
     let is_four_digits = |text: &String| text.len() <= 24 && !text.starts_with(['-', '+']);
     Timestamp::from_millisecond(unix_ms).ok().map(|time| time.to_string()).filter(is_four_digits)
@@ -48,13 +49,13 @@ mod tests {
     use serde::Serialize;
 
     #[derive(Serialize)]
-    struct Some {
+    struct Sample {
         count: u32,
         #[serde(skip_serializing_if = "Option::is_none")]
         unknown: Option<u32>,
     }
 
-    impl Data for Some {
+    impl Data for Sample {
         const FORMAT: &'static str = "treering some";
         const VERSION: u32 = 3;
     }
@@ -62,7 +63,7 @@ mod tests {
     #[test]
     fn data_begin_with_their_form_and_leave_out_what_is_not_known() {
         let mut bytes = Vec::new();
-        write_data(&Some { count: 7, unknown: None }, &mut bytes).unwrap();
+        write_data(&Sample { count: 7, unknown: None }, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();
         assert_eq!(text, "{\"format\":\"treering some\",\"version\":3,\"count\":7}\n");
     }

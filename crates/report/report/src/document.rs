@@ -1,116 +1,116 @@
-//! The document: what a page says, before any format lays it out.
+//! Document model: the contents of a page, independent of the output format.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Caution;
 
 use crate::{Cell, Chart, Table};
 
-/// The version of the document's JSON.
+/// Version of the document's JSON.
 pub(crate) const REPORT_VERSION: u32 = 1;
 
-/// A page.
+/// A page: title and blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Its title.
+    /// Title of the page.
     pub title: String,
-    /// What follows, from top to bottom.
+    /// Blocks from top to bottom.
     pub blocks: Vec<Block>,
 }
 
-/// A part of a page.
+/// Block of a page.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "block", rename_all = "snake_case")]
 pub enum Block {
-    /// The title of what follows.
+    /// Heading of the blocks that follow.
     Heading {
-        /// Its words.
+        /// Text of the heading.
         text: String,
     },
-    /// A piece of running text.
+    /// A paragraph of running text.
     Paragraph {
-        /// Its words.
+        /// Text of the paragraph.
         text: String,
     },
     /// A table.
     Table(Table),
-    /// Names and values: parameters, environment.
+    /// Key-value pairs: parameters, environment.
     KeyValues {
-        /// The pairs in their order.
-        pairs: Vec<Pair>,
+        /// Pairs in display order.
+        pairs: Vec<KeyValue>,
     },
-    /// Warnings, each with advice.
+    /// Cautions, each with advice.
     Cautions {
-        /// The warnings.
+        /// Cautions in display order.
         cautions: Vec<Warning>,
     },
-    /// A command line that can be copied.
+    /// A command line to copy.
     Command {
-        /// What it is good for.
+        /// Purpose of the command, shown before it.
         purpose: String,
-        /// The line, quoted for a shell.
+        /// Command line, quoted for a shell.
         line: String,
     },
-    /// A remark beside the matter.
+    /// A side note.
     Note {
-        /// Its words.
+        /// Text of the note.
         text: String,
     },
-    /// A chart, for formats that can draw.
+    /// A chart; omitted by formats without graphics.
     Chart(Chart),
-    /// A long table that few people want, folded away, for formats that can fold.
+    /// A long table that few readers need, collapsed in formats that support it.
     Folded {
-        /// What stands on the fold.
+        /// Title of the collapsed table.
         title: String,
-        /// The table.
+        /// Table that is collapsed.
         table: Table,
     },
-    /// What was measured, number by number, for formats from which it can be copied.
+    /// Raw measured values to copy, for formats that support it.
     RawNumbers {
-        /// The lists.
+        /// Lists of values, one for each metric and variant.
         lists: Vec<RawList>,
     },
 }
 
 impl Block {
-    /// Whether only pages with pictures show it: what it says stands in tables too, or is too long
-    /// to be read.
+    /// Reports whether only graphical formats show the block: its contents also appear in tables,
+    /// or are too long to read.
     pub(crate) fn is_beside_text(&self) -> bool {
         matches!(self, Self::Chart(_) | Self::Folded { .. } | Self::RawNumbers { .. })
     }
 }
 
-/// The values of a metric on one variant, in the order of the rounds.
+/// Values of a metric on one variant, in round order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RawList {
-    /// Workload and job.
+    /// Workload and job of the values.
     pub job: String,
-    /// The metric's name, as in the JSON of a comparison.
+    /// Full name of the metric, as in the JSON of a comparison.
     pub metric: String,
-    /// The unit of the values.
+    /// Unit of the values.
     pub unit: String,
-    /// The variant. Contenders follow the baseline whose rounds theirs are.
+    /// Name of the variant. Contenders follow the baseline they are paired with.
     pub variant: String,
-    /// The values.
+    /// Measured values.
     pub values: Vec<f64>,
 }
 
-/// A name and its value.
+/// A key with its value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
-    /// The name.
+pub struct KeyValue {
+    /// Name shown before the value.
     pub key: String,
-    /// The value.
+    /// Value, as a table cell.
     pub value: Cell,
 }
 
-/// A caution as it is shown.
+/// A caution as shown to the user.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
-    /// The word for its kind.
+    /// Code of the caution.
     pub code: String,
-    /// Findings.
+    /// Findings with their figures.
     pub message: String,
-    /// What to do about it.
+    /// Advice on how to resolve the caution.
     pub advice: String,
 }
 
@@ -125,7 +125,7 @@ impl From<&Caution> for Warning {
 }
 
 impl Report {
-    /// A page with nothing below its title.
+    /// Creates a page with a title and no blocks.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), blocks: Vec::new() }
     }
@@ -135,12 +135,12 @@ impl Report {
         self.blocks.push(Block::Heading { text: text.to_owned() });
     }
 
-    /// Adds running text.
+    /// Adds a paragraph of running text.
     pub fn paragraph(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Paragraph { text: text.into() });
     }
 
-    /// Adds a remark.
+    /// Adds a side note.
     pub fn note(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Note { text: text.into() });
     }
@@ -155,13 +155,13 @@ impl Report {
         self.blocks.push(Block::Chart(chart));
     }
 
-    /// Adds names and values.
+    /// Adds key-value pairs.
     pub(crate) fn key_values(&mut self, pairs: impl IntoIterator<Item = (String, Cell)>) {
-        let pairs = pairs.into_iter().map(|(key, value)| Pair { key, value }).collect();
+        let pairs = pairs.into_iter().map(|(key, value)| KeyValue { key, value }).collect();
         self.blocks.push(Block::KeyValues { pairs });
     }
 
-    /// Adds warnings, when there are any.
+    /// Adds a block of cautions, unless there are none.
     pub fn cautions(&mut self, cautions: &[Caution]) {
         if !cautions.is_empty() {
             let cautions = cautions.iter().map(Warning::from).collect();
@@ -169,13 +169,13 @@ impl Report {
         }
     }
 
-    /// Adds a command line.
+    /// Adds a command line with its purpose.
     pub fn command(&mut self, purpose: &str, line: &str) {
         let (purpose, line) = (purpose.to_owned(), line.to_owned());
         self.blocks.push(Block::Command { purpose, line });
     }
 
-    /// The tables of the page in their order.
+    /// Tables of the page in order, without collapsed ones.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.blocks.iter().filter_map(|block| match block {
             Block::Table(table) => Some(table),

@@ -1,14 +1,14 @@
 //! Makes text of unknown origin safe to show.
 //!
-//! Names of files, labels and the words of other programs may hold anything: escape sequences
-//! that drive a terminal, characters that turn the direction of writing, or characters nobody
-//! sees. They are shown as `\x1b` or `\u{202e}`; nothing is left out.
+//! File names, labels and output of other programs may contain anything: escape sequences for
+//! terminals, characters that change the writing direction, or invisible ones. They are shown as
+//! `\x1b` or `\u{202e}`; nothing is removed.
 
 use std::fmt::Write as _;
 
 use treering_model::is_unsafe;
 
-/// The text with every character that acts on the reader's screen, or hides, made visible.
+/// Escapes characters that control a terminal or are invisible.
 pub(crate) fn visible(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -17,8 +17,8 @@ pub(crate) fn visible(text: &str) -> String {
     safe
 }
 
-/// The same, in ASCII: the typographic characters of our own pages are spelled out, all others
-/// escaped.
+/// Escapes text to ASCII: typographic characters of the program's own pages are transliterated, all
+/// others escaped.
 pub(crate) fn ascii(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -53,7 +53,7 @@ fn push_visible(safe: &mut String, c: char) {
 
 fn push_code(safe: &mut String, c: char) {
     let code = u32::from(c);
-    // Writing to a String does not fail.
+    // Writing to a String cannot fail.
     let _ =
         if c.is_ascii() { write!(safe, "\\x{code:02x}") } else { write!(safe, "\\u{{{code:x}}}") };
 }

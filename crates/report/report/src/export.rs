@@ -1,7 +1,7 @@
-//! Raw trials for other programs: nothing rounded, nothing judged, one trial after the other.
+//! Export of raw trials for other programs: unrounded, without verdicts, one trial at a time.
 //!
-//! JSON holds everything; the CSV forms are long tables, one row per task, call kind, second or
-//! metric. Reading JSON back is the business of `keep`.
+//! JSON is complete; the CSV forms are long tables with one row for each task, call kind, second or
+//! metric. `keep` reads the JSON back.
 
 mod document;
 mod rows;
@@ -12,34 +12,34 @@ use treering_model::Trial;
 
 pub(crate) use document::TaskForm;
 
-/// The version of the exported JSON. Readers take older ones and refuse newer ones. Version 2
-/// leaves out what is not known, where version 1 had 0.
+/// Version of the exported JSON. Readers accept older versions and reject newer ones. Version 2
+/// omits unknown values, for which version 1 had 0.
 pub const EXPORT_VERSION: u32 = 2;
 
-/// A form of export.
+/// Export form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExportForm {
     /// `{"treering_export": {"version": 2}, "trials": [Trial, …]}`: every trial with all its
     /// tasks and calls. Each histogram is its buckets in `latency`, as
     /// `[[highest_ns, samples], …]`, with its quantiles beside it in `latency_ns`.
     Json,
-    /// One row per task.
+    /// CSV with one row for each task.
     Csv,
-    /// One row per kind of call: in each task (`scope` = `task`), and in each phase over all its
-    /// tasks (`scope` = `phase`). Adding up both counts calls twice.
+    /// CSV with one row for each kind of call: in each task (`scope` = `task`), and in each phase
+    /// over all its tasks (`scope` = `phase`). Summing both counts calls twice.
     CsvOps,
-    /// One row per second of a phase in which a call ended.
+    /// CSV with one row for each second of a phase in which a call ended.
     CsvIntervals,
-    /// One row per headline metric.
+    /// CSV with one row for each metric.
     CsvMetrics,
 }
 
 impl ExportForm {
-    /// Every form.
+    /// All forms.
     pub const ALL: [Self; 5] =
         [Self::Json, Self::Csv, Self::CsvOps, Self::CsvIntervals, Self::CsvMetrics];
 
-    /// The word that chooses it.
+    /// Name that selects the form on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -50,13 +50,13 @@ impl ExportForm {
         }
     }
 
-    /// The form with this name.
+    /// Looks up a form by its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.name() == name)
     }
 }
 
-/// An export under way: holds one trial at a time.
+/// An export in progress; holds one trial at a time.
 pub struct Exporter<'w> {
     form: ExportForm,
     out: &'w mut dyn io::Write,
@@ -64,10 +64,10 @@ pub struct Exporter<'w> {
 }
 
 impl<'w> Exporter<'w> {
-    /// Begins an export: the frame of the JSON, or the header of the table.
+    /// Begins an export: writes the opening of the JSON, or the header of the table.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn begin(form: ExportForm, out: &'w mut dyn io::Write) -> io::Result<Self> {
         match form {
             ExportForm::Json => document::begin(out)?,
@@ -79,10 +79,10 @@ impl<'w> Exporter<'w> {
         Ok(Self { form, out, trials: 0 })
     }
 
-    /// Adds a trial.
+    /// Writes one trial.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn trial(&mut self, trial: &Trial) -> io::Result<()> {
         match self.form {
             ExportForm::Json => document::trial(trial, self.trials == 0, self.out)?,
@@ -95,10 +95,10 @@ impl<'w> Exporter<'w> {
         Ok(())
     }
 
-    /// Ends the export. An export that is not ended is no valid JSON: a reader notices.
+    /// Finishes the export. An unfinished export is invalid JSON, so that readers notice.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn finish(self) -> io::Result<()> {
         if self.form == ExportForm::Json {
             document::finish(self.out)?;
@@ -107,10 +107,10 @@ impl<'w> Exporter<'w> {
     }
 }
 
-/// Exports trials that are all there already.
+/// Exports trials that are all in memory.
 ///
 /// # Errors
-/// When the writer does not take them.
+/// If the writer fails.
 pub fn export<'t>(
     form: ExportForm,
     trials: impl IntoIterator<Item = &'t Trial>,

@@ -1,6 +1,6 @@
-//! JSON whose strings are safe to show: what acts on a terminal is written as `\u009b`.
+//! JSON with strings that are safe to print: control characters are escaped, as in `\u009b`.
 //!
-//! The escapes are JSON's own, so a reader gets back exactly what was written.
+//! The escapes are JSON's own, so a parser restores the original text.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use serde_json::ser::{Formatter, Serializer};
 
 use treering_model::is_unsafe;
 
-/// Writes a value in one line, without the line's end.
+/// Writes a value as JSON in one line, without a newline.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
     let mut serializer = Serializer::with_formatter(out, Safe);
     value.serialize(&mut serializer).map_err(io::Error::from)
@@ -22,15 +22,15 @@ impl Formatter for Safe {
     where
         W: ?Sized + io::Write,
     {
-        let mut rest = fragment;
-        while let Some((place, c)) = rest.char_indices().find(|&(_, c)| is_unsafe(c)) {
-            writer.write_all(&rest.as_bytes()[..place])?;
+        let mut unwritten = fragment;
+        while let Some((place, c)) = unwritten.char_indices().find(|&(_, c)| is_unsafe(c)) {
+            writer.write_all(&unwritten.as_bytes()[..place])?;
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(writer, "\\u{unit:04x}")?;
             }
-            rest = &rest[place + c.len_utf8()..];
+            unwritten = &unwritten[place + c.len_utf8()..];
         }
-        writer.write_all(rest.as_bytes())
+        writer.write_all(unwritten.as_bytes())
     }
 }
 

@@ -1,10 +1,9 @@
-//! One document, many formats; and the pages of treering.
+//! One document in many formats, and the pages of treering.
 //!
-//! Values of the model go in, bytes come out: nothing here reads a disk, a clock or the
-//! environment, and nothing prints. Pages (`pages`) say what a document tells; formats
-//! (`formats`) say how it looks, each in one place; `charts` draws, on pages and in files of their
-//! own (`drawings`); `export` hands raw trials to other programs.
-//! What figures mean is worked out in `treering-analysis`.
+//! Takes model values and returns bytes: nothing here reads a disk, a clock or the environment, and
+//! nothing prints. `pages` decides the contents of a document, `formats` its appearance; `charts`
+//! draws, on pages and in separate files (`drawings`); `export` writes raw trials for other
+//! programs. Figures are computed in `treering-analysis`.
 
 mod charts;
 mod data;
@@ -27,7 +26,7 @@ pub use charts::{
     RoundsVariant, Timeline, TimelineVariant, TraceChart, TraceChartRun,
 };
 pub use data::{Data, write_data};
-pub use document::{Block, Pair, RawList, Report, Warning};
+pub use document::{Block, KeyValue, RawList, Report, Warning};
 pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};
 pub use formats::Format;
 pub use number::{Number, Style};

@@ -1,12 +1,12 @@
-//! Numbers as people read them: three or four significant digits, a unit, no false precision.
+//! Numbers formatted for people: three or four significant digits, a unit, no false precision.
 //!
-//! A number keeps its value as it was measured; only its text is rounded. Formats for machines
-//! take the value (`Number::exact`), formats for people the text.
+//! A number keeps its measured value; only its text is rounded. Machine-readable formats use the
+//! value (`Number::exact`), formats for people the text.
 
 use serde::{Deserialize, Serialize, Serializer};
 use treering_model::Unit;
 
-/// How a number is written for people.
+/// Notation of a number for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Style {
@@ -31,31 +31,31 @@ pub enum Style {
 }
 
 impl Style {
-    /// Whether the text brings a unit of its own.
+    /// Reports whether the formatted text includes a unit of its own.
     pub(crate) const fn scales(self) -> bool {
         matches!(self, Self::Latency | Self::Size | Self::Span)
     }
 }
 
-/// A number with its unit.
+/// A number with unit and notation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Number {
-    /// The value, finite.
+    /// Value; finite.
     #[serde(serialize_with = "shortest")]
     pub value: f64,
-    /// The unit of the value, empty for plain counts.
+    /// Unit of the value; empty for plain counts.
     pub unit: String,
-    /// How it is written for people.
+    /// Notation for people.
     pub style: Style,
 }
 
 impl Number {
-    /// A count of things.
+    /// Creates a count.
     pub fn whole(value: u64) -> Self {
         Self { value: value as f64, unit: String::new(), style: Style::Whole }
     }
 
-    /// A measured value in a unit.
+    /// Creates a measured value in a unit, with that unit's usual notation.
     pub fn measured(value: f64, unit: Unit) -> Self {
         let style = match unit {
             Unit::Percent => Style::Percent,
@@ -71,18 +71,18 @@ impl Number {
         Self { value, unit: unit.symbol().to_owned(), style }
     }
 
-    /// A duration in seconds, written in hours, minutes and seconds.
+    /// Creates a duration from seconds, written in hours, minutes and seconds.
     pub fn span(seconds: f64) -> Self {
         Self { value: seconds, unit: Unit::Seconds.symbol().to_owned(), style: Style::Span }
     }
 
-    /// The same value written in another way.
+    /// Returns the number with another notation.
     #[must_use]
     pub(crate) fn styled(self, style: Style) -> Self {
         Self { style, ..self }
     }
 
-    /// The number for people; without its unit, unless the style scales it.
+    /// Formatted number for people, without its unit unless the notation includes one.
     pub fn text(&self) -> String {
         match self.style {
             Style::Whole => whole(self.value),
@@ -90,7 +90,7 @@ impl Number {
             Style::Change if self.value >= 0.05 => format!("+{}", percent(self.value)),
             Style::Percent | Style::Change => percent(self.value),
             Style::Probability if (0.0..0.001).contains(&self.value) => "<0.001".to_owned(),
-            // Three decimals of what is far from one would say nothing, or three hundred digits.
+            // Three decimals of a ratio far from one would be all zeros, or hundreds of digits.
             Style::Ratio if !(1e-3..1e4).contains(&self.value.abs()) => significant(self.value, 4),
             Style::Probability | Style::Ratio => format!("{:.3}", self.value),
             Style::Latency => scaled(self.value, 1000.0, &["ns", "µs", "ms", "s"], 3),
@@ -101,7 +101,7 @@ impl Number {
         }
     }
 
-    /// The number for people with its unit.
+    /// Formatted number for people, with its unit.
     pub(crate) fn text_with_unit(&self) -> String {
         if self.unit.is_empty() || self.style.scales() {
             return self.text();
@@ -109,7 +109,7 @@ impl Number {
         format!("{} {}", self.text(), self.unit)
     }
 
-    /// The value for machines: counts in full, anything else to nine significant digits.
+    /// Formatted number for machines: counts in full, other values to nine significant digits.
     pub fn exact(&self) -> String {
         if self.value.fract() == 0.0 && self.value.abs() < 1e19 {
             return format!("{:.0}", self.value);
@@ -123,10 +123,10 @@ impl Number {
     }
 }
 
-/// Whole values are written without a fraction: `21280`, not `21280.0`.
+/// Serializes integral values without a fraction: `21280`, not `21280.0`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
 fn shortest<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
-    /// Up to here every whole number has a double of its own.
+    /// Largest magnitude below which every integer is exact as `f64`.
     const LIMIT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= LIMIT {
         #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53")]
@@ -163,8 +163,8 @@ fn span(seconds: f64) -> String {
     format!("{} h {minutes:.0} min", whole(hours))
 }
 
-/// A value in the largest unit in which it is at least one. Rounding may not reach the next
-/// unit: 999.96 ns are 1.00 µs, not 1000 ns.
+/// Formats a value in the largest unit in which it is at least one. Rounding does not reach the
+/// next unit: 999.96 ns is 1.00 µs, not 1000 ns.
 fn scaled(value: f64, step: f64, units: &[&str], digits: usize) -> String {
     let mut value = value;
     let mut place = 0;
@@ -185,8 +185,8 @@ fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
 
-/// So many significant digits; whole numbers grouped by thousands from 10,000 on, powers of ten
-/// where a reader would otherwise count zeros.
+/// Formats with `digits` significant digits; integers from 10,000 on have thousands separators,
+/// very large or small values a power of ten.
 fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -203,7 +203,7 @@ fn significant(value: f64, digits: usize) -> String {
     if exponent < 4 { number } else { grouped(&number) }
 }
 
-/// `1234567` as `1,234,567`.
+/// Inserts thousands separators: `1234567` becomes `1,234,567`.
 pub(crate) fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
     if digits.len() <= 4 || digits.contains('.') {

@@ -1,48 +1,48 @@
-//! Tables of typed cells: what a column counts, in which unit, and which way is better.
+//! Tables of typed cells: each column has a kind, a unit and a better direction.
 
 use serde::{Deserialize, Serialize};
 use treering_model::{Better, Unit};
 
 use crate::Number;
 
-/// On which variant a column's cells stand.
+/// Alignment of a column's cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Align {
-    /// Text.
+    /// Left, for text.
     Left,
-    /// Numbers.
+    /// Right, for numbers.
     Right,
 }
 
-/// What stands in a column.
+/// Kind of values in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ColumnKind {
-    /// Words.
+    /// Text.
     Text,
-    /// Numbers in the column's unit. People see them scaled where the cells' style says so.
+    /// Numbers in the column's unit, scaled for people where the cells' style says so.
     Number,
-    /// A lowest and a highest number in the column's unit. The name is `low–high`.
+    /// Ranges of two numbers in the column's unit. The column's name is `low–high`.
     Range,
-    /// Numbers of different units; each cell names its own.
+    /// Numbers of different units; each cell has its own.
     Mixed,
 }
 
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Column {
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// The unit of its numbers, empty for text and counts.
+    /// Unit of its numbers; empty for text and counts.
     pub unit: String,
-    /// What stands in it.
+    /// Kind of its values.
     pub kind: ColumnKind,
-    /// On which variant.
+    /// Alignment of its cells.
     pub align: Align,
-    /// Which way is better, when one way is.
+    /// Better direction of its numbers, if there is one.
     pub better: Option<Better>,
-    /// Whether its texts may be broken into several lines when room is short.
+    /// True when its texts may be wrapped if space is short.
     pub wraps: bool,
 }
 
@@ -52,130 +52,130 @@ impl Column {
         Self { name, unit, kind, align, better: None, wraps: false }
     }
 
-    /// A column of words.
+    /// Creates a column of text.
     pub fn text(name: &str) -> Self {
         Self::new(name, "", ColumnKind::Text, Align::Left)
     }
 
-    /// A column of words of any length, broken into lines when room is short.
+    /// Creates a column of long text, wrapped when space is short.
     pub fn long_text(name: &str) -> Self {
         Self { wraps: true, ..Self::text(name) }
     }
 
-    /// A column of counts.
+    /// Creates a column of counts.
     pub fn count(name: &str) -> Self {
         Self::new(name, "", ColumnKind::Number, Align::Right)
     }
 
-    /// A column of numbers in one unit.
+    /// Creates a column of numbers in one unit.
     pub fn number(name: &str, unit: Unit) -> Self {
         Self::new(name, unit.symbol(), ColumnKind::Number, Align::Right)
     }
 
-    /// A column of ranges in one unit; the name is `low–high`.
+    /// Creates a column of ranges in one unit; the name is `low–high`.
     pub fn range(name: &str, unit: Unit) -> Self {
         Self::new(name, unit.symbol(), ColumnKind::Range, Align::Right)
     }
 
-    /// A column of numbers that name their own units.
+    /// Creates a column of numbers with a unit in each cell.
     pub fn mixed(name: &str) -> Self {
         Self::new(name, "", ColumnKind::Mixed, Align::Right)
     }
 
-    /// The same column with its better direction.
+    /// Sets the better direction.
     #[must_use]
     pub fn better(self, better: Better) -> Self {
         Self { better: Some(better), ..self }
     }
 
-    /// Name and unit in one line: `median [s]`.
+    /// Heading with name and unit: `median [s]`.
     pub fn title(&self) -> String {
         titled(&self.name, &self.unit)
     }
 }
 
-/// A name with its unit in brackets, when there is one.
+/// A name with its unit in brackets, if it has one.
 pub(crate) fn titled(name: &str, unit: &str) -> String {
     if unit.is_empty() { name.to_owned() } else { format!("{name} [{unit}]") }
 }
 
-/// What a text tells, for formats that can underline it. The words themselves say it too.
+/// Meaning of a text, for formats that can highlight it. The text is clear without highlighting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tone {
-    /// Nothing particular.
+    /// Neutral.
     #[default]
     Plain,
-    /// As it should be.
+    /// Good: as expected.
     Good,
-    /// To be taken with care.
+    /// Questionable: a reason for care.
     Caution,
-    /// Wrong.
+    /// Bad: an error or failure.
     Bad,
 }
 
-/// A cell of a table, or a value of a list.
+/// Cell of a table, or value of a key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "cell", rename_all = "snake_case")]
 pub enum Cell {
-    /// Nothing was measured, or it means nothing here.
+    /// No value: not measured, or not applicable.
     Missing,
-    /// Words.
+    /// Text with a tone.
     Text {
-        /// The words, as they came: formats make them safe to show.
+        /// Text as received; formats escape it.
         text: String,
-        /// What they tell.
+        /// Tone of the text.
         tone: Tone,
     },
     /// A number.
     Number(Number),
-    /// From a number to another.
+    /// Range between two numbers.
     Range {
-        /// The lowest.
+        /// Lower end.
         low: Number,
-        /// The highest.
+        /// Upper end.
         high: Number,
     },
 }
 
 impl Cell {
-    /// Words.
+    /// Creates a neutral text cell.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), tone: Tone::Plain }
     }
 
-    /// Words, or nothing when there are none.
+    /// Creates a text cell; missing if the text is empty.
     pub(crate) fn some_text(text: &str) -> Self {
         if text.is_empty() { Self::Missing } else { Self::text(text) }
     }
 
-    /// Words with a tone.
+    /// Creates a text cell with a tone.
     pub fn toned(text: impl Into<String>, tone: Tone) -> Self {
         Self::Text { text: text.into(), tone }
     }
 
-    /// A count.
+    /// Creates a count cell.
     pub fn whole(value: u64) -> Self {
         Self::Number(Number::whole(value))
     }
 
-    /// A number in a unit; missing when it is none.
+    /// Creates a number cell in a unit; missing for `None` and values that are not finite.
     pub fn measured(value: impl Into<Option<f64>>, unit: Unit) -> Self {
         value.into().map_or(Self::Missing, |value| Number::measured(value, unit).into())
     }
 
-    /// From one number to another in a unit; missing when one of them is none.
+    /// Creates a range cell in a unit; missing if an end is not finite.
     pub fn range(low: f64, high: f64, unit: Unit) -> Self {
         Self::between(Number::measured(low, unit), Number::measured(high, unit))
     }
 
-    /// From one number to another; missing when one of them is none.
+    /// Creates a range cell; missing if an end is not finite.
     pub fn between(low: Number, high: Number) -> Self {
         let finite = low.value.is_finite() && high.value.is_finite();
         if finite { Self::Range { low, high } } else { Self::Missing }
     }
 
-    /// What people read, in a column or list of this unit.
+    /// Formatted text for people, in a column or list of this unit.
     pub fn shown(&self, unit: &str) -> String {
         match self {
             Self::Missing => "–".to_owned(),
@@ -187,7 +187,7 @@ impl Cell {
                 let signed = low.starts_with(['+', '-']) || high.starts_with(['+', '-']);
                 match (low == high, signed) {
                     (true, _) => low,
-                    // A dash between two signs would be read as one of them.
+                    // A dash between two signs would look like one of them.
                     (false, true) => format!("{low} to {high}"),
                     (false, false) => format!("{low}–{high}"),
                 }
@@ -195,7 +195,7 @@ impl Cell {
         }
     }
 
-    /// Its tone; numbers have none.
+    /// Tone of the cell; neutral for numbers.
     pub fn tone(&self) -> Tone {
         match self {
             Self::Text { tone, .. } => *tone,
@@ -203,69 +203,69 @@ impl Cell {
         }
     }
 
-    /// Whether its text brings a unit of its own.
+    /// Reports whether the cell's text includes a unit of its own.
     pub(crate) fn scales(&self) -> bool {
         matches!(self, Self::Number(number) if number.style.scales())
     }
 }
 
 impl From<Number> for Cell {
-    /// Values that are no numbers become missing.
+    /// Converts a number to a cell; missing if it is not finite.
     fn from(number: Number) -> Self {
         if number.value.is_finite() { Self::Number(number) } else { Self::Missing }
     }
 }
 
-/// A table.
+/// A table with typed columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
-    /// A word for it, which tells its rows from those of other tables in CSV.
+    /// Identifier of the table, which marks its rows in CSV.
     pub name: String,
-    /// What it shows, for people; may be empty.
+    /// Caption for people; may be empty.
     pub caption: String,
-    /// How many columns from the left name the row: they are repeated when a table is split.
+    /// Number of leftmost columns that identify a row; they are repeated when a table is split.
     pub keys: usize,
-    /// Its columns.
+    /// Columns from left to right.
     pub columns: Vec<Column>,
-    /// Its rows, each as long as there are columns.
+    /// Rows, each as long as there are columns.
     pub rows: Vec<Vec<Cell>>,
-    /// What stands on the fold, where formats that can fold show it closed.
+    /// Title under which formats that support it show the table collapsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folded: Option<String>,
 }
 
 impl Table {
-    /// A table without rows, its first column naming the row.
+    /// Creates a table without rows, whose first column identifies the row.
     pub fn new(name: &str, caption: &str, columns: Vec<Column>) -> Self {
         let (name, caption) = (name.to_owned(), caption.to_owned());
         Self { name, caption, keys: 1, columns, rows: Vec::new(), folded: None }
     }
 
-    /// The same table with so many naming columns.
+    /// Sets the number of columns that identify a row.
     #[must_use]
     pub(crate) fn with_keys(self, keys: usize) -> Self {
         Self { keys, ..self }
     }
 
-    /// The same table, closed where formats can fold.
+    /// Collapses the table under a title, in formats that support it.
     #[must_use]
     pub(crate) fn folded(self, title: impl Into<String>) -> Self {
         Self { folded: Some(title.into()), ..self }
     }
 
-    /// The cell at a place; missing when the row is too short.
+    /// Cell at a position; missing when the row is too short.
     pub fn cell(&self, row: usize, column: usize) -> &Cell {
         self.rows.get(row).and_then(|cells| cells.get(column)).unwrap_or(&Cell::Missing)
     }
 
-    /// The unit people see above a column: none where the cells bring their own.
+    /// Unit shown above a column; empty where the cells include their own.
     pub(crate) fn shown_unit(&self, column: usize) -> &str {
         let scaled = (0..self.rows.len()).any(|row| self.cell(row, column).scales());
         if scaled { "" } else { self.columns.get(column).map_or("", |column| &column.unit) }
     }
 
-    /// Which way is better, in words, by the units people see above the columns (by name where
-    /// they see none); `None` when no column has a better direction.
+    /// Legend of the better directions, by the units shown above the columns (or column names
+    /// without a unit); `None` when no column has a direction.
     pub(crate) fn directions(&self) -> Option<String> {
         let say = |better: Better| {
             let mut things: Vec<&str> = Vec::new();

@@ -1,9 +1,9 @@
-//! A verdict as people read it, in tables and in charts: a sign before the word, so that neither
-//! colour nor shape alone has to tell it.
+//! Verdicts as shown in tables and charts: a sign before the word, so that meaning depends on
+//! neither colour nor shape alone.
 
 use treering_analysis::compare::Verdict;
 
-/// The word with its sign.
+/// Name of the verdict with its sign.
 pub(crate) fn words(verdict: Verdict) -> String {
     let sign = match verdict {
         Verdict::Better => "▲ ",

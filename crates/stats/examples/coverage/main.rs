@@ -1,8 +1,7 @@
-//! How often the promises are kept: coverage of the intervals, false alarms and missed differences
-//! of the verdicts, by simulation with known truth. Prints Markdown tables, the ones in
-//! `docs/evidence/statistics.md`.
+//! Coverage of the intervals, false alarms and missed differences of the verdicts, by simulation
+//! with known truth. Prints Markdown tables, the ones in `docs/evidence/statistics.md`.
 //!
-//! What does not live here: any statistic. Everything judged is called through the public
+//! Not here: any statistic. Everything judged is called through the public
 //! functions, except the methods of the comparison columns (`bca`, `welch`). Seeded: two
 //! runs print the same.
 //!
@@ -361,7 +360,7 @@ fn inside_a_run(repetitions: usize) {
     }
 }
 
-/// Which test a campaign stops by.
+/// Stopping test of a campaign.
 #[derive(Clone, Copy)]
 enum Test {
     SignedRank,

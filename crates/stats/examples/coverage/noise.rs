@@ -1,6 +1,6 @@
 //! Noise with known truth: the series and rounds that the simulations draw.
 //!
-//! What does not live here: what is done with them (`main.rs`). Seeded, so that tables repeat.
+//! Not here: what is done with them (`main.rs`). Seeded, so that tables repeat.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -50,8 +50,8 @@ impl Noise {
         }
     }
 
-    /// What the t interval and the signed-rank interval of such a series are about: mean and
-    /// pseudomedian.
+    /// True mean and pseudomedian of such a series, the targets of the t interval and the
+    /// signed-rank interval.
     pub(crate) fn truths(self) -> (f64, f64) {
         match self {
             // The median of the mean of two exponentials: (1 + 2m) e^(-2m) = 1/2.
@@ -69,7 +69,7 @@ impl Noise {
     }
 }
 
-/// Where a cumulative distribution function between 0 and 10 reaches one half.
+/// Median of a distribution between 0 and 10, from its cumulative distribution function.
 fn bisect(cumulative: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 10.0);
     for _ in 0..60 {
@@ -87,7 +87,7 @@ impl Source {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// In (0, 1).
+    /// Uniform number in (0, 1).
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.0.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
     }

@@ -1,5 +1,5 @@
-//! How well two ways find the knee of a curve: two lines that meet, and the point farthest from the
-//! chord (Kneedle). Prints the table of docs/evidence/sweeps.md.
+//! Comparison of two knee detectors: two lines that meet, and the point farthest from the chord
+//! (Kneedle). Prints the table of docs/evidence/sweeps.md.
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 
 use rand_core::{Rng, SeedableRng};
@@ -14,7 +14,7 @@ fn normal(source: &mut Xoshiro256PlusPlus) -> f64 {
     (-2.0 * (1.0 - unit()).ln()).sqrt() * (std::f64::consts::TAU * unit()).cos()
 }
 
-/// How round the corners are: this power of the depth and of the knee is added.
+/// Corner shapes: this power of the depth and of the knee is added.
 const POWERS: [(&str, f64); 4] =
     [("sharp", 1000.0), ("power of 4", 4.0), ("power of 2", 2.0), ("power of 1", 1.0)];
 

@@ -1,4 +1,4 @@
-//! How often the interval of a search for the highest rate holds the rate at which a simulated
+//! Coverage of the load search: how often its interval contains the rate at which a simulated
 //! server keeps the latency in the long run. Prints the table of docs/evidence/load.md.
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 
@@ -12,10 +12,10 @@ const PROBE: f64 = 3.0;
 const WARM_UP: f64 = 1.0;
 /// Requests by which the long run is known.
 const LONG: usize = 8_000_000;
-/// Of these so many follow one another.
+/// Consecutive requests per part.
 const PART: usize = 200_000;
 
-/// How long requests are served, on average a millisecond.
+/// Distribution of service times, with a mean of one millisecond.
 #[derive(Clone, Copy)]
 enum Service {
     Constant,

@@ -62,8 +62,8 @@ impl Method {
     }
 }
 
-/// What came out of many series: found within five points, located within one, and series with any
-/// other shift.
+/// Results over many series: shifts found within five points, located within one, and series with
+/// any other shift.
 #[derive(Default)]
 struct Score {
     found: usize,
@@ -86,7 +86,7 @@ fn percent(count: usize) -> String {
     format!("{:.1}", 100.0 * count as f64 / SERIES as f64)
 }
 
-/// One of so many places.
+/// Draws one of `places` positions.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,6 +1,6 @@
 //! The percentile interval of bootstrap replicates, for statistics that have no formula.
 //!
-//! What does not live here: the resampling (`knee`), and the default comparison, which is exact: at
+//! Not here: the resampling (`knee`), and the default comparison, which is exact: at
 //! 5 to 15 rounds a bootstrap that promises 95 per cent keeps .73 to .91.
 
 use crate::error::StatsError;

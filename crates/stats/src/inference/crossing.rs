@@ -1,37 +1,37 @@
-//! Where a share that grows with a value crosses the share that is allowed.
+//! Value at which a growing share crosses an allowed share.
 //!
-//! Requests that are late come in bursts, so that most probes see fewer than the average: what
-//! counts is how many there were, not whether there were too many. A local logistic regression of
-//! the counts on the logarithm of the value (McCullagh and Nelder 1989, quasi-likelihood with the
-//! overdispersion estimated; weights as in Cleveland 1979), its crossing by the delta method with
-//! Student's t.
+//! Late requests come in bursts, so that most probes see fewer than the average; therefore the
+//! counts of late requests are modelled, not whether a probe exceeded the limit. A local logistic
+//! regression of the counts on the logarithm of the value (McCullagh and Nelder 1989,
+//! quasi-likelihood with the overdispersion estimated; weights as in Cleveland 1979), its crossing
+//! by the delta method with Student's t.
 
 use crate::distribution::t_quantile;
 
-/// A count at a value.
+/// Counts at one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Counted {
-    /// The logarithm of the value.
+    /// Logarithm of the value.
     pub(crate) x: f64,
-    /// How many there were.
+    /// Number of requests.
     pub(crate) all: f64,
-    /// How many of them were late.
+    /// Number of late requests.
     pub(crate) late: f64,
 }
 
-/// Values farther than this factor from the crossing say nothing of it.
+/// Factor from the crossing beyond which values have no weight.
 const REACH: f64 = 1.5;
-/// Fewest counts that have some weight.
+/// Fewest counts with a positive weight.
 const FEWEST: usize = 6;
 const ROUNDS: usize = 8;
 const STEPS: usize = 30;
-/// Shares are kept from 0 and 1 by this.
+/// Shares are clamped to this distance from 0 and 1.
 const EDGE: f64 = 1e-9;
 
-/// A line through the logits near the crossing.
+/// Line through the logits near the crossing.
 #[derive(Clone, Copy)]
 struct Line {
-    /// At the place where it is looked at, and its slope.
+    /// Logit at the evaluation point, and slope.
     level: f64,
     slope: f64,
     /// Variances of both, and their covariance.
@@ -42,8 +42,8 @@ struct Line {
     freedom: f64,
 }
 
-/// The logarithm of the value at which the share is the one allowed, between the ends of its
-/// interval; `near` is about where it is. `None` where counts do not say it.
+/// Log value at which the failure share crosses `allowed`, between the ends of its interval; `near`
+/// is the starting guess. `None` if the counts do not identify it.
 pub(crate) fn crossing(
     counts: &[Counted],
     near: f64,
@@ -74,13 +74,13 @@ fn logit(share: f64) -> f64 {
     (share / (1.0 - share)).ln()
 }
 
-/// Cleveland's weight.
+/// Cleveland's tricube weight.
 fn weight(distance: f64) -> f64 {
     let inner = 1.0 - (distance.abs() / REACH.ln()).min(1.0).powi(3);
     inner.powi(3)
 }
 
-/// The line by iteratively reweighted least squares.
+/// Fits the line by iteratively reweighted least squares.
 fn fit(counts: &[Counted], at: f64) -> Option<Line> {
     let near: Vec<(Counted, f64)> = counts
         .iter()
@@ -117,7 +117,7 @@ fn fit(counts: &[Counted], at: f64) -> Option<Line> {
             inverse[0] * right[0] + inverse[1] * right[1],
             inverse[1] * right[0] + inverse[2] * right[1],
         ];
-        // Full steps can leave for infinity where one side has no late request.
+        // Full steps can diverge if one side has no late requests.
         let shrink = (3.0 / steps[0].abs().max(steps[1].abs() / 10.0).max(3.0)).min(1.0);
         level += shrink * steps[0];
         slope += shrink * steps[1];
@@ -138,7 +138,7 @@ fn fit(counts: &[Counted], at: f64) -> Option<Line> {
         of_level: spread * inverse[0],
         of_slope: spread * inverse[2],
         of_both: spread * inverse[1],
-        // Few bursts tell less of their own spread than normal errors would.
+        // A few bursts are less informative about their spread than normal errors would be.
         freedom: (freedom / 2.0).max(1.0),
     })
 }

@@ -1,6 +1,6 @@
-//! The Hodges-Lehmann estimates of a centre and of a shift, with exact intervals.
+//! Hodges-Lehmann estimates of location and shift, with exact intervals.
 //!
-//! What does not live here: logarithms and pairing (`rounds`), p-values (`signed_rank`,
+//! Not here: logarithms and pairing (`rounds`), p-values (`signed_rank`,
 //! `mann_whitney`). Preferred to mean and t because the interval keeps its promise under outliers
 //! and skew, and to the bootstrap because that one covers .73 to .91 of the time at 5 to 15 rounds
 //! where it promises .95.
@@ -17,7 +17,7 @@ use crate::input::{require_count, require_finite, require_probability, sorted};
 use crate::interval::{Interval, IntervalMethod};
 use crate::judging::pair_selection::{AscendingRows, pairwise_differences, walsh_averages};
 
-/// Below this number of rounds no distribution-free 95 per cent statement exists.
+/// Number of rounds below which no distribution-free 95 per cent interval exists.
 pub const FEWEST_ROUNDS: usize = 6;
 
 /// A Hodges-Lehmann estimate.
@@ -45,7 +45,7 @@ pub fn hodges_lehmann(values: &[f64], confidence: f64) -> Result<HodgesLehmann, 
     Ok(found)
 }
 
-/// The same at several confidences, for the cost of one.
+/// Computes the estimate at several confidences, for the cost of one.
 pub(crate) fn hodges_lehmann_at<const C: usize>(
     values: &[f64],
     confidences: [f64; C],
@@ -80,7 +80,7 @@ pub fn hodges_lehmann_shift(
     Ok(found)
 }
 
-/// The same at several confidences, for the cost of one.
+/// Computes the shift at several confidences, for the cost of one.
 pub(crate) fn hodges_lehmann_shift_at<const C: usize>(
     a: &[f64],
     b: &[f64],

@@ -1,6 +1,6 @@
 //! The Mann-Whitney (Wilcoxon rank-sum) test: does one of two unpaired groups tend to be larger?
 //!
-//! What does not live here: the size of the shift (`hodges_lehmann`). Used for imported results
+//! Not here: the size of the shift (`hodges_lehmann`). Used for imported results
 //! without rounds; where rounds exist the paired test loses nothing and survives drift. Exact
 //! without ties up to 100 values in both groups, exact conditional on the midranks with ties up to
 //! 40, otherwise normal with corrections for ties and continuity.
@@ -22,11 +22,11 @@ pub struct MannWhitney {
     pub u_a: f64,
     /// U of the second group.
     pub u_b: f64,
-    /// Whether any values are equal.
+    /// True if any values are equal.
     pub ties: bool,
     /// Two-sided p-value.
     pub p_value: f64,
-    /// How the p-value was found.
+    /// Method of the p-value.
     pub method: TestMethod,
 }
 

@@ -1,7 +1,7 @@
 //! The exact null distributions of the signed-rank statistic W and of the rank-sum statistic U, by
 //! dynamic programming, and the rank k at which an exact interval is cut.
 //!
-//! What does not live here: tests and estimates that use them. Nothing is enumerated: the cost is
+//! Not here: tests and estimates that use them. Nothing is enumerated: the cost is
 //! the number of ranks times the largest sum. Sources: Wilcoxon, Biometrics Bulletin 1, 1945; Mann
 //! & Whitney, Annals of Mathematical Statistics 18, 1947; the tie-conditional form is the shift
 //! algorithm of Streitberg & Röhmel, 1986.
@@ -101,18 +101,17 @@ pub(crate) fn subset_sum_counts(ranks: &[usize], size: usize) -> Vec<f64> {
     counts.split_off(size * width)
 }
 
-/// Where an exact interval is cut: the k-th smallest and the k-th largest of the averages or
-/// differences.
+/// Cut of an exact interval: the k-th smallest and the k-th largest average or difference.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct CutRank {
-    /// From 1.
+    /// Rank, counted from 1.
     pub(crate) k: usize,
     /// 1 - 2 P(statistic <= k - 1), `None` where the rank is approximate.
     pub(crate) achieved: Option<f64>,
 }
 
-/// The rule: k = max(1, smallest k with P(statistic <= k) >= tail). `None` when even k = 1 cannot
-/// hold the confidence, which is when P(statistic = 0) alone exceeds the tail.
+/// Cut rank k = max(1, smallest k with P(statistic <= k) >= tail). `None` if even k = 1 cannot
+/// reach the confidence, which is when P(statistic = 0) alone exceeds the tail.
 fn cut_rank(probabilities: &[f64], tail: f64) -> Option<CutRank> {
     let mut up_to = 0.0;
     for (k, &probability) in probabilities.iter().enumerate() {

@@ -1,52 +1,50 @@
-//! How throughput grows with the number of clients: Gunther's universal scalability model,
-//! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
+//! Throughput as a function of the number of clients: Gunther's universal scalability model, `X(N)
+//! = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
 //!
 //! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative: least squares of the
-//! logarithms, in which neither share may be negative, by Gauss-Newton steps. Not here: which
-//! trials have how many clients.
+//! logarithms with non-negative coefficients, by Gauss-Newton steps.
 
 use crate::distribution::{f_survival, t_quantile};
 use crate::input::{require_count, require_positive, require_same_length};
 use crate::{Interval, IntervalMethod, StatsError};
 
-/// Fewer sizes than this say nothing about two shares: with three the curve goes through all.
+/// Fewest different numbers of clients: with three the curve fits exactly.
 pub const FEWEST_SIZES: usize = 5;
 
-/// Below this probability that chance alone moves the sizes so far off the curve, the distance of
-/// sizes, and not that of trials, says how uncertain the shares are.
+/// Lack-of-fit p-value below which the scatter of the sizes, instead of that of the trials,
+/// determines the uncertainty.
 const LACK_OF_FIT_BELOW: f64 = 0.05;
 
-/// A fitted model.
+/// Fitted model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scalability {
-    /// λ: the throughput of one client, in the unit of the throughputs.
+    /// λ: throughput of one client, in the unit of the throughputs.
     pub single: f64,
-    /// σ: the share of work for which clients wait for one another.
+    /// σ: contention, the share of work in which clients wait for one another.
     pub contention: f64,
-    /// Its interval; the lower end is never below 0.
+    /// Interval of the contention; the lower end is at least 0.
     pub contention_interval: Interval,
-    /// κ: the share for which each pair of clients has to agree.
+    /// κ: coherency, the share of work in which each pair of clients synchronises.
     pub coherency: f64,
-    /// Its interval; the lower end is never below 0.
+    /// Interval of the coherency; the lower end is at least 0.
     pub coherency_interval: Interval,
-    /// The number of clients from which on more of them give less; none where κ is 0, or σ is 1 or
-    /// more.
+    /// Number of clients with the highest throughput; `None` if κ is 0 or σ is at least 1.
     pub peak_clients: Option<f64>,
-    /// Its interval, on a logarithmic scale; none where κ may be 0: then there may be no peak.
+    /// Interval of the peak, on a logarithmic scale; `None` if κ may be 0, when there may be no
+    /// peak.
     pub peak_interval: Option<Interval>,
-    /// How probably trials as scattered as these are so far off the curve at some sizes, if it is
-    /// the right one; none where no size has two trials.
+    /// Lack-of-fit p-value of the model; `None` if no size has two trials.
     pub lack_of_fit_p: Option<f64>,
 }
 
 impl Scalability {
-    /// Whether the curve of the model may be that of the sizes: they are no farther off than chance
-    /// explains, or nothing is known of chance.
+    /// Reports whether the sizes are consistent with the model, or the trials give no estimate of
+    /// chance.
     pub fn follows(&self) -> bool {
         self.lack_of_fit_p.is_none_or(|p| p >= LACK_OF_FIT_BELOW)
     }
 
-    /// The throughput of so many clients.
+    /// Throughput of this many clients.
     pub fn throughput(&self, clients: f64) -> f64 {
         let waits = self.contention * (clients - 1.0);
         let agrees = self.coherency * clients * (clients - 1.0);
@@ -54,11 +52,10 @@ impl Scalability {
     }
 }
 
-/// Fits the model to throughputs measured with these numbers of clients, each as often as there are
-/// trials.
+/// Fits the model to throughputs measured with these numbers of clients, one pair per trial.
 ///
 /// # Errors
-/// When there are fewer than [`FEWEST_SIZES`] different numbers, or a value is not positive.
+/// If there are fewer than [`FEWEST_SIZES`] different numbers, or a value is not positive.
 pub fn scalability(
     clients: &[f64],
     throughputs: &[f64],
@@ -73,7 +70,7 @@ pub fn scalability(
     sizes.dedup();
     require_count(sizes.len(), FEWEST_SIZES)?;
     let Fitted { rows, errors, part, is_free } = fitted(clients, throughputs);
-    // Uncertainty of the whole model, also where a share came out as 0.
+    // Uncertainty of the full model, even if a share was estimated as 0.
     let scatter = scatter(clients, &errors, sizes.len());
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
     let (single, contention, coherency) = (1.0 / part[0], part[1] / part[0], part[2] / part[0]);
@@ -81,7 +78,7 @@ pub fn scalability(
         let spread = (variance * scatter.variance).max(0.0).sqrt();
         t_quantile(f64::midpoint(1.0, confidence), scatter.freedom) * spread
     };
-    // The covariance of two ratios, to first order; that of one with itself is its variance.
+    // First-order covariance of two ratios; that of a ratio with itself is its variance.
     let between = |(one, share): (usize, f64), (other, its): (usize, f64)| {
         let [first, ..] = covariance;
         let shared = covariance[one][other] - its * first[one] - share * first[other];
@@ -103,7 +100,7 @@ pub fn scalability(
     let peak = ((1.0 - contention) / coherency).sqrt();
     let peak_clients = (is_free[2] && peak.is_finite()).then_some(peak);
     let peak_interval = peak_clients.filter(|_| coherency_interval.low > 0.0).map(|peak| {
-        // How the logarithm of the peak changes with each share.
+        // Derivative of the log peak with respect to each share.
         let slopes = [(1, contention, -0.5 / (1.0 - contention)), (2, coherency, -0.5 / coherency)];
         let parts = slopes.iter().flat_map(|(one, share, slope)| {
             slopes.map(|(other, its, other_slope)| {
@@ -125,15 +122,15 @@ pub fn scalability(
     })
 }
 
-/// How far trials are from a curve.
+/// Scatter of trials around the curve.
 struct Scatter {
     variance: f64,
     freedom: f64,
     lack_of_fit_p: Option<f64>,
 }
 
-/// The scatter of the trials about the curve; that of the sizes where the trials of each agree with
-/// one another and not with it.
+/// Computes the scatter of the trials around the curve; that of the sizes if the trials of a size
+/// agree with one another but not with the curve.
 fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> Scatter {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
     for (size, &off) in clients.iter().zip(errors) {
@@ -165,23 +162,23 @@ fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
     row.iter().zip(part).map(|(one, other)| one * other).sum()
 }
 
-/// The model with the least squares of the logarithms.
+/// Least-squares fit of the logarithms.
 struct Fitted {
-    /// For each trial how its logarithm changes with the parts.
+    /// Derivative of each trial's logarithm with respect to the coefficients.
     rows: Vec<[f64; 3]>,
-    /// By how much the logarithm of `N / X` is more than the model says.
+    /// Residuals: log of `N / X` minus the model's value.
     errors: Vec<f64>,
     part: [f64; 3],
     is_free: [bool; 3],
 }
 
-/// So many steps are enough: each but the first few only changes digits that are not shown.
+/// Number of Gauss-Newton steps: all but the first few only change digits that are not shown.
 const STEPS: usize = 40;
 
 fn fitted(clients: &[f64], throughputs: &[f64]) -> Fitted {
     let terms = |n: &f64| [1.0, n - 1.0, n * (n - 1.0)];
     let pairs = || clients.iter().zip(throughputs);
-    // To begin with, each row is divided by its N / X: what is left is 1.
+    // Initial rows are divided by N / X, so the targets are 1.
     let rows: Vec<[f64; 3]> = pairs().map(|(n, x)| terms(n).map(|term| term * x / n)).collect();
     let (mut part, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
     let linear = |part: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
@@ -208,7 +205,7 @@ fn fitted(clients: &[f64], throughputs: &[f64]) -> Fitted {
     Fitted { rows, errors, part, is_free }
 }
 
-/// The best parts of which the shares are not negative, and which of them were free.
+/// Best coefficients with non-negative shares, and flags of the free ones.
 fn non_negative(rows: &[[f64; 3]], targets: &[f64]) -> ([f64; 3], [bool; 3]) {
     let ways = [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
     let fits = ways.into_iter().filter_map(|is_free| {
@@ -222,7 +219,7 @@ fn non_negative(rows: &[[f64; 3]], targets: &[f64]) -> ([f64; 3], [bool; 3]) {
     best.map_or(([1.0, 0.0, 0.0], [true, false, false]), |(_, part, is_free)| (part, is_free))
 }
 
-/// Least squares in the parts that are free; the others are 0.
+/// Least squares in the free coefficients; the others are 0.
 fn least_squares(rows: &[[f64; 3]], targets: &[f64], is_free: [bool; 3]) -> Option<[f64; 3]> {
     let masked: Vec<[f64; 3]> = rows
         .iter()
@@ -239,14 +236,14 @@ fn least_squares(rows: &[[f64; 3]], targets: &[f64], is_free: [bool; 3]) -> Opti
     Some(std::array::from_fn(|at| dot(&inverse[at], &right)))
 }
 
-/// The products of the columns with one another.
+/// Normal matrix of the rows.
 fn normal(rows: &[[f64; 3]]) -> [[f64; 3]; 3] {
     std::array::from_fn(|one| {
         std::array::from_fn(|other| rows.iter().map(|row| row[one] * row[other]).sum())
     })
 }
 
-/// The inverse by cofactors; none of a singular matrix.
+/// Inverse by cofactors; `None` for a singular matrix.
 fn inverse(matrix: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
     let cofactor = |row: usize, column: usize| {
         let at = |down: usize, right: usize| matrix[(row + down) % 3][(column + right) % 3];
@@ -361,8 +358,8 @@ mod tests {
         assert!(scalability(&SIZES, &[1.0], 0.95).is_err());
     }
 
-    /// Of 400 simulated scalings with 3 % noise, three trials a size, how many intervals hold the
-    /// true shares: 95 % were asked for.
+    /// Coverage of the nominal 95 % intervals over 400 simulated scalings with 3 % noise and three
+    /// trials per size.
     #[test]
     fn intervals_hold_what_is_true_as_often_as_they_say() {
         let (contention, coherency) = (0.08_f64, 0.002);

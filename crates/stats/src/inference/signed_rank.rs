@@ -1,6 +1,6 @@
 //! The Wilcoxon signed-rank test: are the differences between paired values centred on zero?
 //!
-//! What does not live here: the estimate of how large the difference is (`hodges_lehmann`). The
+//! Not here: the estimate of how large the difference is (`hodges_lehmann`). The
 //! p-value is exact, conditional on the ties, up to 50 non-zero differences; above that the normal
 //! approximation with corrections for ties and continuity.
 //!
@@ -22,13 +22,13 @@ pub struct SignedRank {
     pub n: usize,
     /// Differences of zero, dropped.
     pub zeros: usize,
-    /// Whether some magnitudes are equal.
+    /// True if some magnitudes are equal.
     pub ties: bool,
     /// Sum of the ranks of the positive differences; a multiple of one half.
     pub w_plus: f64,
     /// Two-sided p-value. 1 when every difference is zero.
     pub p_value: f64,
-    /// How the p-value was found.
+    /// Method of the p-value.
     pub method: TestMethod,
 }
 
@@ -46,8 +46,8 @@ pub fn signed_rank_at(differences: &[f64], resolution: f64) -> Result<SignedRank
     signed_rank_of(differences, resolution, None)
 }
 
-/// The same test by the normal approximation at any n, to show what the approximation costs at few
-/// rounds.
+/// Runs the test with the normal approximation at any n, to show the error of the approximation at
+/// few rounds.
 pub fn signed_rank_normal(
     differences: &[f64],
     continuity_correction: bool,

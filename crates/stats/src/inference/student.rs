@@ -1,6 +1,6 @@
 //! Student's t: one sample (or paired differences), and Welch's interval for two samples.
 //!
-//! What does not live here: the default comparison, which is rank based. These are used below six
+//! Not here: the default comparison, which is rank based. These are used below six
 //! rounds.
 
 use crate::describe::{mean, t_interval, variance};

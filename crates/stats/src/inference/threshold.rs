@@ -1,33 +1,33 @@
-//! Where on a scale the answer turns from yes to no, from answers that are given by chance near it.
+//! Threshold on a scale, estimated from yes/no answers that are random near it.
 //!
-//! The posterior of a psychometric function on a grid: its threshold and its spread are both
-//! unknown, and some answers are wrong anywhere. As QUEST (Watson and Pelli 1983) with the spread
-//! estimated beside the threshold (Kontsevich and Tyler 1999, "Bayesian adaptive estimation of
-//! psychometric slope and threshold"). Where to ask next is the caller's to decide.
+//! Posterior of a psychometric function on a grid: threshold and spread are both unknown, and some
+//! answers are wrong anywhere. As in QUEST (Watson and Pelli 1983), with the spread estimated
+//! together with the threshold (Kontsevich and Tyler 1999, "Bayesian adaptive estimation of
+//! psychometric slope and threshold"). The caller chooses the next value to probe.
 
-/// Places of the threshold and of the spread that are weighed.
+/// Grid sizes of the threshold and the spread.
 const PLACES: usize = 400;
 const SPREADS: usize = 14;
-/// The spreads, as factors: of 1 % and of a factor of three.
+/// Bounds of the spread, in logarithms: 1 % and a factor of three.
 const SPREAD_LEAST: f64 = 0.01;
 const SPREAD_MOST: f64 = 1.1;
-/// The share of answers that is wrong anywhere.
+/// Share of answers that are wrong anywhere.
 const LAPSES: f64 = 0.02;
-/// How far beyond the values that it is known between the threshold may lie.
+/// Factor by which the grid extends beyond the initial bracket.
 const BEYOND: f64 = 4.0;
 
-/// What is known of a threshold on a scale of ratios.
+/// Posterior of a threshold on a ratio scale.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Threshold {
-    /// Logarithms of the places, rising evenly.
+    /// Logarithms of the grid positions, evenly spaced.
     places: Vec<f64>,
     spreads: Vec<f64>,
-    /// The logarithm of the weight of each place with each spread, spreads side by side.
+    /// Log weight of each position and spread, with the spreads of a position adjacent.
     weights: Vec<f64>,
 }
 
 impl Threshold {
-    /// One that probably lies between two values above zero, of which nothing else is known.
+    /// Uniform prior around a bracket of two positive values.
     pub(crate) fn between(low: f64, high: f64) -> Self {
         let least = (low.min(high).max(f64::MIN_POSITIVE) / BEYOND).ln();
         let most = (high.max(low).max(f64::MIN_POSITIVE) * BEYOND).ln();
@@ -41,7 +41,8 @@ impl Threshold {
         }
     }
 
-    /// The answer at a value: yes below the threshold, no above it.
+    /// Updates the posterior with the answer at a value: yes is probable below the threshold, no
+    /// above.
     pub(crate) fn answered(&mut self, value: f64, yes: bool) {
         let x = value.max(f64::MIN_POSITIVE).ln();
         for (place, weights) in self.places.iter().zip(self.weights.chunks_mut(SPREADS)) {
@@ -52,7 +53,7 @@ impl Threshold {
         }
     }
 
-    /// The value below which the threshold is with this probability.
+    /// Quantile of the threshold.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         let most = self.weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let shares: Vec<f64> = self

@@ -1,7 +1,7 @@
-//! The comparison of one metric between a variant and the baseline: ratio (or difference),
-//! intervals, exact p-value, spread, drift over the rounds.
+//! Comparison of one metric between a variant and the baseline: ratio (or difference), intervals,
+//! exact p-value, spread, drift over the rounds.
 //!
-//! What does not live here: judgement. A comparison is numbers; `verdict` weighs it with the rest
+//! Not here: judgement. A comparison is numbers; `verdict` weighs it with the rest
 //! of its family and an effect threshold. Nor pairing of rounds with failures (`rounds`).
 
 use crate::describe::{squared_deviations, variance};
@@ -21,13 +21,13 @@ use crate::series::theil_sen::theil_sen;
 /// The chance of a false alarm that treering plans for.
 pub const ALPHA: f64 = 0.05;
 
-/// Fewest rounds in which a drift is looked for.
+/// Fewest rounds for the drift test.
 const DRIFT_FEWEST_ROUNDS: usize = 5;
 
-/// Logarithms of ratios are held within this, so that an interval from two wild runs stays finite.
+/// Limit of the log ratio, which keeps the interval of two extreme runs finite.
 const LARGEST_LOG: f64 = 700.0;
 
-/// How two values of a metric are set against each other.
+/// Scale of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scale {
     /// variant / baseline: rates, times, sizes. Values must be positive.
@@ -36,12 +36,12 @@ pub enum Scale {
     Difference,
 }
 
-/// Whether the runs are paired by rounds.
+/// Pairing of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Design {
-    /// One run of each side per round; what a round has in common cancels.
+    /// One run of each side per round; effects common to a round cancel.
     Paired,
-    /// Two unrelated sets of runs, as in imports. Needs more runs to see the same difference.
+    /// Two unrelated sets of runs, as in imports. Needs more runs to show the same difference.
     Unpaired,
 }
 
@@ -76,7 +76,7 @@ pub struct Comparison {
     /// Two-sided p-value, not corrected for anything; `None` for a single run. Never to be shown
     /// alone.
     pub p_value: Option<f64>,
-    /// How the p-value was found.
+    /// Method of the p-value.
     pub method: Option<TestMethod>,
     /// Standard deviation of the round differences on the working scale (a log ratio of .02 is
     /// about 2 %). Unpaired: the pooled standard deviation times the square root of 2, which means
@@ -84,9 +84,9 @@ pub struct Comparison {
     pub spread: Option<f64>,
     /// Rounds without any difference, left out by the test.
     pub zeros: usize,
-    /// Whether the test met ties.
+    /// True if the test had ties.
     pub ties: bool,
-    /// Too few runs for an exact interval: Student's t was used.
+    /// True if there were too few runs for an exact interval: Student's t was used.
     pub few_rounds: bool,
     /// Drift over the rounds; `None` unpaired or below five rounds.
     pub drift: Option<RoundDrift>,
@@ -98,12 +98,12 @@ impl Comparison {
         self.scale.to_working(self.estimate)
     }
 
-    /// The fewer of the two numbers of runs.
+    /// Smaller number of runs.
     pub fn runs(&self) -> usize {
         self.base_runs.min(self.variant_runs)
     }
 
-    /// One run on a side: a ratio without any inference.
+    /// True for one run on a side: a ratio without inference.
     pub fn is_single_run(&self) -> bool {
         self.runs() < 2
     }
@@ -116,7 +116,7 @@ impl Comparison {
 }
 
 impl Scale {
-    /// From the reported scale to the one calculated on.
+    /// Converts a reported value to the working scale.
     pub(crate) fn to_working(self, reported: f64) -> f64 {
         match self {
             Self::Ratio => reported.max(f64::MIN_POSITIVE).ln(),
@@ -124,7 +124,7 @@ impl Scale {
         }
     }
 
-    /// From the scale calculated on to the one reported.
+    /// Converts a value of the working scale to the reported one.
     pub(crate) fn to_reported(self, working: f64) -> f64 {
         match self {
             Self::Ratio => working.clamp(-LARGEST_LOG, LARGEST_LOG).exp(),

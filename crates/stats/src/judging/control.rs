@@ -1,7 +1,7 @@
-//! The A/A control: the baseline put in twice measures the real noise floor and the real rate of
-//! false alarms.
+//! A/A control: a second measurement of the baseline yields the real noise floor and rate of false
+//! alarms.
 //!
-//! What does not live here: running it. Two sides that are the same must not differ; where they do,
+//! Not here: running it. Two sides that are the same must not differ; where they do,
 //! either the metric or the set-up is unstable, and its comparisons with other variants deserve no
 //! trust.
 
@@ -10,22 +10,22 @@ use crate::interval::Interval;
 use crate::judging::comparison::{Comparison, Scale};
 use crate::judging::power::{PowerPlan, smallest_detectable};
 
-/// What the control says about one metric.
+/// Result of the control for one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Control {
-    /// The interval excludes "no difference" although both sides are the same: label the metric
-    /// unstable. Expected by chance for one metric in twenty.
+    /// The interval excludes "no difference" although both sides are equal: the metric is unstable.
+    /// Expected by chance for one metric in twenty.
     pub unstable: bool,
-    /// The control's interval: ratio, or difference in the metric's unit. `None` for a single run.
+    /// Interval of the control: ratio, or difference in the metric's unit. `None` for a single run.
     pub interval: Option<Interval>,
     /// Standard deviation of the differences on the working scale: the noise.
     pub spread: Option<f64>,
-    /// The smallest effect (as a fraction for ratios: .03 is 3 %; else in the metric's unit) that
-    /// as many rounds find four times out of five.
+    /// Smallest effect (as a fraction for ratios: .03 is 3 %; else in the metric's unit) that the
+    /// same number of rounds finds four times out of five.
     pub smallest_detectable: Option<f64>,
 }
 
-/// Reads the comparison of the baseline with itself.
+/// Evaluates the comparison of the baseline with itself.
 pub fn check_control(comparison: &Comparison, alpha: f64) -> Result<Control, StatsError> {
     let plan = PowerPlan { alpha, ..PowerPlan::default() };
     let neutral = match comparison.scale {

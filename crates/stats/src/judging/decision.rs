@@ -1,7 +1,7 @@
-//! The interval that belongs to a corrected verdict: it leaves out "no difference" exactly when the
-//! corrected test says that there is a difference.
+//! Interval that agrees with a corrected verdict: it excludes "no difference" exactly if the
+//! corrected test is significant.
 //!
-//! What does not live here: the 95 % interval of one comparison on its own (`hodges_lehmann`),
+//! Not here: the 95 % interval of one comparison on its own (`hodges_lehmann`),
 //! which a corrected test may contradict, and the corrections themselves (`multiplicity`).
 //!
 //! Sources: Holm, Scandinavian Journal of Statistics 6, 1979 (the level of each step); Benjamini &
@@ -18,12 +18,12 @@ use crate::judging::pair_selection::{AscendingRows, pairwise_differences, walsh_
 use crate::judging::rounds::{LOG_RATIO_RESOLUTION, RELATIVE_RESOLUTION, differences, log_ratios};
 use crate::judging::verdict::Role;
 
-/// The level at which a family's correction decided each of its members, in the order of the
-/// p-values: a member is a discovery exactly when its p-value is below its level.
+/// Significance level at which a family's correction decided each member, in input order: a member
+/// is a discovery exactly if its p-value is below its level.
 ///
-/// Of a primary family the step of Holm's procedure at which the member was rejected, for all
-/// others the step at which it stopped. Of an exploratory family alpha times the share of
-/// discoveries (at least one), as Benjamini and Yekutieli recommend.
+/// In a primary family this is the step of Holm's procedure that rejected the member, or the step
+/// at which the procedure stopped. In an exploratory family it is alpha times the share of
+/// discoveries (at least one), as recommended by Benjamini and Yekutieli.
 pub fn decision_levels(role: Role, p_values: &[f64], alpha: f64) -> Result<Vec<f64>, StatsError> {
     require_probability("alpha", alpha)?;
     let adjusted = match role {
@@ -34,20 +34,20 @@ pub fn decision_levels(role: Role, p_values: &[f64], alpha: f64) -> Result<Vec<f
     let found = adjusted.iter().filter(|p| **p < alpha).count() as f64;
     let level = |(p, adjusted): (&f64, &f64)| match role {
         Role::Exploratory => alpha * found.max(1.0) / all,
-        // Rejected ones had their own step; p over the adjusted p is one over its factor.
+        // Rejected members had their own step: p over adjusted p is one over its factor.
         Role::Primary if *adjusted < alpha && *p > 0.0 => alpha * p / adjusted,
         Role::Primary => alpha / (all - found).max(1.0),
     };
     Ok(p_values.iter().zip(&adjusted).map(level).collect())
 }
 
-/// The distribution-free interval of a ratio or a difference at this level (1 - confidence), which
-/// agrees with the test: it leaves out no difference exactly when `decided`. `None` when it is
-/// unbounded, since no interval of so few runs can hold the confidence.
+/// Distribution-free interval of a ratio or a difference at this level (1 - confidence) that agrees
+/// with the test: it excludes "no difference" exactly if `decided`. `None` if unbounded, since no
+/// interval of so few runs reaches the confidence.
 ///
-/// The ends are cut as those of the Hodges-Lehmann interval. Where ties, rounds without any
-/// difference or an approximate p-value make test and cut disagree, the next cut that agrees is
-/// taken. Where the estimate itself is no difference, the interval ends there.
+/// The ends are cut as in the Hodges-Lehmann interval. If ties, rounds without any difference or an
+/// approximate p-value make test and cut disagree, the next cut that agrees is taken. If the
+/// estimate itself is "no difference", the interval ends there.
 pub fn decision_interval(
     (base, variant): (&[f64], &[f64]),
     scale: Scale,
@@ -93,11 +93,11 @@ fn logarithms(values: &[f64]) -> Result<Vec<f64>, StatsError> {
     Ok(sorted(&log_ratios(&ones, values)?))
 }
 
-/// What the interval has to agree with.
+/// Requirements on the interval: level, and agreement with the test.
 struct Asked {
     level: f64,
     decided: bool,
-    /// Differences up to this are none.
+    /// Differences up to this size count as zero.
     resolution: f64,
 }
 
@@ -115,7 +115,7 @@ impl Asked {
             let (low, high) = ends(k);
             low > 0.0 || high < 0.0
         };
-        // Intervals of larger k lie within those of smaller k.
+        // Intervals of larger k are nested in those of smaller k.
         let first = first_in(1, total.div_ceil(2), leaves_out);
         let k = match (self.decided, leaves_out(cut.k)) {
             (true, false) => first.unwrap_or(cut.k),
@@ -135,7 +135,7 @@ impl Asked {
     }
 }
 
-/// The first number from `low` to `high` for which something holds that holds for all behind it.
+/// Smallest number in `low..=high` for which a monotone condition holds.
 fn first_in(low: usize, high: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     let (mut from, mut to) = (low, high + 1);
     while from < to {
@@ -166,7 +166,7 @@ mod tests {
         assert!(decision_levels(Role::Primary, &[], ALPHA).unwrap().is_empty());
     }
 
-    /// What stood on a page: 9 of 10 rounds lower, 'unclear' among nine and 0.64 to 0.90 beside it.
+    /// Regression: with 9 of 10 rounds lower, a page showed 'unclear' next to 0.64 to 0.90.
     #[test]
     fn an_unclear_row_of_a_family_has_an_interval_across_1() {
         let ratios = [0.70f64, 0.60, 0.82, 0.90, 0.55, 0.75, 0.85, 0.66, 0.95, 1.05];

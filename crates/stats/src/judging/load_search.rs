@@ -1,88 +1,88 @@
-//! The search for the highest rate at which a system keeps a latency: which rate to probe next, and
-//! what the probes say.
+//! Search for the highest rate at which a system keeps a latency limit: choice of the next rate to
+//! probe, and evaluation of the probes.
 //!
-//! From the lowest rate on, rates double until one fails twice. Then both sides of where the answer
-//! probably is are probed in turns, in random order, so that neither one lucky probe nor a slow
-//! change of the machine decides. What the probes say is in [`Threshold`] and [`crossing`]. What
-//! does not live here: what a probe is.
+//! From the lowest rate on, rates double until one fails twice. Then rates on both sides of the
+//! estimate are probed in pairs, in random order, so that neither one lucky probe nor a slow drift
+//! of the machine decides. The probes are evaluated by [`Threshold`] and [`crossing`]. Running a
+//! probe is up to the caller.
 
 use crate::generator::Generator;
 use crate::inference::crossing::{Counted, crossing};
 use crate::inference::threshold::Threshold;
 use crate::interval::{Interval, IntervalMethod};
 
-/// Between which rates is searched, and when that is enough.
+/// Range and precision of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadTerms {
-    /// The rate that is probed first.
+    /// First rate to probe.
     pub lowest: f64,
-    /// None is probed beyond it.
+    /// Highest rate to probe.
     pub highest: f64,
-    /// The share of requests that may be late.
+    /// Allowed share of late requests.
     pub allowed: f64,
-    /// The search ends when the interval reaches no farther than this share to either side.
+    /// Relative half-width of the interval at which the search ends.
     pub precision: f64,
-    /// Decides the order of probes.
+    /// Seed of the probe order.
     pub seed: u64,
 }
 
-/// What one probe showed.
+/// Result of one probe.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadProbe {
-    /// The rate that was offered.
+    /// Offered rate.
     pub rate: f64,
-    /// How many requests were due.
+    /// Number of requests that were due.
     pub due: f64,
-    /// How many of them were late.
+    /// Number of late requests.
     pub late: f64,
 }
 
-/// Probes after which nothing is learnt that would be worth the time.
+/// Limit of probes; further ones are not worth their time.
 pub(crate) const MOST_LOAD_PROBES: usize = 60;
-/// Fewest probes after the bracket.
+/// Fewest probes after bracketing.
 const FEWEST: usize = 16;
-/// How far from the answer is probed, as factors: 3 % to 20 %.
+/// Distance of probes from the estimate, as a share: 3 % to 20 %.
 const NEAREST: f64 = 0.03;
 const FARTHEST: f64 = 0.2;
-/// How often an end of the range is asked before it is believed.
+/// Number of probes that decide at an end of the range, by majority.
 const ENDS: usize = 3;
 const CONFIDENCE: f64 = 0.95;
 
-/// What the probes say of the highest rate.
+/// Result of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LoadAnswer {
-    /// It is about this.
+    /// Estimate of the highest rate.
     At {
-        /// The estimate.
+        /// Estimate.
         rate: f64,
-        /// Its 95 % interval.
+        /// 95 % interval of the estimate.
         interval: Interval,
     },
-    /// Not even the lowest rate passed.
+    /// Even the lowest rate failed.
     BelowLowest,
-    /// The highest rate passed, too.
+    /// Even the highest rate passed.
     AboveHighest,
-    /// There were too few probes: this one passed, that one failed.
+    /// Too few probes for an estimate.
     Open {
-        /// The highest rate that passed.
+        /// Highest rate that passed.
         passed: Option<f64>,
-        /// The lowest that failed.
+        /// Lowest rate that failed.
         failed: Option<f64>,
     },
 }
 
 #[derive(Debug, Clone)]
 enum Stage {
-    /// At the lowest rate: passes and failures so far.
+    /// Probing the lowest rate: passes and failures so far.
     Lowest([usize; 2]),
-    /// Doubling: the last rate that passed, and how often the next one failed.
+    /// Doubling: last rate that passed, and failures of the next one.
     Doubling(f64, usize),
-    /// At the highest rate.
+    /// Probing the highest rate: passes and failures so far.
     Highest([usize; 2]),
     Narrowing(Box<Threshold>),
 }
 
-/// A search in progress.
+/// Search in progress.
 #[derive(Debug, Clone)]
 pub struct LoadSearch {
     terms: LoadTerms,
@@ -94,7 +94,7 @@ pub struct LoadSearch {
 }
 
 impl LoadSearch {
-    /// One that begins. Rates are above zero; a highest one below the lowest is taken for it.
+    /// Starts a search. Rates must be positive; a highest rate below the lowest is raised to it.
     pub fn new(terms: LoadTerms) -> Self {
         let lowest = terms.lowest.max(f64::MIN_POSITIVE);
         let terms = LoadTerms { lowest, highest: terms.highest.max(lowest), ..terms };
@@ -108,7 +108,7 @@ impl LoadSearch {
         }
     }
 
-    /// The rate of the next probe; `None` when the answer is there.
+    /// Rate of the next probe; `None` when the search has ended.
     pub fn next_rate(&mut self) -> Option<f64> {
         if self.probes.len() >= MOST_LOAD_PROBES {
             return None;
@@ -131,7 +131,7 @@ impl LoadSearch {
         }
     }
 
-    /// A rate on one side of where the answer probably is, as far as that is uncertain.
+    /// Rate on one side of the estimate, at a distance that matches its uncertainty.
     fn beside(&self, threshold: &Threshold, is_upper: bool) -> f64 {
         let Some([low, at, high]) = self.crossing(threshold) else {
             return threshold.quantile(if is_upper { 0.75 } else { 0.25 });
@@ -150,21 +150,21 @@ impl LoadSearch {
         probe.late <= self.terms.allowed * probe.due
     }
 
-    /// A probe was made.
+    /// Records the result of a probe.
     pub fn probed(&mut self, probe: LoadProbe) {
         let (rate, passed) = (probe.rate, self.passed(&probe));
         self.probes.push(probe);
         match &mut self.stage {
             Stage::Lowest(counts) => {
                 counts[usize::from(!passed)] += 1;
-                // Of three the majority counts; one that passes at once is enough to go on.
+                // The majority of three decides; a pass at the first probe suffices.
                 let goes_on = passed && (counts[1] == 0 || counts[0] * 2 > ENDS);
                 if goes_on {
                     self.stage = self.after(rate);
                 }
             }
             Stage::Doubling(..) if passed => self.stage = self.after(rate),
-            // One failure may be chance.
+            // A single failure may be chance.
             Stage::Doubling(_, failures) if *failures == 0 => *failures = 1,
             Stage::Doubling(before, _) => {
                 let before = *before;
@@ -197,7 +197,7 @@ impl LoadSearch {
         self.stage = Stage::Narrowing(threshold);
     }
 
-    /// What is known so far.
+    /// Result so far.
     pub fn answer(&self) -> LoadAnswer {
         match &self.stage {
             Stage::Lowest(counts) if counts[1] * 2 > ENDS => LoadAnswer::BelowLowest,
@@ -215,27 +215,27 @@ impl LoadSearch {
         }
     }
 
-    /// The rates that passed, or failed.
+    /// Rates of the probes that passed, or failed.
     fn rates(&self, passed: bool) -> impl Iterator<Item = f64> {
         let of = self.probes.iter().filter(move |one| self.passed(one) == passed);
         of.map(|one| one.rate)
     }
 
-    /// The highest rate that passed, and the lowest that failed.
+    /// Highest rate that passed, and lowest that failed.
     fn extremes(&self) -> Option<[f64; 2]> {
         Some([self.rates(true).reduce(f64::max)?, self.rates(false).reduce(f64::min)?])
     }
 
-    /// The ends of the interval, and the estimate between them. Where the shares of late requests
-    /// do not say it, as where none or nearly all are late, whether probes passed says it.
+    /// Lower end, estimate and upper end of the interval. If the shares of late requests give no
+    /// estimate, as when none or nearly all are late, passes and failures do.
     fn ends(&self, threshold: &Threshold) -> [f64; 3] {
         let beside = (1.0 - CONFIDENCE) / 2.0;
         let ends = || [beside, 0.5, 1.0 - beside].map(|share| threshold.quantile(share));
         self.crossing(threshold).map_or_else(ends, |logs| logs.map(f64::exp))
     }
 
-    /// The logarithms of the same, by the shares. Where every rate that passed is below every one
-    /// that failed, the change is too sharp for a curve of shares.
+    /// Logarithms of the three values from the shares of late requests. If every rate that passed
+    /// is below every one that failed, the transition is too sharp for this curve.
     fn crossing(&self, threshold: &Threshold) -> Option<[f64; 3]> {
         if self.extremes().is_none_or(|[passed, failed]| passed < failed) {
             return None;
@@ -245,7 +245,7 @@ impl LoadSearch {
         crossing(&counts, threshold.quantile(0.5).ln(), self.terms.allowed, CONFIDENCE)
     }
 
-    /// How many probes there were.
+    /// Number of probes so far.
     pub fn probes(&self) -> usize {
         self.probes.len()
     }

@@ -1,6 +1,6 @@
 //! Adjusting p-values for the number of questions asked.
 //!
-//! What does not live here: which comparisons form a family (`verdict`). Input order is always
+//! Not here: which comparisons form a family (`verdict`). Input order is always
 //! kept; adjusted values are monotone in the raw ones and never above 1.
 
 use crate::error::StatsError;

@@ -1,6 +1,6 @@
 //! Order statistics of all pairwise averages or differences, without forming them all.
 //!
-//! What does not live here: what the pairs mean. With n values there are n(n+1)/2 Walsh averages,
+//! Not here: what the pairs mean. With n values there are n(n+1)/2 Walsh averages,
 //! with m and n values mn differences; both form rows that ascend, so the k-th smallest is found by
 //! cutting rows at a weighted median of their middles, O(n log^2 n) time and O(n) memory. Small
 //! inputs (every comparison of rounds) are simply listed and sorted, which is faster there.
@@ -9,10 +9,10 @@
 
 use std::ops::Range;
 
-/// Up to this many pairs are listed and sorted.
+/// Number of pairs up to which all are listed and sorted.
 const LISTED_PAIRS: usize = 4096;
 
-/// Pairs (i, j) with a value that never falls as j grows within its row.
+/// Pairs (i, j) whose value is non-decreasing in j within a row.
 pub(crate) struct AscendingRows<V: Fn(usize, usize) -> f64> {
     rows: Vec<Range<usize>>,
     value: V,
@@ -78,7 +78,7 @@ impl<V: Fn(usize, usize) -> f64> AscendingRows<V> {
 
     fn select(&self, index: usize) -> f64 {
         let mut open = self.rows.clone();
-        // How many pairs are known to be smaller than everything still open.
+        // Number of pairs known to be smaller than all open ones.
         let mut smaller = 0;
         loop {
             let remaining: usize = open.iter().map(Range::len).sum();

@@ -1,7 +1,7 @@
-//! Planning: how many rounds are needed, what power some rounds have, and the floors below which no
-//! number of differences can ever become significant.
+//! Planning: required rounds, power, and the smallest numbers of rounds that can reach significance
+//! at all.
 //!
-//! What does not live here: stopping while running (`stopping`). Power is that of the paired t test
+//! Not here: stopping while running (`stopping`). Power is that of the paired t test
 //! (by the noncentral t distribution), which the signed-rank test reaches within a few per cent;
 //! floors are those of the exact rank tests themselves. N from a pilot is as uncertain as the
 //! pilot's spread: say "about".
@@ -15,15 +15,15 @@ use crate::inference::mann_whitney::mann_whitney_smallest_p;
 use crate::inference::signed_rank::signed_rank_smallest_p;
 use crate::input::{count_rounded_up, require_positive_parameter, require_probability};
 
-/// More rounds than this are not proposed: the answer is then "not with rounds".
+/// Limit of proposed rounds; beyond it the answer is "not with rounds".
 pub const MOST_ROUNDS: u32 = 10_000;
 
-/// What a plan must achieve.
+/// Requirements of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PowerPlan {
     /// Chance of a false alarm over the whole family; .05 by default.
     pub alpha: f64,
-    /// Chance to find a difference of the size asked about; .80 by default.
+    /// Chance to find a difference of the given size; .80 by default.
     pub power: f64,
     /// Comparisons corrected together: (variants - 1) times primary metrics; 1 by default.
     pub comparisons: u32,
@@ -42,7 +42,7 @@ impl PowerPlan {
         require_positive_parameter("comparisons", f64::from(self.comparisons))
     }
 
-    /// The level a single comparison must reach in Holm's first and hardest step.
+    /// Significance level of a single comparison in Holm's first and hardest step.
     pub(crate) fn single_alpha(&self) -> f64 {
         self.alpha / f64::from(self.comparisons.max(1))
     }
@@ -57,8 +57,8 @@ pub fn smallest_rounds(comparisons: u32, alpha: f64) -> Result<u32, StatsError> 
     Ok(first(|n| comparisons * signed_rank_smallest_p(n) < alpha))
 }
 
-/// The same for unpaired runs a side: the first n with comparisons x 2 / C(2n, n) < alpha. 4 for
-/// one comparison at .05.
+/// Smallest number of unpaired runs per side that can reach significance: the first n with
+/// comparisons x 2 / C(2n, n) < alpha. 4 for one comparison at .05.
 pub fn smallest_runs_per_side(comparisons: u32, alpha: f64) -> Result<u32, StatsError> {
     require_probability("alpha", alpha)?;
     let comparisons = f64::from(comparisons.max(1));

@@ -1,7 +1,6 @@
-//! From the values of rounds to the differences that are analysed: pairing, dropping failed rounds,
-//! logarithms.
+//! Differences between paired rounds: pairing, dropping failed rounds, logarithms.
 //!
-//! What does not live here: estimates. A round is one replicate in which every variant ran once; a
+//! Not here: estimates. A round is one replicate in which every variant ran once; a
 //! failed or missing run drops its round for that pair and is counted, it never becomes a zero.
 
 use crate::error::StatsError;

@@ -1,6 +1,6 @@
 //! When to stop adding rounds without spoiling the test: fixed N, precision, or planned looks.
 //!
-//! What does not live here: running rounds. Testing after every round from 6 to 30 and stopping at
+//! Not here: running rounds. Testing after every round from 6 to 30 and stopping at
 //! the first p below .05 gives about 22 per cent false alarms; each of the three rules here keeps
 //! what it promises.
 //!
@@ -18,7 +18,7 @@ use crate::input::{
 };
 use crate::judging::comparison::ALPHA;
 
-/// The rounds after which the recommended sequential plan looks.
+/// Rounds of the looks in the recommended sequential plan.
 pub const RECOMMENDED_LOOKS: [u32; 5] = [6, 10, 15, 20, 30];
 
 /// The nominal alpha at each recommended look, for .05 over all. Normal theory gives .0155, which
@@ -30,26 +30,26 @@ pub const RECOMMENDED_LOOK_ALPHA: f64 = 0.0138;
 /// Most looks accepted.
 const MOST_LOOKS: usize = 30;
 
-/// Finest grid of the integration; looks that need a finer one are refused as too close together.
+/// Finest grid of the integration; looks that need a finer one are rejected as too close together.
 const MOST_STEPS: u32 = 1_000;
 
-/// A rule for ending a campaign.
+/// Stopping rule of a campaign.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoppingRule {
-    /// Exactly this many rounds. The plainest and the default.
+    /// Fixed number of rounds. The default.
     Fixed {
         /// Rounds to run.
         rounds: u32,
     },
-    /// Until the interval is narrow enough, or a cap. Looks only at the width, never at the
-    /// p-value.
+    /// Runs until the interval is narrow enough, or up to a cap. Looks only at the width, never at
+    /// the p-value.
     Precision {
         /// Largest accepted half width of the 95 per cent interval, on the scale of the comparison
         /// (log ratio or difference); usually half the effect threshold.
         half_width: f64,
-        /// Fewest rounds before the width is looked at, 6 or more.
+        /// Fewest rounds before the width is checked, at least 6.
         fewest: u32,
-        /// Rounds at which it ends in any case.
+        /// Limit of rounds.
         cap: u32,
     },
     /// Tests at planned looks only, each at a lower alpha.
@@ -59,21 +59,21 @@ pub enum StoppingRule {
     },
 }
 
-/// One planned look.
+/// Planned look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {
-    /// After how many rounds.
+    /// Rounds completed before the look.
     pub rounds: u32,
-    /// The level the p-value must fall below at this look.
+    /// Significance level at this look.
     pub alpha: f64,
 }
 
-/// What the rule says after some rounds.
+/// Decision of a stopping rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoppingDecision {
-    /// Run on, at least until so many rounds are done.
+    /// Run on.
     Continue {
-        /// Rounds after which to ask again.
+        /// Rounds after which to decide again.
         next_look: u32,
     },
     /// The planned number of rounds is done.
@@ -86,7 +86,7 @@ pub enum StoppingDecision {
     Capped,
 }
 
-/// What is known after some rounds.
+/// State of a campaign after some rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Complete rounds.
@@ -129,7 +129,7 @@ impl StoppingRule {
         Ok(Self::Precision { half_width: effect_threshold / 2.0, fewest: 6, cap: cap.max(6) })
     }
 
-    /// Whether to go on.
+    /// Decides whether to continue.
     pub fn decide(&self, progress: &Progress) -> StoppingDecision {
         let rounds = progress.rounds;
         match self {
@@ -161,7 +161,7 @@ impl StoppingRule {
     }
 }
 
-/// How a group-sequential plan spends its alpha.
+/// Alpha spending of a group-sequential plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoundaryShape {
     /// The same nominal alpha at every look.

@@ -1,6 +1,6 @@
-//! Verdicts: what a family of comparisons says, in six words that mean what they say.
+//! Verdicts: results of a family of comparisons, in six categories.
 //!
-//! What does not live here: how numbers were compared (`comparison`) and how verdicts are worded or
+//! Not here: how numbers were compared (`comparison`) and how verdicts are worded or
 //! coloured. A verdict needs three things at once: a p-value corrected for everything that was
 //! asked, an effect threshold, and enough rounds. Where any is missing the answer is `Unclear`,
 //! with the rounds it would take, or `SingleRun`.
@@ -21,7 +21,7 @@ pub const THRESHOLD_LATENCY_P99: f64 = 0.05;
 /// Default effect threshold for counts of errors: any difference matters.
 pub const THRESHOLD_ERRORS: f64 = 0.0;
 
-/// What is said about one metric of one variant.
+/// Result of a comparison for one metric of one variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Finding {
     /// Corrected p below alpha, and at least the threshold better.
@@ -33,7 +33,7 @@ pub enum Finding {
     /// The 1 - 2 alpha interval lies within the threshold on both sides: shown to be the same, as
     /// far as it matters.
     Same,
-    /// None of these can be said. Not a synonym for "same".
+    /// Inconclusive. Not a synonym for "same".
     Unclear {
         /// About how many rounds (runs per side, if unpaired) a verdict needs; always more than
         /// there are. `None` when more rounds will not help within reason.
@@ -43,7 +43,7 @@ pub enum Finding {
     SingleRun,
 }
 
-/// Which way is good.
+/// Better direction of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
     /// Throughput.
@@ -52,7 +52,7 @@ pub enum Direction {
     LowerIsBetter,
 }
 
-/// Which family a comparison is corrected with.
+/// Family in which a comparison is corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Declared before the run; few. Corrected by Holm over all primary comparisons.
@@ -61,12 +61,12 @@ pub enum Role {
     Exploratory,
 }
 
-/// What a comparison is judged by.
+/// Criteria of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criteria {
-    /// Which way is good.
+    /// Better direction of the metric.
     pub direction: Direction,
-    /// Which family it belongs to.
+    /// Family of the comparison.
     pub role: Role,
     /// The smallest difference that matters: relative for ratios (.02 is 2 %, up or down), in the
     /// metric's unit for differences. 0: any difference matters, and "same" means equal in all
@@ -74,30 +74,30 @@ pub struct Criteria {
     pub effect_threshold: f64,
 }
 
-/// A comparison and what it is judged by.
+/// Comparison with its criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Question {
-    /// The numbers.
+    /// Compared numbers.
     pub comparison: Comparison,
-    /// The measure.
+    /// Criteria.
     pub criteria: Criteria,
 }
 
-/// A finding with what it rests on.
+/// Finding with its basis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Verdict {
-    /// The finding.
+    /// Finding.
     pub finding: Finding,
-    /// Which correction `p_adjusted` went through.
+    /// Family, which determines the correction of `p_adjusted`.
     pub role: Role,
-    /// Holm-adjusted p or Benjamini-Hochberg q; `None` for a single run. Not to be shown without
-    /// the finding and the interval.
+    /// Holm-adjusted p-value or Benjamini-Hochberg q-value; `None` for a single run. Not to be
+    /// shown without the finding and the interval.
     pub p_adjusted: Option<f64>,
-    /// Comparisons in the family, those with a p-value.
+    /// Number of comparisons in the family that have a p-value.
     pub family: usize,
-    /// Fewest rounds (runs per side) with which this family could ever show a difference.
+    /// Fewest rounds (runs per side) with which this family could ever reach significance.
     pub smallest_rounds: u32,
-    /// There are fewer: "N is too small to ever show this", whatever the numbers.
+    /// True if there are fewer: no values could reach significance.
     pub too_few_to_ever_show: bool,
 }
 
@@ -184,9 +184,8 @@ fn verdict(
     })
 }
 
-/// The threshold on the working scale: ln(1 + delta) for ratios, so that 1 + delta and 1/(1 +
-/// delta) are equally far from 1 and a verdict does not depend on which side is called the
-/// baseline.
+/// Threshold on the working scale: ln(1 + delta) for ratios, so that 1 + delta and 1/(1 + delta)
+/// are equally far from 1 and a verdict does not depend on the choice of the baseline.
 fn margin(scale: Scale, effect_threshold: f64) -> f64 {
     match scale {
         Scale::Ratio => effect_threshold.ln_1p(),
@@ -230,8 +229,8 @@ fn finding(
     Finding::Unclear { rounds_needed }
 }
 
-/// The rounds that a verdict needs. Below six rounds nobody knows the noise: the fewest with which
-/// the family can show anything.
+/// Rounds needed for a verdict. Below six rounds the noise is unknown, and the answer is the fewest
+/// rounds with which the family can reach significance.
 fn rounds_to_settle(
     comparison: &Comparison,
     effect: f64,

@@ -1,20 +1,20 @@
-//! Which runs of files are in a sample: draws from a seed, so that a sample can be taken again.
+//! Random selection of the runs of files in a sample, reproducible by its seed.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// Draws of a sample.
+/// Random draws of a sample.
 #[derive(Clone, Debug)]
 pub struct Draws {
     generator: SplitMix64,
-    /// How large a draw may be at most.
+    /// Largest number that counts as a hit.
     threshold: u64,
 }
 
 impl Draws {
-    /// Takes this share of what is met.
+    /// Draws with this probability of a hit.
     pub fn new(seed: u64, share: f64) -> Self {
-        // A cast of a float saturates: a share of 1 takes everything.
+        // Float casts saturate: a share of 1 selects everything.
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
@@ -24,7 +24,7 @@ impl Draws {
         Self { generator: SplitMix64::seed_from_u64(seed), threshold }
     }
 
-    /// Whether the next one is taken.
+    /// Draws whether to select the next item.
     pub fn takes(&mut self) -> bool {
         self.generator.next_u64() <= self.threshold
     }

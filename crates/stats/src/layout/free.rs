@@ -1,45 +1,45 @@
-//! Free space: how many extents, how large, in how many of each size.
+//! Free space: number, size and size distribution of its extents.
 
-/// Free extents from this size on are large: a file of a MiB goes in whole.
+/// Size from which on a free extent is large, in bytes: a file of 1 MiB fits.
 const LARGE_FREE_BYTES: u64 = 1 << 20;
-/// Free extents below this size are small.
+/// Size below which a free extent is small, in bytes.
 const SMALL_FREE_BYTES: u64 = 64 << 10;
 
-/// Free extents that are counted one by one.
+/// Accumulator of free extents.
 #[derive(Clone, Debug)]
 pub struct FreeSpaceMeasures {
-    /// Extents and bytes by the logarithm of their size.
+    /// Number and bytes of extents by the binary logarithm of their size.
     bins: [(u64, u64); 64],
     largest: u64,
     small_bytes: u64,
     large_bytes: u64,
 }
 
-/// Free extents of one size: from `from_bytes` up to, but without, twice as many.
+/// Free extents of one size class: from `from_bytes` up to, but excluding, twice that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FreeBin {
-    /// The smallest size, a power of two.
+    /// Smallest size, a power of two.
     pub from_bytes: u64,
-    /// How many there are.
+    /// Number of extents.
     pub extents: u64,
-    /// Their bytes together.
+    /// Sum of their sizes, in bytes.
     pub bytes: u64,
 }
 
-/// What there is of free space.
+/// Summary of free space.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FreeSpaceLayout {
-    /// Extents.
+    /// Number of free extents.
     pub extents: u64,
-    /// Bytes.
+    /// Free bytes.
     pub bytes: u64,
-    /// Bytes of the largest.
+    /// Size of the largest free extent, in bytes.
     pub largest_bytes: u64,
-    /// Bytes in extents of 1 MiB and more.
+    /// Bytes in extents of at least 1 MiB.
     pub large_bytes: u64,
     /// Bytes in extents below 64 KiB.
     pub small_bytes: u64,
-    /// By size, ascending, without the sizes of which there are none.
+    /// Histogram by size, ascending; empty classes are omitted.
     pub histogram: Vec<FreeBin>,
 }
 
@@ -50,7 +50,7 @@ impl Default for FreeSpaceMeasures {
 }
 
 impl FreeSpaceMeasures {
-    /// Counts a free extent of so many bytes; one of none is none.
+    /// Adds a free extent; one of 0 bytes is ignored.
     pub fn add(&mut self, bytes: u64) {
         let Some(bin) = bytes.checked_ilog2().and_then(|at| self.bins.get_mut(at as usize)) else {
             return;
@@ -66,7 +66,7 @@ impl FreeSpaceMeasures {
         }
     }
 
-    /// What was counted.
+    /// Summary of the extents.
     pub fn layout(&self) -> FreeSpaceLayout {
         let bins = self.bins.iter().enumerate().filter(|(_, bin)| bin.0 > 0);
         let histogram: Vec<FreeBin> = bins
@@ -84,17 +84,17 @@ impl FreeSpaceMeasures {
 }
 
 impl FreeSpaceLayout {
-    /// Bytes of an extent on the average; `None` where nothing is free.
+    /// Mean size of a free extent in bytes; `None` without any.
     pub fn mean_bytes(&self) -> Option<f64> {
         (self.extents > 0).then(|| self.bytes as f64 / self.extents as f64)
     }
 
-    /// Share of the free bytes that is in large extents.
+    /// Share of the free bytes in large extents.
     pub fn large_share(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.large_bytes as f64 / self.bytes as f64)
     }
 
-    /// Share of the free bytes that is in small extents.
+    /// Share of the free bytes in small extents.
     pub fn small_share(&self) -> Option<f64> {
         (self.bytes > 0).then(|| self.small_bytes as f64 / self.bytes as f64)
     }

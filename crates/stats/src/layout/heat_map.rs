@@ -1,17 +1,17 @@
-//! Where on a device the hot data lie: temperatures in cells, in bounded memory, as the map of the
-//! device has them.
+//! Heat map of a device: temperatures in cells, in bounded memory, with the cell sizes of the
+//! device map.
 
-/// Cells at most; a power of two.
+/// Limit of cells; a power of two.
 const CELLS: usize = 4096;
-/// Bytes of a cell at the beginning.
+/// Initial cell size in bytes.
 const SMALLEST_CELL: u64 = 4096;
 
 /// Temperatures of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeatCells {
-    /// Bytes of a cell; the first begins at address 0.
+    /// Cell size in bytes; the first cell begins at address 0.
     pub cell_bytes: u64,
-    /// Their temperatures, up to the last that has one.
+    /// Temperatures of the cells, up to the last one that is not 0.
     pub cells: Vec<f64>,
 }
 
@@ -22,10 +22,9 @@ impl Default for HeatCells {
 }
 
 impl HeatCells {
-    /// A stretch of this temperature: each of its cells has the part of it that it has of the
-    /// stretch.
+    /// Adds a temperature to a range, distributed over its cells by their bytes.
     pub fn add(&mut self, physical: u64, length: u64, temperature: f64) {
-        // The last addresses of all are no device's: so doubling comes to an end.
+        // The limit is beyond any device and ends the doubling.
         let end = physical.saturating_add(length).min(1 << 62);
         let mut at = physical.min(end);
         let whole = (end - at).max(1) as f64;

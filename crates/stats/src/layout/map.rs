@@ -1,16 +1,16 @@
-//! A map of the device in cells: how much of each is free, and whose files have the rest. Of any
-//! size in bounded memory: when an address is beyond the map, neighbouring cells become one.
+//! Map of the device in cells: free bytes, and bytes by owning group. Bounded memory for any device
+//! size: when an address is beyond the map, neighbouring cells are merged.
 
 use super::{Extent, Placement};
 
-/// Cells at most; a power of two.
+/// Limit of cells; a power of two.
 const CELLS: usize = 4096;
-/// Bytes of a cell at the beginning.
+/// Initial cell size in bytes.
 const SMALLEST_CELL: u64 = 4096;
-/// Groups that are distinguished; all others are one.
+/// Limit of distinguished groups; all others share one.
 const GROUPS: usize = 255;
 
-/// A map that is being drawn.
+/// Map under construction.
 #[derive(Clone, Debug)]
 pub struct MapMeasures {
     cell_bytes: u64,
@@ -19,41 +19,40 @@ pub struct MapMeasures {
     group: u16,
 }
 
-/// A part of the device.
+/// Cell of the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapCell {
-    /// Bytes that there are: less than a cell at the end of the device, and, on btrfs, where no
-    /// block group is.
+    /// Existing bytes: fewer than a cell at the end of the device, and on btrfs outside of block
+    /// groups.
     pub space: u64,
-    /// Bytes that are free.
+    /// Free bytes.
     pub free: u64,
-    /// Bytes of files by the number of their group, ascending. What belongs to nobody here are
-    /// metadata and files elsewhere.
+    /// File bytes by group index, ascending. The remaining bytes are metadata and files elsewhere.
     pub groups: Vec<(u16, u64)>,
 }
 
-/// Files that have one colour: those beneath one directory.
+/// Group of files with a common colour: those beneath one directory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MapGroup {
-    /// The name of the directory; empty for files beside the directories, and `…` for those of all
-    /// directories that are too many.
+    /// Directory name; empty for files outside of these directories, and `…` for all directories
+    /// above the limit.
     pub name: String,
-    /// Bytes of its files.
+    /// Sum of the file sizes, in bytes.
     pub bytes: u64,
 }
 
-/// A map.
+/// Finished map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceMap {
-    /// Bytes of a cell; the first cell begins at address 0.
+    /// Cell size in bytes; the first cell begins at address 0.
     pub cell_bytes: u64,
-    /// The cells, up to the last with something in it.
+    /// Cells, up to the last non-empty one.
     pub cells: Vec<MapCell>,
-    /// The groups, as cells number them.
+    /// Groups, indexed by the cells.
     pub groups: Vec<MapGroup>,
 }
 
-/// What a stretch is.
+/// Use of an address range.
 #[derive(Clone, Copy, Debug)]
 enum Use {
     Space,
@@ -73,7 +72,7 @@ impl Default for MapMeasures {
 }
 
 impl MapMeasures {
-    /// The files that follow have a colour of their own.
+    /// Starts a group: files that follow belong to it.
     pub fn begin_group(&mut self, name: &str) {
         if self.groups.len() < GROUPS {
             self.groups.push(MapGroup { name: name.to_owned(), bytes: 0 });
@@ -83,7 +82,7 @@ impl MapMeasures {
         self.group = u16::try_from(self.groups.len() - 1).unwrap_or(0);
     }
 
-    /// An extent of a file.
+    /// Adds an extent of a file.
     pub fn extent(&mut self, extent: &Extent) {
         if extent.placement != Placement::Placed {
             return;
@@ -95,18 +94,18 @@ impl MapMeasures {
         self.add(extent.physical, extent.length, Use::Group(group));
     }
 
-    /// A stretch of the device that there is, free or not.
+    /// Adds an existing range of the device, free or not.
     pub fn space(&mut self, physical: u64, length: u64) {
         self.add(physical, length, Use::Space);
     }
 
-    /// A stretch that is free.
+    /// Adds a free range.
     pub fn free(&mut self, physical: u64, length: u64) {
         self.add(physical, length, Use::Free);
     }
 
     fn add(&mut self, physical: u64, length: u64, what: Use) {
-        // The last addresses of all are no device's: so doubling comes to an end.
+        // The limit is beyond any device and ends the doubling.
         let end = physical.saturating_add(length).min(1 << 62);
         let mut at = physical.min(end);
         while end.div_ceil(self.cell_bytes) > CELLS as u64 {
@@ -142,7 +141,7 @@ impl MapMeasures {
         self.cells = merged;
     }
 
-    /// The map as it is drawn now.
+    /// Returns the map.
     pub fn map(self) -> DeviceMap {
         let Self { cell_bytes, cells, groups, group: _ } = self;
         DeviceMap { cell_bytes, cells, groups }

@@ -1,9 +1,9 @@
-//! Measures of a layout on disk: extents in, figures out, in bounded memory and one pass.
+//! Layout measures: figures computed from extents in one pass and bounded memory.
 //!
-//! Not here: how extents are learnt (the kernel tells them), what a tree is walked like, words for
-//! people. docs/layout.md defines every measure; the sources are Smith & Seltzer, "File system
-//! aging" (SIGMETRICS 1997) for [`TreeLayout::layout_score`], and Conway et al., "File systems
-//! fated for senescence" (FAST 2017) for the score over a whole traversal.
+//! Reading extents, walking trees and wording are elsewhere. docs/layout.md defines every measure;
+//! the sources are Smith & Seltzer, "File system aging" (SIGMETRICS 1997) for
+//! [`TreeLayout::layout_score`], and Conway et al., "File systems fated for senescence" (FAST 2017)
+//! for the score over a whole traversal.
 
 mod draws;
 mod free;
@@ -21,38 +21,38 @@ pub use ratio::{Share, ShareInterval};
 pub use spread::{Quantiles, Spread};
 pub use tree::{ExtentTotals, TreeLayout, TreeMeasures};
 
-/// What is known of the place of an extent.
+/// Placement of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Blocks of its own at [`Extent::physical`].
     Placed,
-    /// Kept within the metadata, without a block.
+    /// Stored inline in the metadata, without a block.
     Inline,
-    /// Written, and not yet allocated.
+    /// Written, but not yet allocated.
     Delayed,
 }
 
-/// A piece of a file that lies in one piece.
+/// Contiguous extent of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Where it is in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub logical: u64,
-    /// Where it lies, in bytes; means nothing unless it is placed.
+    /// Address on the device in bytes; undefined unless placed.
     pub physical: u64,
-    /// Bytes of the file that it holds.
+    /// Length in the file, in bytes.
     pub length: u64,
-    /// Whether it has a place.
+    /// Placement.
     pub placement: Placement,
-    /// Allocated and never written.
+    /// True if allocated but never written.
     pub unwritten: bool,
-    /// Also of other files, or of other places of this one.
+    /// True if shared with other files, or other ranges of this one.
     pub shared: bool,
-    /// Compressed or encrypted: on the device it is at most as long as in the file.
+    /// True if compressed or encrypted: at most as long on the device as in the file.
     pub encoded: bool,
 }
 
 impl Extent {
-    /// A plain extent.
+    /// Builds a plain placed extent.
     pub const fn placed(logical: u64, physical: u64, length: u64) -> Self {
         Self {
             logical,
@@ -65,7 +65,7 @@ impl Extent {
         }
     }
 
-    /// Just behind its last byte, if it is as long on the device as in the file.
+    /// Address behind the last byte, if it is as long on the device as in the file.
     pub const fn end(&self) -> u64 {
         self.physical.saturating_add(self.length)
     }

@@ -1,19 +1,19 @@
-//! Shares of counts, and, of a sample of clusters, their intervals.
+//! Shares of counts, with intervals for a sample of clusters.
 
 use crate::distribution::t_quantile;
 
-/// A quotient of two counts: 3 of 4 pairs lie side by side.
+/// Quotient of two counts: 3 of 4 pairs are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// What is counted.
+    /// Numerator.
     pub part: u64,
-    /// Of how many; above zero.
+    /// Denominator; positive.
     pub of: u64,
-    /// The interval of 95 %, where only a sample was counted.
+    /// 95 % interval, if only a sample was counted.
     pub interval: Option<ShareInterval>,
 }
 
-/// The ends of an interval.
+/// Ends of an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShareInterval {
     /// Lower end.
@@ -23,21 +23,21 @@ pub struct ShareInterval {
 }
 
 impl Share {
-    /// The quotient.
+    /// Value of the quotient.
     pub fn value(&self) -> f64 {
         self.part as f64 / self.of as f64
     }
 }
 
-/// Clusters that an interval needs at least: of fewer it would be as wide as it is worthless.
+/// Fewest clusters for an interval; with fewer it would be too wide to be useful.
 const FEWEST_CLUSTERS: u64 = 6;
 
-/// Two counts of each of any number of clusters, in constant memory.
+/// Ratio estimator over clusters, in constant memory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClusterRatio {
     part: u64,
     of: u64,
-    /// The counts when the present cluster began.
+    /// Counts at the start of the current cluster.
     before: (u64, u64),
     clusters: u64,
     part_squares: f64,
@@ -46,13 +46,13 @@ pub(super) struct ClusterRatio {
 }
 
 impl ClusterRatio {
-    /// Counts.
+    /// Adds to both counts.
     pub(super) fn add(&mut self, part: u64, of: u64) {
         self.part = self.part.saturating_add(part);
         self.of = self.of.saturating_add(of);
     }
 
-    /// The present cluster is over; one with nothing to count in it is none.
+    /// Ends the current cluster; a cluster with a denominator of 0 is ignored.
     pub(super) fn end_cluster(&mut self) {
         let part = (self.part - self.before.0) as f64;
         let of = (self.of - self.before.1) as f64;
@@ -65,8 +65,8 @@ impl ClusterRatio {
         }
     }
 
-    /// The quotient, when there was something to count. `sampled` is the share of all clusters
-    /// that was counted; there is no interval when it is all of them.
+    /// Quotient; `None` without any count. `sampled` is the counted share of all clusters; a
+    /// complete count has no interval.
     ///
     /// Source: Cochran, "Sampling Techniques", 3rd edition, section 6.3 (the ratio estimator with
     /// its linearised variance and the finite population correction).

@@ -1,31 +1,31 @@
-//! Quantiles of any number of values in constant memory, to three digits.
+//! Quantiles of a stream of values in constant memory, to three digits.
 
 use hdrhistogram::Histogram;
 
-/// Values are kept up to this; what is above counts as this.
+/// Largest distinguished value; larger ones count as this.
 const LARGEST: u64 = 1 << 62;
 /// Significant decimal digits.
 const DIGITS: u8 = 3;
 
-/// What is reported about a spread.
+/// Summary of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantiles {
-    /// How many values there are; above zero.
+    /// Number of values; positive.
     pub count: u64,
-    /// Half of the values are at most this.
+    /// Median.
     pub p50: u64,
-    /// Nine of ten are at most this.
+    /// 90th percentile.
     pub p90: u64,
-    /// 99 of a hundred are at most this.
+    /// 99th percentile.
     pub p99: u64,
-    /// The largest.
+    /// Maximum.
     pub max: u64,
 }
 
-/// Values that come one by one.
+/// Histogram of a stream of values.
 #[derive(Clone, Debug)]
 pub struct Spread {
-    /// `None` if it could not be made, which its fixed bounds rule out.
+    /// `None` if it could not be allocated, which its fixed bounds rule out.
     histogram: Option<Histogram<u64>>,
 }
 
@@ -37,17 +37,17 @@ impl Default for Spread {
 }
 
 impl Spread {
-    /// Counts a value.
+    /// Adds a value.
     pub fn add(&mut self, value: u64) {
         if let Some(histogram) = &mut self.histogram {
             histogram.saturating_record(value.min(LARGEST));
         }
     }
 
-    /// What is reported about the values; `None` where there are none.
+    /// Summary of the values; `None` without any.
     pub fn quantiles(&self) -> Option<Quantiles> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
-        // A bucket's upper end; what lies in the last bucket is not above the largest value.
+        // Upper end of the bucket; the last bucket is limited by the maximum.
         let at = |quantile| histogram.value_at_quantile(quantile).min(histogram.max());
         Some(Quantiles {
             count: histogram.len(),

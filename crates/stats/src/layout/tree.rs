@@ -1,14 +1,14 @@
-//! The files of a tree, one after the other in the order in which a reader meets them.
+//! Layout measures of a tree, whose files are reported in the order of a sequential reader.
 
 use super::ratio::ClusterRatio;
 use super::{Extent, Placement, Quantiles, Share, Spread};
 
-/// Extents of some sort, and their bytes in the files.
+/// Number of extents and their bytes in the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtentTotals {
-    /// Extents, as the kernel tells them.
+    /// Number of extents as reported by the kernel.
     pub extents: u64,
-    /// Bytes.
+    /// File bytes in these extents.
     pub bytes: u64,
 }
 
@@ -19,8 +19,8 @@ impl ExtentTotals {
     }
 }
 
-/// Files of a tree that are reported one by one: directory by directory, each with its own files in
-/// the order of its entries.
+/// Accumulator over the files of a tree, reported directory by directory, each with its own files
+/// in directory order.
 #[derive(Clone, Debug)]
 pub struct TreeMeasures {
     block_bytes: u64,
@@ -45,15 +45,15 @@ pub struct TreeMeasures {
     adjacent_siblings: ClusterRatio,
     gap_bytes: Spread,
     span_permille: Spread,
-    /// The last extent before the present one, of whatever file.
+    /// Previous extent of any file.
     previous: Option<Extent>,
-    /// The last extent of the sibling before the present file.
+    /// Last extent of the previous sibling.
     sibling: Option<Extent>,
     directory: Range,
     file: OpenFile,
 }
 
-/// Where the blocks of a directory's files lie.
+/// Address range of a directory's files.
 #[derive(Clone, Copy, Debug, Default)]
 struct Range {
     bytes: u64,
@@ -61,7 +61,7 @@ struct Range {
     high: u64,
 }
 
-/// A file whose extents are being reported.
+/// File whose extents are being reported.
 #[derive(Clone, Copy, Debug, Default)]
 struct OpenFile {
     has_inline: bool,
@@ -72,55 +72,57 @@ struct OpenFile {
     last: Option<Extent>,
 }
 
-/// What there is to say of a tree.
+/// Measures of a tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TreeLayout {
-    /// Bytes of a block.
+    /// Block size in bytes.
     pub block_bytes: u64,
-    /// Files that were measured.
+    /// Number of measured files.
     pub files: u64,
-    /// Directories.
+    /// Number of directories.
     pub directories: u64,
-    /// Files with blocks at a known place.
+    /// Files with blocks at a known address.
     pub placed_files: u64,
-    /// Files with data within the metadata.
+    /// Files with data inline in the metadata.
     pub inline_files: u64,
-    /// Files with data that have no place yet.
+    /// Files with delayed allocation.
     pub delayed_files: u64,
-    /// Files without any extent: empty ones, or nothing but holes.
+    /// Files without any extent: empty, or only holes.
     pub empty_files: u64,
-    /// Files in more than one piece.
+    /// Files in more than one fragment.
     pub fragmented_files: u64,
-    /// Pieces of the file that is in most of them.
+    /// Fragments of the most fragmented file.
     pub most_extents: u64,
-    /// Extents with a place, as the kernel tells them.
+    /// Placed extents, as reported by the kernel.
     pub placed: ExtentTotals,
-    /// Inline ones.
+    /// Inline extents.
     pub inline: ExtentTotals,
-    /// Those not yet allocated.
+    /// Extents with delayed allocation.
     pub delayed: ExtentTotals,
-    /// Of the placed ones, those that were never written.
+    /// Placed extents that were never written.
     pub unwritten: ExtentTotals,
-    /// Of the placed ones, those that others have too.
+    /// Placed extents that are shared.
     pub shared: ExtentTotals,
-    /// Of the placed ones, compressed or encrypted ones.
+    /// Placed extents that are compressed or encrypted.
     pub encoded: ExtentTotals,
-    /// Pieces over files with blocks at a known place. Neighbouring extents are one piece.
+    /// Fragments per file with blocks at a known address. Contiguous extents are one fragment.
     pub extents_per_file: Option<Share>,
-    /// Blocks that directly follow their file's block before, over all but the first of each.
+    /// Share of blocks, except the first of each file, that directly follow the previous block of
+    /// the file.
     pub layout_score: Option<Share>,
-    /// Blocks that directly follow the block before, over all blocks but the first, whole tree.
+    /// Share of blocks, except the first, that directly follow the previous block of the whole
+    /// tree.
     pub traversal_score: Option<Share>,
-    /// Siblings whose first block directly follows the last of the file before, over all such.
+    /// Share of siblings whose first block directly follows the last block of the previous file.
     pub adjacent_siblings: Option<Share>,
     /// Distance between such siblings, in bytes.
     pub gap_bytes: Option<Quantiles>,
-    /// Of each directory, the stretch over which its files lie by their bytes, times 1000.
+    /// Distance spanned by a directory's files per byte of theirs, times 1000.
     pub span_permille: Option<Quantiles>,
 }
 
-/// Whether a reader of `before` finds `after` right behind it. How long an encoded extent is on
-/// the device is not reported, but never longer than in the file.
+/// Reports whether `after` directly follows `before` on the device. The length of an encoded extent
+/// on the device is unknown, but at most that in the file.
 fn follows(before: &Extent, after: &Extent) -> bool {
     if before.encoded {
         return before.physical < after.physical && after.physical <= before.end();
@@ -128,15 +130,15 @@ fn follows(before: &Extent, after: &Extent) -> bool {
     before.end() == after.physical
 }
 
-/// Whether filefrag would count `after` as one piece with `before` of the same file: right behind
-/// it, or as far behind it as in the file, with a hole between.
+/// Reports whether filefrag would count `after` as one fragment with `before` of the same file:
+/// directly behind it, or at the same distance as in the file, with a hole between.
 fn is_one_piece(before: &Extent, after: &Extent) -> bool {
     let moved = after.logical.wrapping_sub(before.logical).wrapping_add(before.physical);
     after.physical == before.end() || after.physical == moved
 }
 
 impl TreeMeasures {
-    /// Nothing yet, on a filesystem with blocks of so many bytes.
+    /// Creates an empty accumulator for a filesystem with this block size.
     pub fn new(block_bytes: u64) -> Self {
         Self {
             block_bytes: block_bytes.max(1),
@@ -168,14 +170,14 @@ impl TreeMeasures {
         }
     }
 
-    /// The files that follow are in another directory.
+    /// Starts a directory.
     pub fn begin_directory(&mut self) {
         self.directories += 1;
         self.sibling = None;
         self.directory = Range::default();
     }
 
-    /// All files of the directory were reported. Its span counts when none was left out.
+    /// Ends a directory. Its span counts only if no file was left out.
     pub fn end_directory(&mut self, is_whole: bool) {
         let Range { bytes, low, high } = self.directory;
         if is_whole && bytes > 0 {
@@ -186,7 +188,8 @@ impl TreeMeasures {
         self.sibling = None;
     }
 
-    /// Of a sample: the files that follow are not next to those before, and draw by themselves.
+    /// Ends a run of a sample: later files are not adjacent to earlier ones and form a cluster of
+    /// their own.
     pub fn break_off(&mut self) {
         self.previous = None;
         self.sibling = None;
@@ -196,12 +199,12 @@ impl TreeMeasures {
         self.adjacent_siblings.end_cluster();
     }
 
-    /// The extents that follow are of another file.
+    /// Starts a file.
     pub fn begin_file(&mut self) {
         self.file = OpenFile::default();
     }
 
-    /// An extent of the file, in their order in it.
+    /// Adds an extent of the file, in file order.
     pub fn extent(&mut self, extent: &Extent) {
         match extent.placement {
             Placement::Inline => {
@@ -254,7 +257,7 @@ impl TreeMeasures {
         range.bytes = range.bytes.saturating_add(extent.length);
     }
 
-    /// Compares the first extent of a file with the last of the file before it.
+    /// Compares the first extent of a file with the last one of its previous sibling.
     fn meet_sibling(&mut self, first: &Extent) {
         if let Some(sibling) = &self.sibling {
             let is_next = follows(sibling, first);
@@ -264,7 +267,7 @@ impl TreeMeasures {
         }
     }
 
-    /// All extents of the file were reported.
+    /// Ends a file.
     pub fn end_file(&mut self) {
         self.files += 1;
         let file = self.file;
@@ -283,8 +286,8 @@ impl TreeMeasures {
         }
     }
 
-    /// What there is to say. `sampled` is the share of the files that was reported: of less than
-    /// all, shares get intervals.
+    /// Returns the measures. `sampled` is the measured share of the files; below 1, shares have
+    /// intervals.
     pub fn layout(&self, sampled: f64) -> TreeLayout {
         TreeLayout {
             block_bytes: self.block_bytes,

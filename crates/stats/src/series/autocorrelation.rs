@@ -1,6 +1,6 @@
 //! Serial dependence inside one run: autocorrelation.
 //!
-//! What does not live here: the Ljung-Box test (`ljung_box`), and the flag that says the samples
+//! Not here: the Ljung-Box test (`ljung_box`), and the flag that says the samples
 //! are not independent (`serial_check`).
 
 use crate::describe::{mean, squared_deviations};

@@ -1,7 +1,7 @@
 //! E-divisive change points: where the level of a series jumps (a journal flush, a cleaner that
 //! wakes up; in a history, another kernel).
 //!
-//! What does not live here: how large a jump is (`level_shift`), comparing runs. Every test is a
+//! Not here: how large a jump is (`level_shift`), comparing runs. Every test is a
 //! seeded permutation of the segment; samples may have weights. One pass over a segment costs
 //! O(n log n): pair sums of distances are carried along in two Fenwick trees while the split moves,
 //! instead of n^2 distances.
@@ -19,10 +19,10 @@ use crate::input::{require_at_most, require_count, require_finite, require_proba
 /// Longest series accepted; permutations of longer ones would take minutes.
 pub const LONGEST_CHANGE_SERIES: usize = 100_000;
 
-/// How to look for change points.
+/// Search plan for change points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePointPlan {
-    /// A change is kept while its permutation p is at most this; .05 by default.
+    /// Largest permutation p-value of a reported change; .05 by default.
     pub alpha: f64,
     /// Permutations per test; 199 by default.
     pub permutations: usize,
@@ -40,14 +40,14 @@ impl Default for ChangePointPlan {
     }
 }
 
-/// A place where the distribution changes.
+/// Detected change of the distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChangePoint {
-    /// Position of the first sample after the change, from 0.
+    /// Index of the first sample after the change, from 0.
     pub index: usize,
-    /// The energy statistic Q of the split, in the unit of the samples.
+    /// Energy statistic Q of the split, in the unit of the samples.
     pub q: f64,
-    /// Permutation p of the split within its segment: (1 + larger ones) / (1 + permutations).
+    /// Permutation p-value of the split within its segment: (1 + larger ones) / (1 + permutations).
     pub p_value: f64,
 }
 
@@ -71,7 +71,8 @@ pub fn change_points(
     change_points_of(&samples, plan)
 }
 
-/// The same of samples with weights, finite and above zero, with a mean of about 1.
+/// Detects change points of weighted samples; weights are finite and positive, with a mean of about
+/// 1.
 pub(crate) fn change_points_of(
     values: &[Sample],
     plan: &ChangePointPlan,
@@ -104,14 +105,14 @@ pub(crate) fn change_points_of(
     Ok(found)
 }
 
-/// One sample.
+/// Weighted sample.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
     pub(crate) value: f64,
     pub(crate) weight: f64,
 }
 
-/// The best split of a segment.
+/// Best split of a segment.
 struct Split {
     range: Range<usize>,
     index: usize,
@@ -124,8 +125,8 @@ fn candidate(values: &[Sample], range: Range<usize>, fewest: usize) -> Option<Sp
     Some(Split { index: range.start + offset, range, q })
 }
 
-/// The split with the largest Q that leaves `fewest` samples on each side; `None` when there is
-/// none or all samples are equal.
+/// Split with the largest Q and at least `fewest` samples on each side; `None` if there is none or
+/// all samples are equal.
 fn best_split(segment: &Segment, values: &[Sample], fewest: usize) -> Option<(usize, f64)> {
     if values.len() < fewest.saturating_mul(2) {
         return None;
@@ -152,16 +153,16 @@ fn permutation_p(
         let q = best_split(&segment, &part, plan.fewest).map_or(0.0, |(_, q)| q);
         larger += usize::from(q >= split.q * (1.0 - 1e-12));
         if p_value(larger) > plan.alpha {
-            break; // The rest cannot make it improbable again.
+            break; // further permutations cannot make it significant again
         }
     }
     p_value(larger)
 }
 
-/// The distinct values of a segment, by which its samples are ranked.
+/// Distinct values of a segment, which rank its samples.
 struct Segment {
     distinct: Vec<f64>,
-    /// Taken off every value, so that sums of a series far from zero lose nothing.
+    /// Subtracted from every value, for accuracy of sums far from zero.
     centre: f64,
 }
 
@@ -204,12 +205,12 @@ impl Segment {
     }
 }
 
-/// The samples on one side of a split.
+/// Samples on one side of a split.
 struct Side {
     tree: DistanceTree,
-    /// The sum over its pairs of their distance times both weights.
+    /// Sum over all pairs of distance times both weights.
     within: f64,
-    /// The sum of the squared weights.
+    /// Sum of the squared weights.
     squares: f64,
 }
 
@@ -230,13 +231,13 @@ impl Side {
         self.within -= weight * self.tree.sum_of_distances(place, value);
     }
 
-    /// The mean distance of two of its samples.
+    /// Mean distance between two samples.
     fn mean_within(&self) -> f64 {
         2.0 * self.within / (self.tree.count.powi(2) - self.squares)
     }
 }
 
-/// Two Fenwick trees: the weight of the values at or below a place, and their weighted sum.
+/// Two Fenwick trees: weight, and weighted sum, of the values at or below a position.
 struct DistanceTree {
     nodes: Vec<(f64, f64)>,
     count: f64,
@@ -259,7 +260,7 @@ impl DistanceTree {
         }
     }
 
-    /// Sum of |value - v| over the values v held, each times its weight.
+    /// Weighted sum of |value - v| over the stored values v.
     fn sum_of_distances(&self, place: usize, value: f64) -> f64 {
         let (mut below, mut sum_below) = (0.0, 0.0);
         let mut node = place + 1;

@@ -1,51 +1,51 @@
-//! How hot data are: accesses counted with their times, and a temperature that decays.
+//! Access temperature of data: decaying access counts.
 //!
-//! The temperature of something is the number of accesses to it, each counted half for every half
-//! life that has passed since: what is used often and lately is hot. The kernel's patches for
-//! tracking hot data (2012) kept counts, times and mean intervals of each file and of each range of
-//! 1 MiB, and made a temperature of them by shifts of bits; this one has a unit.
+//! A temperature is the number of accesses, each weighted by one half per half-life since then:
+//! frequently and recently used data are hot. The kernel's hot data tracking patches (2012) kept
+//! counts, times and mean intervals per file and per range of 1 MiB, and derived a temperature by
+//! bit shifts; this temperature has a unit.
 
 use serde::{Deserialize, Serialize};
 
-/// Accesses to one thing. Times are nanoseconds of any clock, the same for all.
+/// Access statistics of one file or range. Times are nanoseconds of a common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Heat {
-    /// Reads.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes that were read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes that were written.
+    /// Bytes written.
     pub written_bytes: u64,
-    /// The first access.
+    /// Time of the first access.
     pub first_ns: u64,
-    /// The last one.
+    /// Time of the last access.
     pub last_ns: u64,
-    /// The temperature at the last access.
+    /// Temperature at the last access.
     warmth: f64,
 }
 
-/// What is done to it at a time.
+/// Access, or several at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// When.
+    /// Time in nanoseconds.
     pub at_ns: u64,
-    /// Whether it writes.
+    /// True for writes.
     pub writes: bool,
-    /// How often.
+    /// Number of accesses.
     pub count: u64,
-    /// The bytes of all.
+    /// Total bytes.
     pub bytes: u64,
 }
 
-/// What is left of a temperature after some time.
+/// Temperature after a decay of `passed_ns`.
 fn left(warmth: f64, passed_ns: u64, half_life_ns: u64) -> f64 {
     warmth * (-(passed_ns as f64) / half_life_ns.max(1) as f64).exp2()
 }
 
 impl Heat {
-    /// Counts an access, not before those that were counted.
+    /// Adds an access; times must not decrease.
     pub fn access(&mut self, access: Access, half_life_ns: u64) {
         let Access { at_ns, writes, count, bytes } = access;
         if self.accesses() == 0 {
@@ -63,7 +63,7 @@ impl Heat {
         self.last_ns = self.last_ns.max(at_ns);
     }
 
-    /// The accesses of both.
+    /// Adds the accesses of another item.
     pub fn merge(&mut self, other: &Self, half_life_ns: u64) {
         if other.accesses() == 0 {
             return;
@@ -83,26 +83,26 @@ impl Heat {
         self.last_ns = last_ns;
     }
 
-    /// Reads and writes.
+    /// Number of reads and writes.
     pub const fn accesses(&self) -> u64 {
         self.reads + self.writes
     }
 
-    /// The temperature at a time after the last access, in accesses.
+    /// Temperature at a time after the last access, in accesses.
     pub fn temperature(&self, at_ns: u64, half_life_ns: u64) -> f64 {
         left(self.warmth, at_ns.saturating_sub(self.last_ns), half_life_ns)
     }
 
-    /// The mean time between two accesses; none of fewer than two.
+    /// Mean time between two accesses in nanoseconds; `None` for fewer than two accesses.
     pub fn mean_interval_ns(&self) -> Option<u64> {
         let gaps = self.accesses().checked_sub(1).filter(|gaps| *gaps > 0)?;
         Some((self.last_ns - self.first_ns) / gaps)
     }
 }
 
-/// What share of the accesses falls on what share of the data: `(data, accesses)`, both from 0 to
-/// 1, the data with the most accesses by their bytes first. `parts` are accesses and bytes of
-/// pieces of data; at most `points` + 1 points are given, the first and the last always.
+/// Concentration curve of accesses: points (share of the data, share of the accesses), both 0 to 1,
+/// the densest data first. `parts` holds accesses and bytes of pieces of data; returns at most
+/// `points` + 1 points, including both ends.
 pub fn concentration(parts: &[(u64, u64)], points: usize) -> Vec<(f64, f64)> {
     let mut parts: Vec<(u64, u64)> = parts.iter().copied().filter(|part| part.1 > 0).collect();
     let sums = |parts: &[(u64, u64)]| {
@@ -114,7 +114,7 @@ pub fn concentration(parts: &[(u64, u64)], points: usize) -> Vec<(f64, f64)> {
     if accesses == 0 || bytes == 0 {
         return Vec::new();
     }
-    // By density, without dividing: a / b > c / d where a * d > c * b.
+    // Sorts by density without division: a / b > c / d where a * d > c * b.
     let density = |part: &(u64, u64), other: &(u64, u64)| {
         (u128::from(part.0) * u128::from(other.1)).cmp(&(u128::from(other.0) * u128::from(part.1)))
     };

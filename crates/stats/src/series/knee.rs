@@ -1,9 +1,9 @@
-//! The knee of a curve: where more of what is swept over no longer gives more.
+//! Knee of a curve: the point beyond which a larger input yields little more.
 //!
-//! Two straight lines that meet are fitted to the logarithms; the knee is where they meet, also
-//! where the corner between them is round, as far as the values show that. Its interval is that of
-//! the profile likelihood over all corners. Chosen by simulation against the point that is farthest
-//! from the chord (Kneedle, Satopaa et al. 2011): `examples/knees`, `docs/evidence/sweeps.md`.
+//! Two straight lines that meet are fitted to the logarithms; the knee is their intersection, with
+//! a rounded corner if the values show one. The interval is that of the profile likelihood over all
+//! corner shapes. Chosen by simulation over the point farthest from the chord (Kneedle, Satopaa et
+//! al. 2011): `examples/knees`, `docs/evidence/sweeps.md`.
 
 use crate::distribution::t_quantile;
 use crate::error::StatsError;
@@ -12,48 +12,48 @@ use crate::inference::bootstrap::percentile_interval;
 use crate::input::{require_at_most, require_count, require_finite};
 use crate::interval::{Interval, IntervalMethod};
 
-/// Fewest points of a curve that may have a knee: three lie on two lines in too many ways.
+/// Fewest points of a curve with a detectable knee: three points fit two lines in too many ways.
 pub const KNEE_FEWEST_POINTS: usize = 5;
-/// Fewest rounds for its interval.
+/// Fewest rounds for the interval of the knee.
 pub(crate) const KNEE_FEWEST_ROUNDS: usize = 3;
-/// Points of a curve at most.
+/// Most points of a curve.
 const POINTS_MOST: usize = 1000;
-/// Places between two neighbouring points at which the lines may meet.
+/// Candidate positions of the knee between two neighbouring points.
 const STEPS: usize = 16;
-/// How round the corner may be, in logarithms: from none to that of a rate over 1 + load / knee.
+/// Corner radii in logarithms: from a sharp corner to the curve of a rate over 1 + load / knee.
 const CORNERS: [f64; 7] = [0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 1.0];
-/// What two lines and their corner have of parameters.
+/// Number of parameters of two lines with a corner.
 const PARAMETERS: usize = 5;
 const RESAMPLES: usize = 1000;
 const SEED: u64 = 1;
 const CONFIDENCE: f64 = 0.95;
-/// A knee changes the slope by at least this factor.
+/// Smallest ratio of the slopes that counts as a knee.
 const BEND: f64 = 2.0;
 
-/// Where a curve bends.
+/// Detected knee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
-    /// Where the lines meet, in the unit of what is swept over; with a round corner those beside
-    /// it.
+    /// Position of the knee, in the unit of the input; with a round corner the intersection of the
+    /// adjoining lines.
     pub at: f64,
-    /// Its 95 % interval by the profile likelihood; `None` with fewer than three rounds.
+    /// 95 % profile likelihood interval of the position; `None` with fewer than three rounds.
     pub interval: Option<Interval>,
-    /// The slope of the logarithms before it, of two lines without a round corner: 1 where twice
-    /// as much gives twice as much.
+    /// Slope of the log-log curve before the knee, for a sharp corner; 1 means that twice the input
+    /// yields twice the output.
     pub slope_before: f64,
-    /// The slope after it: 0 where more gives nothing.
+    /// Slope after the knee; 0 means that more input yields nothing.
     pub slope_after: f64,
 }
 
-/// The knee of a curve; `None` where it has none: where two lines fit no better than chance lets
-/// them, or the slope does not change by a factor of two.
+/// Detects the knee of a curve; `None` if two lines fit no better than by chance, or the slope
+/// changes by less than a factor of two.
 ///
-/// `at` are the values that were swept over, rising and above zero; `rounds` the logarithms of what
-/// was measured, of each round one for each value.
+/// `at` holds the inputs, ascending and positive; `rounds` the logarithms of the outputs, one
+/// series per round with one value per input.
 ///
 /// # Errors
-/// When there are fewer than five values, when values do not rise from above zero, or rounds have
-/// another number of them.
+/// If there are fewer than five inputs, inputs are not positive and ascending, or a round has
+/// another number of values.
 pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError> {
     require_count(at.len(), KNEE_FEWEST_POINTS)?;
     require_at_most(at.len(), POINTS_MOST)?;
@@ -94,7 +94,7 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
     Ok((!is_chance).then_some(knee))
 }
 
-/// Whether the lines bend now this way and now that way when whole rounds are resampled.
+/// Reports whether the slope changes up and down alike when whole rounds are resampled.
 fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<bool, StatsError> {
     let mut generator = Generator::seeded(SEED);
     let mut changes = Vec::new();
@@ -108,18 +108,18 @@ fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<b
     Ok(changes.low <= 0.0 && changes.high >= 0.0)
 }
 
-/// The best fits with the knee at each place.
+/// Best fits for every position of the knee.
 struct Profile {
-    /// Over all corners.
+    /// Best fit per position, over all corner radii.
     fits: Vec<Bent>,
-    /// What the squares may exceed the least ones by, with the knee still being there.
+    /// Largest residual sum of squares compatible with the best fit.
     allowed: f64,
-    /// Half the distance of two places.
+    /// Half the distance between two positions.
     half_step: f64,
 }
 
 impl Profile {
-    /// `None` with too few rounds to know the noise.
+    /// Fits every position; `None` with too few rounds to estimate the noise.
     fn new(x: &[f64], rounds: &[Vec<f64>], y: &[f64], places: &[f64]) -> Option<Self> {
         if rounds.len() < KNEE_FEWEST_ROUNDS {
             return None;
@@ -132,7 +132,7 @@ impl Profile {
         let least = least(&fits)?;
         let freedom = (rounds.len() - 1) * (x.len() - 1);
         let of_chance = noise(rounds, y) / (freedom * rounds.len()) as f64;
-        // What the best of them leaves is no chance alone where the curve is of another kind.
+        // The residuals of the best fit include lack of fit if the true curve has another shape.
         let of_model = match x.len().checked_sub(PARAMETERS) {
             None | Some(0) => 0.0,
             Some(more) => least / more as f64,
@@ -142,7 +142,7 @@ impl Profile {
         Some(Self { fits, allowed: least + t * t * of_chance.max(of_model), half_step })
     }
 
-    /// The sharp corner, unless rounder ones are so much better that this is no chance.
+    /// Best fit: the sharp corner, unless a rounder one is significantly better.
     fn best(&self, sharp: Bent) -> Bent {
         if sharp.rest <= self.allowed {
             return sharp;
@@ -164,7 +164,7 @@ fn least(fits: &[Bent]) -> Option<f64> {
     fits.iter().map(|fit| fit.rest).reduce(f64::min)
 }
 
-/// The squares that are left when what each round and each value have in common is taken away.
+/// Residual sum of squares after removing round and position effects.
 fn noise(rounds: &[Vec<f64>], y: &[f64]) -> f64 {
     let of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let all = of(y);
@@ -176,7 +176,7 @@ fn noise(rounds: &[Vec<f64>], y: &[f64]) -> f64 {
     rounds.iter().map(rest).sum()
 }
 
-/// The mean of the chosen rounds at each value.
+/// Mean of the chosen rounds at each input.
 fn means(rounds: &[Vec<f64>], chosen: &[usize]) -> Vec<f64> {
     let points = rounds.first().map_or(0, Vec::len);
     let mean = |point: usize| {
@@ -186,7 +186,7 @@ fn means(rounds: &[Vec<f64>], chosen: &[usize]) -> Vec<f64> {
     (0..points).map(mean).collect()
 }
 
-/// Where the lines may meet: so that each has two points at least.
+/// Candidate positions of the knee, with at least two points on either side.
 fn places(x: &[f64]) -> Vec<f64> {
     let inner = &x[1..x.len() - 1];
     let between = inner.windows(2).flat_map(|pair| {
@@ -196,17 +196,17 @@ fn places(x: &[f64]) -> Vec<f64> {
     between.chain(inner.last().copied()).collect()
 }
 
-/// Two lines that meet.
+/// Two lines that meet at the knee.
 #[derive(Clone, Copy)]
 struct Bent {
     at: f64,
     before: f64,
     after: f64,
-    /// What they leave of the squares.
+    /// Residual sum of squares.
     rest: f64,
 }
 
-/// The best of them by least squares, with a corner that is so round; the first of several.
+/// Best least-squares fit over all positions, with this corner radius; the first of equal ones.
 fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<Bent> {
     let mut best: Option<Bent> = None;
     for &at in places {
@@ -218,7 +218,7 @@ fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<Bent> {
     best
 }
 
-/// How far a value is beyond the knee, rounded off.
+/// Distance beyond the knee, smoothed by the corner radius; 0 before it.
 fn beyond(distance: f64, corner: f64) -> f64 {
     if corner == 0.0 {
         return distance.max(0.0);
@@ -226,7 +226,7 @@ fn beyond(distance: f64, corner: f64) -> f64 {
     distance.max(0.0) + corner * (-(distance / corner).abs()).exp().ln_1p()
 }
 
-/// Two lines that meet there.
+/// Least-squares fit of two lines that meet at `at`.
 fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<Bent> {
     let n = x.len() as f64;
     let beyond: Vec<f64> = x.iter().map(|x| beyond(x - at, corner)).collect();

@@ -1,7 +1,6 @@
-//! Where the level of a history changed, and by how much: points from one measurement after
-//! another, each with its own uncertainty, months apart.
+//! Level shifts in a history of measurements, each with its own uncertainty and months apart.
 //!
-//! What does not live here: finding the places (`change_point`), and what to call them. Points are
+//! Not here: finding the places (`change_point`), and what to call them. Points are
 //! weighted by their precision. `docs/evidence/history.md` compares the method with others, by
 //! simulation.
 //!
@@ -14,44 +13,44 @@ use crate::interval::{Interval, IntervalMethod};
 use crate::quantile::median;
 use crate::series::change_point::{ChangePointPlan, Sample, change_points, change_points_of};
 
-/// Deviations beyond so many robust standard deviations of a level are drawn in when it is
-/// measured.
+/// Distance in robust standard deviations beyond which deviations are winsorized when a level is
+/// estimated.
 const DRAWN_IN_BEYOND: f64 = 3.0;
-/// The standard deviation of a normal distribution, by its median absolute deviation.
+/// Ratio of standard deviation and median absolute deviation of a normal distribution.
 const BY_MEDIAN_DEVIATION: f64 = 1.4826;
-/// One point of a history.
+/// One measurement of a history.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistoryPoint {
-    /// Its value on the working scale: the logarithm of a metric, or a log ratio to an anchor.
+    /// Value on the working scale: logarithm of a metric, or log ratio to an anchor.
     pub value: f64,
-    /// Its standard error on that scale; 0 where it is not known.
+    /// Standard error on that scale; 0 if unknown.
     pub standard_error: f64,
 }
 
-/// How shifts of level are looked for: levels of three points or more, at a p that leaves the
-/// chance of any false shift in a series below .05.
+/// Search plan for level shifts: levels of at least three points, with a p-value limit that keeps
+/// the chance of any false shift in a series below .05.
 pub const SHIFT_PLAN: ChangePointPlan =
     ChangePointPlan { alpha: 0.03, permutations: 999, fewest: 3, most_changes: 20, seed: 1 };
 
-/// A change of level.
+/// Detected level shift.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelShift {
-    /// The first point of the new level, from 0.
+    /// Index of the first point of the new level, from 0.
     pub index: usize,
-    /// The first and last point, both included, at which the new level may have begun, at 95 %.
+    /// First and last index, inclusive, at which the new level may have begun (95 %).
     pub between: (usize, usize),
-    /// The new level minus the old one, on the working scale.
+    /// New level minus old level, on the working scale.
     pub change: f64,
-    /// The 95 % interval of `change`; `None` where the points of both levels are all equal.
+    /// 95 % interval of `change`; `None` if all points of both levels are equal.
     pub interval: Option<Interval>,
-    /// Permutation p of the split within its segment.
+    /// Permutation p-value of the split within its segment.
     pub p_value: f64,
 }
 
-/// The shifts of level of a history, in order of position.
+/// Detects the level shifts of a history, in order of position.
 ///
 /// # Errors
-/// When a value or a standard error is not finite, there are more points than
+/// If a value or a standard error is not finite, the history is longer than
 /// [`crate::LONGEST_CHANGE_SERIES`], or the plan is out of range.
 pub fn level_shifts(
     points: &[HistoryPoint],
@@ -82,8 +81,8 @@ pub fn level_shifts(
     Ok(shifts.collect())
 }
 
-/// Weights by precision: what the points say of themselves, and what they scatter beyond that.
-/// Equal where nothing is known.
+/// Precision weights from the points' standard errors and the excess scatter; equal if both are
+/// unknown.
 fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
     let squared: Vec<f64> = errors.iter().map(|error| error * error).collect();
     let own = median(&squared).unwrap_or(0.0);
@@ -92,19 +91,20 @@ fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
     if typical <= 0.0 {
         return vec![1.0; values.len()];
     }
-    // No point can outweigh the rest by claiming to be exact, none vanishes.
+    // The clamp keeps points with tiny standard errors from dominating, and all others from
+    // vanishing.
     let weight = |error: &f64| (typical / (beyond + error)).clamp(0.01, 10.0);
     squared.iter().map(weight).collect()
 }
 
-/// The standard deviation of the points around their levels, by the differences between
-/// neighbours: shifts are few among them.
+/// Standard deviation of the points around their levels, estimated from differences between
+/// neighbours, of which few contain a shift.
 fn scatter(values: &[f64]) -> f64 {
     let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     median(&steps).unwrap_or(0.0) * BY_MEDIAN_DEVIATION / std::f64::consts::SQRT_2
 }
 
-/// The level's points with those far from their median drawn in.
+/// Points of a level with outliers winsorized.
 fn drawn_in(points: &[Sample]) -> Vec<Sample> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let centre = median(&values).unwrap_or(0.0);
@@ -117,8 +117,7 @@ fn drawn_in(points: &[Sample]) -> Vec<Sample> {
     points.iter().map(|point| Sample { value: point.value.clamp(low, high), ..*point }).collect()
 }
 
-/// The first and last split that explains two neighbouring levels nearly as well as this one, at
-/// 95 %.
+/// First and last split that explains two adjacent levels nearly as well as this one, at 95 %.
 fn places(points: &[Sample], split: usize) -> (usize, usize) {
     // (1 - exp(-c / 2))^2 = .95
     const CRITICAL: f64 = 7.352;
@@ -131,7 +130,7 @@ fn places(points: &[Sample], split: usize) -> (usize, usize) {
     (first, last)
 }
 
-/// A level: the weighted mean of its points, those far away drawn in.
+/// Level: weighted mean of its points, outliers winsorized.
 struct Level {
     mean: f64,
     weight: f64,
@@ -148,7 +147,7 @@ impl Level {
         Self { mean, weight, around, points: points.len() }
     }
 
-    /// The interval of another level minus this one, by Student's t with their common scatter.
+    /// Interval of another level minus this one, by Student's t with their pooled scatter.
     fn interval_to(&self, other: &Self) -> Option<Interval> {
         const CONFIDENCE: f64 = 0.95;
         let freedom = (self.points + other.points).checked_sub(2).filter(|freedom| *freedom > 0)?;
@@ -169,16 +168,16 @@ impl Level {
     }
 }
 
-/// The newest point beside the level before it.
+/// Comparison of the newest point with the level before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Newest {
-    /// The point minus the level, on the working scale.
+    /// Point minus level, on the working scale.
     pub change: f64,
-    /// Two-sided p of a prediction from the level's points.
+    /// Two-sided p-value of a prediction from the level's points.
     pub p_value: f64,
 }
 
-/// How far the last point of a level is out of line with the others; `None` below four points.
+/// Compares the last point of a level with the others; `None` below four points.
 pub fn newest_differs(level: &[HistoryPoint]) -> Option<Newest> {
     let (newest, others) = level.split_last()?;
     if others.len() < 3 {
@@ -193,7 +192,7 @@ pub fn newest_differs(level: &[HistoryPoint]) -> Option<Newest> {
     (error > 0.0).then(|| Newest { change, p_value: t_two_sided(change / error, freedom) })
 }
 
-/// The points minus their levels, which begin at `starts`.
+/// Residuals of the points from the medians of their levels, which begin at `starts`.
 pub fn residuals(points: &[HistoryPoint], starts: &[usize]) -> Vec<f64> {
     let ends: Vec<usize> =
         [0].into_iter().chain(starts.iter().copied()).chain([points.len()]).collect();
@@ -206,20 +205,20 @@ pub fn residuals(points: &[HistoryPoint], starts: &[usize]) -> Vec<f64> {
     ends.windows(2).flat_map(level).collect()
 }
 
-/// Where the scatter around the levels changes.
+/// Detected change of the scatter around the levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseShift {
-    /// The first point of the new scatter, from 0.
+    /// Index of the first point with the new scatter, from 0.
     pub index: usize,
-    /// The new scatter by the old one, each the median distance from the level.
+    /// New scatter over old scatter, each the median distance from the level.
     pub ratio: f64,
 }
 
-/// The change of scatter that is the least probable, if there is any: found as a shift of level is,
-/// in the distances of the points from their levels.
+/// Detects the most significant change of scatter, if any: a level shift in the distances of the
+/// points from their levels.
 ///
 /// # Errors
-/// As [`level_shifts`].
+/// See [`level_shifts`].
 pub fn noise_shift(
     points: &[HistoryPoint],
     starts: &[usize],

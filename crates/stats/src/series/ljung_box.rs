@@ -1,6 +1,6 @@
-//! The Ljung-Box test: are the autocorrelations up to some lag all zero?
+//! Ljung-Box test: are the autocorrelations up to some lag all zero?
 //!
-//! What does not live here: the autocorrelations themselves (`autocorrelation`).
+//! Not here: the autocorrelations themselves (`autocorrelation`).
 //!
 //! Source: Ljung & Box, Biometrika 65, 1978.
 

@@ -1,6 +1,6 @@
 //! The Mann-Kendall test for a monotone trend: drift over the rounds, or within a run.
 //!
-//! What does not live here: how steep the trend is (`theil_sen`). Counted by a merge sort in O(n
+//! Not here: how steep the trend is (`theil_sen`). Counted by a merge sort in O(n
 //! log n). Exact up to 20 values without ties, otherwise normal with corrections for ties and
 //! continuity.
 //!
@@ -29,7 +29,7 @@ pub struct MannKendall {
     pub z: f64,
     /// Two-sided p-value.
     pub p_value: f64,
-    /// How the p-value was found.
+    /// Method of the p-value.
     pub method: TestMethod,
 }
 
@@ -61,7 +61,7 @@ fn exact_p(n: usize, falling: usize) -> f64 {
     let mut probability = vec![0.0; pairs + 1];
     probability[0] = 1.0;
     for length in 2..=n {
-        // A value put into an order of length - 1 makes 0..length new inversions, all equally
+        // Inserting a value into an order of length - 1 adds 0..length inversions, all equally
         // likely.
         let before = probability.clone();
         for (inversions, target) in probability.iter_mut().enumerate() {
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(inversions::<u8>(&mut []), 0);
     }
 
-    /// Of the 24 orders of four values only one has S = 6 and one S = -6.
+    /// Only one of the 24 orders of four values has S = 6, and one S = -6.
     #[test]
     fn four_rising_values() {
         let found = mann_kendall(&[1.0, 2.0, 3.0, 4.0]).unwrap();

@@ -1,21 +1,20 @@
-//! Whether the samples inside a run depend on each other: the flag that says they are not
-//! independent.
+//! Check for serial dependence among the samples of a run.
 
 use crate::error::StatsError;
 use crate::input::require_count;
 use crate::series::autocorrelation::autocorrelation;
 use crate::series::ljung_box::ljung_box;
 
-/// Whether samples inside a run depend on each other.
+/// Result of the check.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SerialCheck {
     /// Autocorrelation at lag 1.
     pub lag1: f64,
-    /// 2 / sqrt(n), above which `lag1` is suspicious.
+    /// Threshold for `lag1`: 2 / sqrt(n).
     pub lag1_bound: f64,
-    /// p of Ljung-Box over min(10, n/5) lags.
+    /// Ljung-Box p-value over min(10, n/5) lags.
     pub ljung_box_p: f64,
-    /// Either sign of dependence: intervals that assume independence are too narrow.
+    /// True on either sign of dependence: intervals that assume independence are too narrow.
     pub serial: bool,
 }
 

@@ -1,7 +1,7 @@
-//! How many rounds would settle a comparison that is unclear so far: find a difference, or show
-//! that there is none that matters.
+//! Rounds needed to settle an unclear comparison: to find a difference, or to show that there is
+//! none that matters.
 //!
-//! What does not live here: the verdict itself (`verdict`), and planning without any rounds
+//! Not here: the verdict itself (`verdict`), and planning without any rounds
 //! (`power`). Findings so far leaves open how large the difference and the noise really are; the
 //! chance that N new rounds settle it is the mean over what is left open. Few rounds leave much
 //! open and therefore ask for more. A simulation in `tests/settle.rs` holds the promise.
@@ -9,38 +9,38 @@
 use crate::distribution::{normal_cumulative, normal_quantile};
 use crate::judging::power::fewest_rounds;
 
-/// The mean chance to settle it that the rounds must have. The chance differs with the true
-/// difference, which nobody knows: where it is worst, at least .80 is left of this mean.
+/// Required mean chance to settle the comparison. The chance depends on the unknown true
+/// difference; in the worst case at least .80 is left of this mean.
 const MEAN_CHANCE: f64 = 0.93;
 
-/// Efficiency of the signed-rank test against Student's t with normal noise: 3 / pi.
+/// Efficiency of the signed-rank test relative to Student's t with normal noise: 3 / pi.
 const EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
 
-/// Values of the true noise over which the chance is averaged.
+/// Number of values of the true noise over which the chance is averaged.
 const NOISES: u32 = 12;
 
-/// What is known, and what is asked.
+/// Unclear comparison: results so far and requirements.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Unsettled {
-    /// The difference seen, on the working scale.
+    /// Observed difference on the working scale.
     pub(crate) effect: f64,
-    /// Standard deviation of the differences between rounds, on that scale.
+    /// Standard deviation of the round differences, on that scale.
     pub(crate) spread: f64,
-    /// Rounds so far, two or more.
+    /// Rounds so far, at least two.
     pub(crate) rounds: u32,
-    /// The difference that matters, on that scale; 0 where any does.
+    /// Smallest difference that matters, on that scale; 0 if any does.
     pub(crate) margin: f64,
-    /// The level at which a difference must show: that of the family's hardest step.
+    /// Significance level for a difference: that of the family's hardest step.
     pub(crate) alpha: f64,
-    /// The level at which the absence of one must show, on each side.
+    /// Significance level of the equivalence test, on each side.
     pub(crate) alpha_same: f64,
-    /// The fewest rounds with which the family can show anything.
+    /// Fewest rounds with which the family can reach significance.
     pub(crate) floor: u32,
 }
 
 impl Unsettled {
-    /// The fewest rounds that settle it most likely, more than there are; `None` above
-    /// [`crate::MOST_ROUNDS`].
+    /// Fewest new rounds that settle the comparison with the required chance, more than there are
+    /// so far; `None` above [`crate::MOST_ROUNDS`].
     pub(crate) fn rounds_needed(&self) -> Option<u32> {
         let fewest = self.floor.max(self.rounds.saturating_add(1));
         if self.spread <= 0.0 {
@@ -53,8 +53,8 @@ impl Unsettled {
         fewest_rounds(fewest, enough)
     }
 
-    /// What the true noise may be, all values equally likely: the spread seen over the root of a
-    /// mean square, whose quantiles are Wilson and Hilferty's.
+    /// Equally probable values of the true noise: the observed spread over the root of a mean
+    /// square, with Wilson-Hilferty quantiles.
     fn noises(&self) -> Vec<f64> {
         let freedom = f64::from(self.rounds.max(2) - 1);
         let part = 2.0 / (9.0 * freedom);
@@ -66,15 +66,15 @@ impl Unsettled {
         (0..NOISES).map(noise).collect()
     }
 
-    /// The mean chance that so many new rounds find a difference or exclude one. Of both tests the
-    /// quantiles of the normal distribution.
+    /// Mean chance that `rounds` new rounds find a difference or exclude one. `quantiles` are the
+    /// normal quantiles of the two tests.
     fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2]) -> f64 {
         let (seen, new) = (f64::from(self.rounds), f64::from(rounds));
         let [found, excluded] = quantiles.map(|normal| student(normal, new - 1.0));
         let of_noise = |noise: &f64| {
             let noise = noise / EFFICIENCY.sqrt();
             let error = noise / new.sqrt();
-            // Between these sizes of the estimate nothing can be said.
+            // Estimates between these sizes leave the comparison unclear.
             let (from, to) = ((self.margin - excluded * error).max(0.0), found * error);
             if from >= to {
                 return 1.0;
@@ -87,8 +87,8 @@ impl Unsettled {
     }
 }
 
-/// The quantile of Student's t that belongs to one of the normal distribution, by the expansion in
-/// one over the degrees of freedom. Within 3 % from five of them on: the spread is known less well.
+/// Quantile of Student's t from the corresponding normal quantile, by the expansion in one over the
+/// degrees of freedom. Error at most 3 % from five degrees on, below that of the spread estimate.
 ///
 /// Source: Abramowitz & Stegun, 26.7.5.
 fn student(normal: f64, freedom: f64) -> f64 {

@@ -1,6 +1,6 @@
-//! The Theil-Sen slope: how fast values drift, unmoved by outliers.
+//! Theil-Sen slope: rate of drift, robust against outliers.
 //!
-//! What does not live here: whether the drift is real (`mann_kendall`). Up to 1,500 values all
+//! Not here: whether the drift is real (`mann_kendall`). Up to 1,500 values all
 //! slopes are listed; above that the median slope is found by bisection on the number of slopes
 //! below a value, which is a number of inversions: O(n log n) per step and no quadratic memory.
 //!
@@ -16,13 +16,13 @@ use crate::interval::{Interval, IntervalMethod};
 use crate::quantile::median;
 use crate::series::mann_kendall::{inversions, mann_kendall};
 
-/// Up to this many values all slopes are listed.
+/// Number of values up to which all slopes are listed.
 const LISTED: usize = 1_500;
 
 /// Longest series accepted.
 const LONGEST: usize = 1_000_000;
 
-/// A slope per position.
+/// Slope per index step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TheilSen {
     /// Median of all slopes, in the unit of the values per step of the index.
@@ -64,7 +64,7 @@ pub fn theil_sen(values: &[f64], confidence: f64) -> Result<TheilSen, StatsError
     Ok(TheilSen { slope, intercept, interval })
 }
 
-/// The slopes of all pairs, listed or counted.
+/// Slopes of all pairs, listed or counted.
 struct Slopes<'a> {
     values: &'a [f64],
     count: usize,

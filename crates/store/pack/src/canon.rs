@@ -1,39 +1,40 @@
-//! What makes two records of a trial the same: all that was measured, and all texts but for the
-//! names in them.
+//! Identity of two records of a trial: equal measurements, and equal texts except for the names in
+//! them.
 //!
-//! A pack leaves out names that only the machine knows on which it was written, and another
-//! treering may have left out fewer. So a word that stands for a name agrees with any name.
+//! A pack leaves out names that only the machine that wrote it knows, and another treering may have
+//! left out fewer of them. So a placeholder agrees with any name.
 
 use serde::Serialize;
 use serde_json::Value;
 use treering_model::TrialEvent;
 
 use crate::kind::NameKind;
-use crate::names::Names;
+use crate::names::NameRemover;
 
-/// Kinds of events that a trial is made of; the others pass by and leave nothing in it.
+/// Number of event kinds that a trial consists of; others leave no trace in it.
 const KINDS: usize = 8;
 
-/// The longest name that a word stands for.
+/// Maximum length of a name that a placeholder stands for.
 const LONGEST_NAME: usize = 4096;
 
-/// The events of one trial, to be compared with those of its packed self: whatever is left out of
-/// packs is left out here. The label, which may be changed at any time, does not count, nor does
-/// the order between events of different kinds: an export does not keep it.
+/// Canonical events of one trial, for comparison with those of its packed copy: data left out of
+/// packs is left out here. Ignores the label, which may be changed at any time, and the order
+/// between events of different kinds, which an export does not keep.
 #[derive(Clone, Debug)]
-pub struct Canon {
-    names: Names,
+pub struct CanonicalTrial {
+    names: NameRemover,
     left_out: &'static [&'static str],
     parts: [Vec<Value>; KINDS],
 }
 
-impl Canon {
-    /// Of a trial; `known` are names of machines and people, `left_out` kinds of artifacts.
+impl CanonicalTrial {
+    /// Creates the canon of a trial; `known` are names of machines and people, `left_out` are kinds
+    /// of artifacts.
     pub fn new(
         known: impl IntoIterator<Item = (NameKind, String)>,
         left_out: &'static [&'static str],
     ) -> Self {
-        Self { names: Names::new(known), left_out, parts: Default::default() }
+        Self { names: NameRemover::new(known), left_out, parts: Default::default() }
     }
 
     /// Adds the next event.
@@ -60,11 +61,11 @@ impl Canon {
     }
 
     fn part(&mut self, kind: usize, part: &impl Serialize) {
-        // It is JSON wherever it comes from: it was read from there.
+        // The part was read from JSON, so it can be serialized.
         self.parts[kind].push(serde_json::to_value(part).unwrap_or_default());
     }
 
-    /// Whether both are records of the same trial.
+    /// Reports whether both are records of the same trial.
     pub fn agrees_with(&self, other: &Self) -> bool {
         let mut kinds = self.parts.iter().zip(&other.parts);
         kinds.all(|(mine, theirs)| all_agree(mine, theirs))
@@ -80,7 +81,7 @@ fn agree(one: &Value, other: &Value) -> bool {
         (Value::String(one), Value::String(other)) => texts_agree(one, other),
         (Value::Array(one), Value::Array(other)) => all_agree(one, other),
         (Value::Object(one), Value::Object(other)) => {
-            // Names of fields that are paths are replaced, too.
+            // Field names that are paths are replaced, too.
             let (mut mine, mut theirs) = (Vec::new(), Vec::new());
             for (key, value) in one {
                 match other.get(key) {
@@ -107,8 +108,8 @@ fn agree(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether two texts are the same but for names. A text that is JSON is compared as such: where a
-/// name was left out it was written again.
+/// Reports whether two texts are equal except for names. JSON texts are compared as JSON, since
+/// they were reformatted where a name was left out.
 fn texts_agree(one: &str, other: &str) -> bool {
     if one == other {
         return true;
@@ -123,7 +124,7 @@ fn texts_agree(one: &str, other: &str) -> bool {
     one == other || is_of_pattern(&one, &other) || is_of_pattern(&other, &one)
 }
 
-/// Whether a text is another one in which words stand for names.
+/// Reports whether a text matches another one in which placeholders stand for names.
 fn is_of_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = literals(pattern);
     let Some(begin) = parts.next() else { return false };
@@ -133,7 +134,7 @@ fn is_of_pattern(pattern: &str, text: &str) -> bool {
         return rest.is_empty();
     }
     while let Some(part) = parts.next() {
-        // At least one character is that of the name.
+        // A name has at least one character.
         let first = rest.chars().next().map_or(0, char::len_utf8);
         if first == 0 {
             return false;
@@ -149,23 +150,23 @@ fn is_of_pattern(pattern: &str, text: &str) -> bool {
     true
 }
 
-/// The parts of a text around the words that stand for names.
+/// Parts of a text around its placeholders.
 fn literals(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Some(text);
+    let mut remaining = Some(text);
     std::iter::from_fn(move || {
-        let now = rest?;
+        let now = remaining?;
         let words = NameKind::ALL.iter().map(|kind| kind.stand_in());
-        let found = words.filter_map(|word| Some((now.find(word)?, word.len())));
-        let (part, after) = match found.min() {
+        let positions = words.filter_map(|word| Some((now.find(word)?, word.len())));
+        let (part, after) = match positions.min() {
             Some((at, len)) => (&now[..at], Some(&now[at + len..])),
             None => (now, None),
         };
-        rest = after;
+        remaining = after;
         Some(part)
     })
 }
 
-/// A text whose words that stand for names have no numbers, which are others in each pack.
+/// Text whose placeholders have no numbers, since these differ between packs.
 fn without_numbers(text: &str) -> String {
     let mut text = text.to_owned();
     for kind in NameKind::ALL {
@@ -185,9 +186,9 @@ fn without_numbers(text: &str) -> String {
 mod tests {
     use treering_model::{Caution, CautionCode, Fact, TrialEvent};
 
-    use super::{Canon, texts_agree};
+    use super::{CanonicalTrial, texts_agree};
     use crate::kind::NameKind;
-    use crate::names::Names;
+    use crate::names::NameRemover;
 
     #[test]
     fn a_word_stands_for_any_name_and_nothing_else_differs() {
@@ -225,9 +226,9 @@ mod tests {
         [TrialEvent::Environment { facts: vec![fact] }, TrialEvent::Cautioned(caution)]
     }
 
-    /// What a machine that knows nothing of the names thinks of a trial and its packed self.
+    /// Compares a trial with its packed copy on a machine that knows none of the names.
     fn is_recognised(whole: [TrialEvent; 2], packed: [TrialEvent; 2]) -> bool {
-        let (mut one, mut other) = (Canon::new([], &[]), Canon::new([], &[]));
+        let (mut one, mut other) = (CanonicalTrial::new([], &[]), CanonicalTrial::new([], &[]));
         whole.iter().for_each(|event| one.add(event));
         packed.iter().for_each(|event| other.add(event));
         one.agrees_with(&other) && other.agrees_with(&one)
@@ -237,12 +238,12 @@ mod tests {
     fn a_packed_trial_is_recognised_where_its_names_are_not_known() {
         let whole = events("rw,addr=10.0.0.1", "ada's backup ran on KESTREL and on kestrel");
         let known = [(NameKind::Host, "kestrel".to_owned()), (NameKind::User, "ada".to_owned())];
-        let mut names = Names::new(known);
+        let mut names = NameRemover::new(known);
         let mut packed = whole.clone();
         packed.iter_mut().for_each(|event| names.leave_out(event));
         assert!(!format!("{packed:?}").to_lowercase().contains("kestrel"), "{packed:?}");
         assert!(is_recognised(whole.clone(), packed.clone()));
-        // Other words and other facts are those of another trial.
+        // Other words and facts belong to a different trial.
         assert!(!is_recognised(events("rw,addr=10.0.0.1", "ada's backup ran on kestrel"), packed));
         let mut packed = events("ro,addr=10.0.0.1", "ada's backup ran on KESTREL and on kestrel");
         packed.iter_mut().for_each(|event| names.leave_out(event));

@@ -1,22 +1,22 @@
-//! Identifiers that are recognised by their form: addresses of networks, mail addresses, and the
-//! numbers by which one copy of something is known. Replacing them is done in `names`.
+//! Identifiers recognised by their form: network addresses, mail addresses, and serial numbers.
+//! They are replaced in `names`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::kind::NameKind;
 
-/// Characters of a UUID and of an ID of a machine.
+/// Length of a UUID and of a machine id, in characters.
 const UUID: usize = 36;
 const MACHINE_ID: usize = 32;
 
-/// Characters of the longest identifier.
+/// Length of the longest identifier, in characters.
 const LONGEST: usize = 512;
 
-/// Pairs of hexadecimal digits of a MAC address and of a World Wide Name.
+/// Number of hexadecimal pairs in a MAC address and in a World Wide Name.
 const MAC_PAIRS: usize = 6;
 const WWN_PAIRS: usize = 8;
 
-/// Beginnings of names of disks and storage targets, and whether only hexadecimal digits follow.
+/// Prefixes of names of disks and storage targets, and whether only hexadecimal digits follow.
 const DISKS: [(&str, bool); 6] = [
     ("wwn-0x", true),
     ("naa.", true),
@@ -26,7 +26,7 @@ const DISKS: [(&str, bool); 6] = [
     ("iqn.", false),
 ];
 
-/// Words of mount options and of the kernel whose values name something whatever they look like.
+/// Keys of mount options and kernel parameters whose values are names of any form.
 const KEYS: [(&str, NameKind); 13] = [
     ("addr", NameKind::Address),
     ("clientaddr", NameKind::Address),
@@ -43,7 +43,7 @@ const KEYS: [(&str, NameKind); 13] = [
     ("systemd.machine_id", NameKind::Serial),
 ];
 
-/// Whether a text may hold an identifier. Most do not.
+/// Reports whether a text may contain an identifier. Most do not.
 pub(crate) fn may_identify(text: &str) -> bool {
     let count = |sign: u8| text.bytes().filter(|byte| *byte == sign).count();
     let has_digits = || {
@@ -61,8 +61,8 @@ pub(crate) fn may_identify(text: &str) -> bool {
         || has_digits()
 }
 
-/// The identifier at the beginning of a text: what it names, what to leave in front of it, and how
-/// many bytes it has. `before` is the character in front of the text.
+/// Identifier at the start of a text: its kind, the number of leading bytes to keep, and its length
+/// in bytes. `before` is the preceding character.
 pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, usize, usize)> {
     if is_uuid(text) {
         return Some((NameKind::Serial, 0, UUID));
@@ -70,7 +70,7 @@ pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, us
     if before.is_some_and(|one| one.is_alphanumeric() || one == '_') {
         return None;
     }
-    // Behind a full stop it is the rest of a longer number.
+    // After a full stop it is the rest of a longer number.
     let is_begin = before != Some('.');
     keyed(text)
         .or_else(|| pairs(text).map(|(kind, len)| (kind, 0, len)))
@@ -80,18 +80,18 @@ pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, us
         .or_else(|| mail(text).map(|len| (NameKind::Mail, 0, len)))
 }
 
-/// Length of the hosts in front of the directory of another machine, `server:/export`; several have
-/// commas between them.
+/// Length of the host names before a remote directory, `server:/export`; several are separated by
+/// commas.
 pub(crate) fn servers(text: &str) -> Option<usize> {
     let len = run(text, |one| one.is_alphanumeric() || "._-,".contains(one));
     let hosts = &text[..len];
     let directory = text[len..].strip_prefix(":/")?;
     let is_list = hosts.split(',').all(|host| host.contains(char::is_alphanumeric));
-    // Two slashes make it an address of the web, whose path names the host.
+    // Two slashes make it a URL.
     (len > 0 && is_list && !directory.starts_with('/')).then_some(len)
 }
 
-/// The value of a word that names something: `addr=…` up to the next comma or blank.
+/// Value of a key that denotes a name: `addr=…` up to the next comma or blank.
 fn keyed(text: &str) -> Option<(NameKind, usize, usize)> {
     let len = run(text, |one| one.is_ascii_alphanumeric() || "._-".contains(one));
     let (_, kind) = KEYS.iter().find(|(key, _)| *key == &text[..len])?;
@@ -101,12 +101,12 @@ fn keyed(text: &str) -> Option<(NameKind, usize, usize)> {
     (value > 0).then_some((*kind, len + 1 + quotes, value))
 }
 
-/// An address of IP that is not the same on every machine.
+/// Length of an IP address, unless it is the same on every machine.
 fn ip_address(text: &str) -> Option<usize> {
     let len = run(text, |one| one.is_ascii_hexdigit() || ".:".contains(one));
     let token = text[..len].trim_end_matches(['.', ':']);
     let (address, len) = if token.bytes().filter(|byte| *byte == b':').count() >= 2 {
-        // What is made of letters only is a name in a program: `a::b`.
+        // Letters alone are a path in a program: `a::b`.
         let has_digit = token.contains(|one: char| one.is_ascii_digit());
         (IpAddr::V6(token.parse::<Ipv6Addr>().ok().filter(|_| has_digit)?), token.len())
     } else {
@@ -121,7 +121,7 @@ fn ip_address(text: &str) -> Option<usize> {
     (!goes_on && !address.is_loopback() && !address.is_unspecified()).then_some(len)
 }
 
-/// A MAC address or a World Wide Name: pairs of hexadecimal digits.
+/// MAC address or World Wide Name: pairs of hexadecimal digits.
 fn pairs(text: &str) -> Option<(NameKind, usize)> {
     let separator = *text.as_bytes().get(2).filter(|sign| matches!(sign, b':' | b'-'))?;
     let bytes = text.as_bytes();
@@ -141,7 +141,7 @@ fn pairs(text: &str) -> Option<(NameKind, usize)> {
     if text[len..].starts_with(goes_on) {
         return None;
     }
-    // Dates and times are written with dashes, too.
+    // Dates and times contain dashes, too.
     let has_letter = token.contains(|one: char| one.is_ascii_alphabetic());
     match count {
         MAC_PAIRS if separator == b':' || has_letter => Some((NameKind::Address, len)),
@@ -150,7 +150,7 @@ fn pairs(text: &str) -> Option<(NameKind, usize)> {
     }
 }
 
-/// The name of a disk or a storage target.
+/// Length of the name of a disk or a storage target.
 fn disk(text: &str) -> Option<usize> {
     let (prefix, is_number) = DISKS.iter().find(|(prefix, _)| text.starts_with(prefix))?;
     let name = &text[prefix.len()..];
@@ -163,7 +163,7 @@ fn disk(text: &str) -> Option<usize> {
     (len >= 8).then_some(prefix.len() + len)
 }
 
-/// The ID of a machine as in `/etc/machine-id`, or a UUID without dashes.
+/// Length of a machine id as in `/etc/machine-id`, or a UUID without dashes.
 fn machine_id(text: &str) -> Option<usize> {
     let len = run(text, |one| one.is_ascii_hexdigit());
     let id = &text[..len];
@@ -173,7 +173,7 @@ fn machine_id(text: &str) -> Option<usize> {
     (len == MACHINE_ID && is_mixed && !goes_on).then_some(len)
 }
 
-/// A mail address, or a user at a machine.
+/// Length of a mail address, or of a user at a host.
 fn mail(text: &str) -> Option<usize> {
     let is_local = |one: char| one.is_alphanumeric() || "._+-".contains(one);
     let local = run(text, is_local);
@@ -191,8 +191,8 @@ fn is_uuid(text: &str) -> bool {
     text.as_bytes().get(..UUID).is_some_and(|bytes| bytes.iter().enumerate().all(is_digit))
 }
 
-/// Bytes of the characters at the beginning of a text that are such; of no more than those of the
-/// longest identifier, so that a long text takes no longer than its length.
+/// Length in bytes of the leading characters that satisfy `is_such`; limited to the longest
+/// identifier, so that a long text is processed in linear time.
 fn run(text: &str, is_such: impl Fn(char) -> bool) -> usize {
     let such = text.chars().take(LONGEST).take_while(|one| is_such(*one));
     such.map(char::len_utf8).sum()

@@ -1,24 +1,24 @@
-//! Kinds of names, with the words that stand for them in a pack.
+//! Kinds of names, with their placeholders in a pack.
 
-/// What a name names.
+/// Kind of a name that is left out of packs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameKind {
-    /// A machine.
+    /// Host name.
     Host,
-    /// A person.
+    /// User name.
     User,
-    /// A file or directory.
+    /// Path of a file or directory.
     Path,
-    /// One copy of something: a filesystem, a partition, a disk, an installed system.
+    /// Identifier of one instance: a filesystem, a partition, a disk, an installed system.
     Serial,
-    /// A place in a network: an address of IP or of Ethernet.
+    /// Network address: IP or Ethernet.
     Address,
-    /// A mailbox, or a person at a machine.
+    /// Mail address, or a user at a host.
     Mail,
 }
 
 impl NameKind {
-    /// What it is called in tables.
+    /// Name of the kind in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Host => "host name",
@@ -30,11 +30,11 @@ impl NameKind {
         }
     }
 
-    /// Every kind.
+    /// All kinds.
     pub(crate) const ALL: [Self; 6] =
         [Self::Host, Self::User, Self::Path, Self::Serial, Self::Address, Self::Mail];
 
-    /// What stands for such a name, with a number behind it.
+    /// Placeholder for a name of this kind, followed by a number.
     pub(crate) const fn stand_in(self) -> &'static str {
         match self {
             Self::Host => "host-",

@@ -1,10 +1,9 @@
-//! A pack: trials in one file, for another store or another machine. Pure: records to bytes and
-//! back.
+//! Pack: trials in one file, for another store or another machine. Converts records to bytes and
+//! back, without other input or output.
 //!
-//! The first line says how many bytes follow and their SHA-256; they are one Zstandard frame of
-//! JSON lines, so that `tail -n +2 FILE | zstd -d` shows all of it. Names of machines, people and
-//! places are left out by `names`. Where trials come from, and which store they go to, is the
-//! command line's.
+//! The first line has the length of the rest and its SHA-256; the rest is one Zstandard frame of
+//! JSON lines, so that `tail -n +2 FILE | zstd -d` shows it. `names` removes names of machines,
+//! people and places. The command line connects packs to stores.
 
 mod canon;
 mod error;
@@ -19,11 +18,11 @@ mod seal;
 mod tests;
 mod write;
 
-pub use canon::Canon;
+pub use canon::CanonicalTrial;
 pub use error::PackError;
 pub use kind::NameKind;
-pub use names::{LeftOut, Names};
-pub use read::Unpacking;
+pub use names::{NameRemover, RemovedName};
+pub use read::PackReader;
 pub use record::{Head, PackedPlan, Record};
 pub use seal::Seal;
-pub use write::{Packing, sealed};
+pub use write::{PackWriter, sealed};

@@ -1,7 +1,7 @@
-//! Leaving out what names a machine, a person or a place, wherever a text holds it.
+//! Removal of names of machines, people and places from all texts.
 //!
-//! Each name is replaced by a word that stands for it everywhere in the pack, so that what was
-//! equal stays equal. Figures, and the words of treering itself, are never touched.
+//! Each name is replaced by the same placeholder everywhere in the pack, so that equal texts stay
+//! equal. Figures, and the words of treering itself, are never changed.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +13,25 @@ use crate::kind::NameKind;
 
 /// A name that was left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftOut {
-    /// What it names.
+pub struct RemovedName {
+    /// Kind of the name.
     pub kind: NameKind,
-    /// The name.
+    /// Name that was replaced.
     pub name: String,
-    /// What stands for it.
+    /// Placeholder that replaces it.
     pub instead: String,
-    /// How often it stood there.
+    /// Number of replacements.
     pub times: u64,
 }
 
-/// Words that name nobody though a machine or a person may have them for a name: they are parts of
-/// JSON, or what every machine is called.
+/// Words that are never treated as names: they are part of JSON, or common to all machines.
 const NOBODY: [&str; 9] =
     ["localhost", "(none)", "root", "nobody", "host", "user", "true", "false", "null"];
 
-/// Facts that name a machine, and a fact that names disks among much else.
+/// Facts that hold a host name, and the fact with the kernel command line.
 const HOST_FACTS: [&str; 1] = ["import.machine"];
 const COMMAND_LINE_FACT: &str = "kernel.command_line";
-/// Words of the kernel's command line whose values name a disk or a machine.
+/// Kernel parameters whose values name a disk or a machine.
 const NAMING_WORDS: [&str; 8] = [
     "root",
     "resume",
@@ -44,27 +43,28 @@ const NAMING_WORDS: [&str; 8] = [
     "netconsole",
 ];
 
-/// Directories whose contents are the same everywhere.
+/// Directories with the same contents on every machine.
 const COMMON: [&str; 2] = ["/proc/", "/sys/kernel/"];
 
-/// Replaces names. One is used for all of a pack, so that a name is replaced by the same word.
+/// Replaces names. One instance serves a whole pack, so that a name always gets the same
+/// placeholder.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct NameRemover {
     words: Vec<(NameKind, String)>,
     paths_with_blanks: Vec<String>,
     seen: BTreeMap<(NameKind, String), (String, u64)>,
     numbers: BTreeMap<NameKind, usize>,
 }
 
-impl Names {
-    /// Replaces paths and serial numbers, and these names of machines and people.
+impl NameRemover {
+    /// Creates a replacer of paths, serial numbers, and the given names of machines and people.
     pub fn new(known: impl IntoIterator<Item = (NameKind, String)>) -> Self {
         let mut names = Self::default();
         known.into_iter().for_each(|(kind, name)| names.know(kind, &name));
         names
     }
 
-    /// A name to replace from now on.
+    /// Registers a name to replace from now on.
     fn know(&mut self, kind: NameKind, name: &str) {
         let is_number = name.bytes().all(|byte| byte.is_ascii_digit());
         let is_nobody = NOBODY.iter().any(|word| word.eq_ignore_ascii_case(name));
@@ -74,20 +74,20 @@ impl Names {
         let name = name.to_ascii_lowercase();
         if !self.words.iter().any(|(_, known)| *known == name) {
             self.words.push((kind, name));
-            // Of two that begin alike the longer one is meant.
+            // The longer of two names with the same beginning takes precedence.
             self.words.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
         }
     }
 
-    /// What was left out, by its kind.
-    pub fn left_out(&self) -> Vec<LeftOut> {
+    /// Names left out so far, by kind.
+    pub fn left_out(&self) -> Vec<RemovedName> {
         let one = |((kind, name), (instead, times)): (&(NameKind, String), &(String, u64))| {
-            LeftOut { kind: *kind, name: name.clone(), instead: instead.clone(), times: *times }
+            RemovedName { kind: *kind, name: name.clone(), instead: instead.clone(), times: *times }
         };
         self.seen.iter().map(one).collect()
     }
 
-    /// Leaves names out of an event.
+    /// Removes names from an event.
     pub fn leave_out(&mut self, event: &mut TrialEvent) {
         match event {
             TrialEvent::Began(beginning) => {
@@ -144,7 +144,7 @@ impl Names {
         }
     }
 
-    /// Leaves names out of what was said of a trial.
+    /// Removes names from an annotation of a trial.
     pub fn leave_out_of_annotation(&mut self, annotation: &mut Annotation) {
         match &mut annotation.change {
             Change::Relabelled { label, was } => {
@@ -156,7 +156,7 @@ impl Names {
         }
     }
 
-    /// Leaves names out of any text.
+    /// Removes names from a text.
     pub fn text(&mut self, text: &mut String) {
         if !self.may_name(text) {
             return;
@@ -175,7 +175,7 @@ impl Names {
         }
     }
 
-    /// Whether there may be a name in a text: most have none.
+    /// Reports whether a text may contain a name; most do not.
     fn may_name(&self, text: &str) -> bool {
         let has_word = |word: &str| {
             let (text, word) = (text.as_bytes(), word.as_bytes());
@@ -186,7 +186,7 @@ impl Names {
             || self.words.iter().any(|(_, word)| has_word(word))
     }
 
-    /// A path that does not end where a blank stands.
+    /// Registers a path that contains blanks, which would otherwise end it.
     fn know_path(&mut self, path: &str) {
         let is_such = path.starts_with('/') && path.contains(char::is_whitespace);
         if is_such && !self.paths_with_blanks.iter().any(|known| known == path) {
@@ -194,7 +194,7 @@ impl Names {
         }
     }
 
-    /// What stands for a name.
+    /// Placeholder for a name.
     fn instead(&mut self, kind: NameKind, name: &str) -> String {
         if let Some((instead, times)) = self.seen.get_mut(&(kind, name.to_owned())) {
             *times += 1;
@@ -216,7 +216,7 @@ impl Names {
             before = head.chars().next_back().or(before);
             let len = tail.find(ends_path).unwrap_or(tail.len());
             let path = tail[..len].trim_end_matches('.');
-            // Within a word it is no path: MiB/s, create/files_per_second.
+            // Inside a word a slash begins no path: MiB/s, create/files_per_second.
             let is_path = before.is_none_or(|one| !is_of_word(one)) && path.len() > 1;
             let path = if is_path { path } else { &tail[..1] };
             if is_path && !is_common(path) {
@@ -251,15 +251,15 @@ impl Names {
         to
     }
 
-    /// Without addresses, mail addresses and serial numbers, which are known by their form.
+    /// Replaces network addresses, mail addresses and serial numbers, recognised by their form.
     fn without_identifiers(&mut self, text: &str) -> String {
         let mut to = String::with_capacity(text.len());
         let (mut at, mut before) = (0, None);
         while let Some(character) = text[at..].chars().next() {
-            let found = identifiers::at_start(&text[at..], before);
-            let found = found
+            let identifier = identifiers::at_start(&text[at..], before);
+            let identifier = identifier
                 .filter(|(_, skipped, len)| !is_stand_in(&text[at + skipped..at + skipped + len]));
-            if let Some((kind, skipped, len)) = found {
+            if let Some((kind, skipped, len)) = identifier {
                 let (from, end) = (at + skipped, at + skipped + len);
                 to.push_str(&text[at..from]);
                 let instead = self.instead(kind, &text[from..end]);
@@ -274,7 +274,7 @@ impl Names {
         to
     }
 
-    /// Without the names of machines whose directories are mounted: `server:/export`.
+    /// Replaces the host names of remote directories: `server:/export`.
     fn without_servers(&mut self, text: &str) -> String {
         let mut to = String::with_capacity(text.len());
         let (mut at, mut before) = (0, None);
@@ -297,7 +297,8 @@ impl Names {
         to
     }
 
-    /// What stands for a server; an address is replaced as such.
+    /// Placeholder for the host name of a server; an IP address is left for the replacement of
+    /// addresses.
     fn server(&mut self, host: &str) -> String {
         let is_address = host.parse::<std::net::IpAddr>().is_ok();
         let is_nobody = NOBODY.iter().any(|word| word.eq_ignore_ascii_case(host));
@@ -307,7 +308,7 @@ impl Names {
         self.instead(NameKind::Host, &host.to_ascii_lowercase())
     }
 
-    /// The kernel's command line without the values of words that name something.
+    /// Kernel command line without the values of parameters that name something.
     fn command_line(&mut self, line: &str) -> String {
         let word = |word: &str| match word.split_once('=') {
             Some((name, value)) if NAMING_WORDS.contains(&name) && !value.starts_with("/dev/") => {
@@ -326,7 +327,7 @@ impl Names {
         }
     }
 
-    /// Leaves names out of the texts of a JSON value. What holds none stays as it is, byte for
+    /// Removes names from the texts of a JSON value. JSON without names stays as it is, byte for
     /// byte.
     fn json(&mut self, json: &mut String) {
         if !self.may_name(json) {
@@ -346,7 +347,7 @@ impl Names {
             Value::Array(values) => values.iter_mut().for_each(|value| self.value(value)),
             Value::Object(fields) => {
                 for (mut key, mut value) in std::mem::take(fields) {
-                    // The names of fields are treering's own, unless they are paths.
+                    // Field names are treering's own, unless they are paths.
                     if key.starts_with('/') {
                         self.text(&mut key);
                     }
@@ -359,7 +360,7 @@ impl Names {
     }
 }
 
-/// Whether no path goes on here.
+/// Reports whether a character ends a path.
 fn ends_path(one: char) -> bool {
     one.is_whitespace() || one.is_control() || "\"'`<>|,;:()[]{}\\".contains(one)
 }
@@ -368,8 +369,8 @@ fn is_of_word(one: char) -> bool {
     one.is_alphanumeric() || "._-)]}/%…".contains(one)
 }
 
-/// Whether a path is the same on every machine: a device by its usual name, or what the kernel
-/// shows.
+/// Reports whether a path is the same on every machine: a device by its usual name, or a kernel
+/// file.
 fn is_common(path: &str) -> bool {
     let is_device = path.strip_prefix("/dev/").is_some_and(|name| {
         !name.is_empty() && name.bytes().all(|one| one.is_ascii_alphanumeric())
@@ -377,7 +378,7 @@ fn is_common(path: &str) -> bool {
     is_device || COMMON.iter().any(|dir| path.starts_with(dir))
 }
 
-/// Whether a text stands for a name already.
+/// Reports whether a text is a placeholder already.
 fn is_stand_in(text: &str) -> bool {
     NameKind::ALL.iter().any(|kind| {
         let number = text.strip_prefix(kind.stand_in());
@@ -387,7 +388,7 @@ fn is_stand_in(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Names;
+    use super::NameRemover;
     use crate::kind::NameKind;
 
     fn without(text: &str) -> String {
@@ -397,7 +398,7 @@ mod tests {
             (NameKind::User, "ada".to_owned()),
         ];
         let mut text = text.to_owned();
-        Names::new(known).text(&mut text);
+        NameRemover::new(known).text(&mut text);
         text
     }
 
@@ -486,7 +487,7 @@ mod tests {
 
     #[test]
     fn what_was_left_out_is_told() {
-        let mut names = Names::new([]);
+        let mut names = NameRemover::new([]);
         let mut text = "/a /b /a".to_owned();
         names.text(&mut text);
         let told: Vec<_> = names.left_out().into_iter().map(|one| (one.name, one.times)).collect();

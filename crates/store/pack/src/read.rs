@@ -1,4 +1,4 @@
-//! Reading a pack that anybody may have written: first its seal, then record by record.
+//! Reading of packs from untrusted sources: first the seal, then record by record.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
@@ -8,8 +8,8 @@ use zstd::stream::read::Decoder;
 use crate::limits::{CONTENT_BYTES, CONTENT_RATIO, LINE_BYTES_MOST, PLANS_MOST, WINDOW_LOG};
 use crate::{Head, PackError, PackedPlan, Record, Seal};
 
-/// A pack being read. What is in it was written by anybody; that it is as it was written is sure.
-pub struct Unpacking<R: Read> {
+/// A pack being read. Its contents are untrusted, but verified to be unchanged since written.
+pub struct PackReader<R: Read> {
     lines: BufReader<io::Take<Decoder<'static, BufReader<R>>>>,
     seal: Seal,
     head: Head,
@@ -17,15 +17,15 @@ pub struct Unpacking<R: Read> {
     most: u64,
     line: u64,
     next: Option<Record>,
-    /// Whether a trial has begun.
+    /// True after the beginning of a trial was read.
     is_within: bool,
 }
 
-impl<R: Read + Seek> Unpacking<R> {
-    /// Reads the whole file once to see that it is as it was written, then its head and plans.
+impl<R: Read + Seek> PackReader<R> {
+    /// Reads the whole file once to verify its digest, then its head and plans.
     ///
     /// # Errors
-    /// Whatever is wrong with the file.
+    /// Problems with the file.
     pub fn open(mut from: R) -> Result<Self, PackError> {
         let seal = Seal::read(&mut from)?;
         let start = from.stream_position()?;
@@ -64,25 +64,25 @@ impl<R: Read + Seek> Unpacking<R> {
         Ok(unpacking)
     }
 
-    /// How the pack is closed.
+    /// Seal of the pack: length and digest.
     pub const fn seal(&self) -> &Seal {
         &self.seal
     }
 
-    /// What is said of it.
+    /// Description of the pack.
     pub const fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The plans in it.
+    /// Plans in the pack.
     pub fn plans(&self) -> &[PackedPlan] {
         &self.plans
     }
 
-    /// The beginning of the next trial; what is left of the one before it is skipped.
+    /// Reads the beginning of the next trial, skipping the rest of the current one.
     ///
     /// # Errors
-    /// [`PackError::Order`] for anything else; whatever is wrong with a line.
+    /// [`PackError::Order`] for any other record; problems with a line.
     pub fn next_trial(&mut self) -> Result<Option<Beginning>, PackError> {
         if self.is_within {
             while self.next_event()?.is_some() {}
@@ -99,10 +99,10 @@ impl<R: Read + Seek> Unpacking<R> {
         }
     }
 
-    /// The next event of the trial; `None` behind its last one.
+    /// Reads the next event of the trial; `None` after its last one.
     ///
     /// # Errors
-    /// Whatever is wrong with a line.
+    /// Problems with the next line.
     pub fn next_event(&mut self) -> Result<Option<TrialEvent>, PackError> {
         let is_more = |next: &Record| matches!(next, Record::Event(event) if !begins(event));
         match self.next.take_if(|next| is_more(next)) {
@@ -114,10 +114,10 @@ impl<R: Read + Seek> Unpacking<R> {
         }
     }
 
-    /// What was said of the trial next, behind its last event.
+    /// Reads the next annotation of the trial, after its last event.
     ///
     /// # Errors
-    /// Whatever is wrong with a line.
+    /// Problems with the next line.
     pub fn next_annotation(&mut self) -> Result<Option<Annotation>, PackError> {
         match self.next.take_if(|next| matches!(next, Record::Annotation(_))) {
             Some(Record::Annotation(annotation)) => {

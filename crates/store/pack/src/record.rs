@@ -1,42 +1,42 @@
-//! The records of a pack, one in each line of its content.
+//! Records of a pack, one in each line of its content.
 
 use serde::{Deserialize, Serialize};
 use treering_model::{Annotation, TrialEvent, TrialId};
 
-/// What is said of a pack before anything in it.
+/// Description of a pack, its first record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The version of treering that wrote it.
+    /// Version of the treering that wrote it.
     pub treering_version: String,
-    /// Whether names of machines, people and places are as they were.
+    /// True when names of machines, people and places were kept.
     pub has_names: bool,
-    /// Whether block traces are in it.
+    /// True when block traces are included.
     pub has_traces: bool,
 }
 
 /// A plan whose trials are in the pack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackedPlan {
-    /// The campaign, by the identity of its first trial.
+    /// Campaign, by the id of its first trial.
     pub campaign: TrialId,
-    /// The plan as a TOML document.
+    /// Plan as a TOML document.
     pub document: String,
-    /// The files that it names, each with its text.
+    /// Files that it refers to: path and text of each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<(String, String)>,
 }
 
-/// A line: the head, then plans, then of each trial its events and what was said of it later.
+/// A record: the head, then plans, then for each trial its events and annotations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "most are events, and one is there at a time")]
 pub enum Record {
-    /// First of all.
+    /// Description of the pack; the first record.
     Pack(Head),
-    /// A plan.
+    /// A plan with its files.
     Plan(PackedPlan),
     /// An event of a trial; a trial begins with `began`.
     Event(TrialEvent),
-    /// What was said of the trial before it, after it was recorded.
+    /// An annotation of the preceding trial.
     Annotation(Annotation),
 }

@@ -1,4 +1,4 @@
-//! The first line of a pack: how many bytes follow, and their SHA-256.
+//! First line of a pack: length of the rest, and its SHA-256.
 
 use std::fmt::Write;
 use std::io::{self, Read};
@@ -8,25 +8,26 @@ use sha2::{Digest, Sha256};
 use crate::PackError;
 use crate::limits::PACK_VERSION;
 
-/// What every first line begins with.
+/// First word of the line.
 const MAGIC: &str = "treering-pack";
 
-/// Digits of the number of bytes and of the digest: the line has the same length in every pack.
+/// Digits of the length and of the digest, fixed so that the line has the same length in every
+/// pack.
 const COUNT_DIGITS: usize = 20;
 const DIGEST_DIGITS: usize = 64;
 
-/// What closes a pack.
+/// Length and digest of a pack's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seal {
-    /// Bytes behind the first line.
+    /// Number of bytes after the first line.
     pub bytes: u64,
-    /// Their SHA-256 in 64 hexadecimal digits.
+    /// SHA-256 of these bytes in 64 hexadecimal digits.
     pub sha256: String,
 }
 
 impl Seal {
-    /// Of bytes that were counted and digested.
-    pub(crate) fn of(bytes: u64, digest: Sha256) -> Self {
+    /// Creates the seal from a length and a finished digest.
+    pub(crate) fn new(bytes: u64, digest: Sha256) -> Self {
         let mut sha256 = String::with_capacity(DIGEST_DIGITS);
         for byte in digest.finalize() {
             let _memory_takes_it = write!(sha256, "{byte:02x}");
@@ -34,17 +35,17 @@ impl Seal {
         Self { bytes, sha256 }
     }
 
-    /// The first line.
+    /// Formats the first line.
     pub(crate) fn line(&self) -> String {
         format!("{MAGIC} {PACK_VERSION} {:0COUNT_DIGITS$} {}\n", self.bytes, self.sha256)
     }
 
-    /// A first line as long as every other, until the true one is known.
+    /// Placeholder of the same length as the first line, until its values are known.
     pub(crate) fn blank() -> String {
         Self { bytes: 0, sha256: "0".repeat(DIGEST_DIGITS) }.line()
     }
 
-    /// Reads the first line.
+    /// Reads and parses the first line.
     pub(crate) fn read(from: &mut impl Read) -> Result<Self, PackError> {
         let mut line = Vec::new();
         from.take(Self::blank().len() as u64).read_to_end(&mut line)?;
@@ -63,13 +64,13 @@ impl Seal {
             return Err(PackError::NotAPack);
         };
         let seal = Self { bytes, sha256: digest.to_owned() };
-        // Only what would be written again is what was written.
+        // Only the canonical form of the line is accepted.
         if seal.line() == line { Ok(seal) } else { Err(PackError::NotAPack) }
     }
 
-    /// Reads everything behind the first line, and refuses what is not what was written.
+    /// Reads everything after the first line and verifies its length and digest.
     pub(crate) fn verify(&self, from: &mut impl Read) -> Result<(), PackError> {
-        let mut digested = Digested::of(io::sink());
+        let mut digested = DigestWriter::new(io::sink());
         let found = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
         if found != self.bytes {
             return Err(PackError::Length { expected: self.bytes, found });
@@ -83,25 +84,25 @@ impl Seal {
     }
 }
 
-/// Counts and digests what is written through it.
-pub(crate) struct Digested<W> {
+/// Counts and digests the data written through it.
+pub(crate) struct DigestWriter<W> {
     to: W,
     bytes: u64,
     digest: Sha256,
 }
 
-impl<W> Digested<W> {
-    pub(crate) fn of(to: W) -> Self {
+impl<W> DigestWriter<W> {
+    pub(crate) fn new(to: W) -> Self {
         Self { to, bytes: 0, digest: Sha256::new() }
     }
 
-    /// What went through, and where it went.
+    /// Returns the seal of the data, and the inner writer.
     pub(crate) fn seal(self) -> (Seal, W) {
-        (Seal::of(self.bytes, self.digest), self.to)
+        (Seal::new(self.bytes, self.digest), self.to)
     }
 }
 
-impl<W: io::Write> io::Write for Digested<W> {
+impl<W: io::Write> io::Write for DigestWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.to.write(bytes)?;
         self.bytes += written as u64;

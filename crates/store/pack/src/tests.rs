@@ -1,10 +1,10 @@
-//! A pack as a whole: what comes back, and what is refused.
+//! Tests of whole packs: round trips, and rejected files.
 
 use std::io::Cursor;
 
 use treering_model::{Beginning, Ending, Mode, TrialEvent, TrialId};
 
-use crate::{Head, PackError, Packing, Record, Unpacking, sealed};
+use crate::{Head, PackError, PackReader, PackWriter, Record, sealed};
 
 fn head() -> Head {
     Head { treering_version: "1".to_owned(), has_names: true, has_traces: true }
@@ -13,7 +13,7 @@ fn head() -> Head {
 fn packed() -> Vec<u8> {
     let beginning = Beginning::new(TrialId::new(), "fs_mark", Mode::Native);
     let end = TrialEvent::Ended { ending: Ending::Completed, at_ns: 5 };
-    let mut packing = Packing::begin(Cursor::new(Vec::new()), head()).unwrap();
+    let mut packing = PackWriter::begin(Cursor::new(Vec::new()), head()).unwrap();
     for event in [TrialEvent::Began(beginning), end] {
         packing.add(&Record::Event(event)).unwrap();
     }
@@ -21,7 +21,7 @@ fn packed() -> Vec<u8> {
 }
 
 fn refusal(content: &[u8]) -> String {
-    let mut pack = match Unpacking::open(Cursor::new(sealed(content).unwrap())) {
+    let mut pack = match PackReader::open(Cursor::new(sealed(content).unwrap())) {
         Err(error) => return error.to_string(),
         Ok(pack) => pack,
     };
@@ -36,7 +36,7 @@ fn refusal(content: &[u8]) -> String {
 
 #[test]
 fn what_was_packed_comes_back() {
-    let mut pack = Unpacking::open(Cursor::new(packed())).unwrap();
+    let mut pack = PackReader::open(Cursor::new(packed())).unwrap();
     assert_eq!(*pack.head(), head());
     assert_eq!(pack.next_trial().unwrap().unwrap().workload, "fs_mark");
     assert!(matches!(pack.next_event().unwrap(), Some(TrialEvent::Ended { at_ns: 5, .. })));
@@ -51,14 +51,14 @@ fn a_byte_changed_anywhere_is_refused() {
         for bit in 0..8 {
             let mut bad = good.clone();
             bad[at] ^= 1 << bit;
-            assert!(Unpacking::open(Cursor::new(bad)).is_err(), "byte {at}, bit {bit}");
+            assert!(PackReader::open(Cursor::new(bad)).is_err(), "byte {at}, bit {bit}");
         }
     }
     for len in 0..good.len() {
-        assert!(Unpacking::open(Cursor::new(good[..len].to_vec())).is_err(), "{len} bytes");
+        assert!(PackReader::open(Cursor::new(good[..len].to_vec())).is_err(), "{len} bytes");
     }
     let longer = [good.as_slice(), b"x"].concat();
-    assert!(matches!(Unpacking::open(Cursor::new(longer)), Err(PackError::Length { .. })));
+    assert!(matches!(PackReader::open(Cursor::new(longer)), Err(PackError::Length { .. })));
 }
 
 #[test]

@@ -1,38 +1,38 @@
-//! Writing a pack, record by record.
+//! Writing of a pack, record by record.
 
 use std::io::{Seek, SeekFrom, Write};
 
 use zstd::stream::write::Encoder;
 
 use crate::limits::LINE_BYTES_MOST;
-use crate::seal::Digested;
+use crate::seal::DigestWriter;
 use crate::{Head, PackError, Record, Seal};
 
-/// How hard to compress: a pack is written once and sent to others.
+/// Compression level, high because a pack is written once and sent to others.
 const LEVEL: i32 = 9;
 
 /// A pack being written.
-pub struct Packing<W: Write> {
-    content: Encoder<'static, Digested<W>>,
+pub struct PackWriter<W: Write> {
+    content: Encoder<'static, DigestWriter<W>>,
 }
 
-impl<W: Write + Seek> Packing<W> {
+impl<W: Write + Seek> PackWriter<W> {
     /// Begins a pack at the start of a file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn begin(mut to: W, head: Head) -> Result<Self, PackError> {
         to.write_all(Seal::blank().as_bytes())?;
-        let content = Encoder::new(Digested::of(to), LEVEL)?;
+        let content = Encoder::new(DigestWriter::new(to), LEVEL)?;
         let mut packing = Self { content };
         packing.add(&Record::Pack(head))?;
         Ok(packing)
     }
 
-    /// Adds a record.
+    /// Appends a record.
     ///
     /// # Errors
-    /// When it is too long to be read again, or the file cannot be written.
+    /// If the record exceeds the maximum length, or the file cannot be written.
     pub fn add(&mut self, record: &Record) -> Result<(), PackError> {
         let mut line = serde_json::to_vec(record).map_err(PackError::Unwritable)?;
         line.push(b'\n');
@@ -42,10 +42,10 @@ impl<W: Write + Seek> Packing<W> {
         Ok(self.content.write_all(&line)?)
     }
 
-    /// Closes the pack by its first line, and gives the file back.
+    /// Completes the pack by writing its first line, and returns the file.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn finish(self) -> Result<(Seal, W), PackError> {
         let (seal, mut to) = self.content.finish()?.seal();
         to.seek(SeekFrom::Start(0))?;
@@ -55,12 +55,12 @@ impl<W: Write + Seek> Packing<W> {
     }
 }
 
-/// A pack with this content, whatever it is: for those who try what readers do with it.
+/// Creates a pack with arbitrary content, for tests of readers.
 ///
 /// # Errors
-/// When memory does not take it.
+/// If writing to memory fails.
 pub fn sealed(content: &[u8]) -> Result<Vec<u8>, PackError> {
-    let mut digested = Digested::of(Vec::new());
+    let mut digested = DigestWriter::new(Vec::new());
     digested.write_all(&zstd::bulk::compress(content, 1)?)?;
     let (seal, content) = digested.seal();
     Ok([seal.line().into_bytes(), content].concat())

@@ -1,6 +1,7 @@
-//! Makes a golden store of the current version: `golden_store FILE`. It holds a completed, a failed
-//! and an interrupted trial, always the same ones; the test `golden` says what is in them. The
-//! completed one uses every word of the model's closed lists, so that none is taken away later.
+//! Creates a golden store of the current version: `golden_store FILE`. It holds a completed, a
+//! failed and an interrupted trial, always identical; the test `golden` documents their contents.
+//! The completed trial uses every name in the model's closed lists, so that none can be removed
+//! later.
 
 use std::error::Error;
 
@@ -44,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             recorder.accept(&event)?;
         }
     }
-    // Copied, since a copy says nothing of the process that wrote it.
+    // Copied, since a copy has no row about the writing process.
     let mut store = Store::open(&path, Access::ReadWrite)?;
     store.absorb(&staged)?;
     let (completed, failed) = (ids[0].parse()?, ids[1].parse()?);
@@ -56,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Events that use every operation, unit, direction, scope and caution there is.
+/// Events that use every operation, unit, direction, scope and caution.
 fn every_word() -> Vec<TrialEvent> {
     let ops =
         Op::ALL.map(|op| OpTotals { op, calls: 1, errors: 0, bytes: 0, latency: Latency::new() });

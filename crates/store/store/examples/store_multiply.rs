@@ -1,9 +1,8 @@
-//! Makes a large store of a small one, to measure what commands do with many trials; nothing in it
-//! was measured. `store_multiply FROM TO COPIES [PER_DAY]` records each trial of FROM so many
-//! times, so many on each day before it, with noise of 1.5 %, values of facts that vary, a kernel
-//! release for each week, and changes of level: on one filesystem of each workload 8 % for the
-//! worse over the newest twentieth, on the other 12 % for the better in the middle. What observers
-//! made is left out.
+//! Multiplies a small store into a large one, to measure commands on many trials; nothing in it was
+//! measured. `store_multiply FROM TO COPIES [PER_DAY]` copies each trial of FROM COPIES times,
+//! PER_DAY on each preceding day, with noise of 1.5 %, varying values of facts, a kernel release
+//! for each week, and changes of level: on one filesystem of each workload 8 % worse over the
+//! newest twentieth, on the other 12 % better in the middle. Observer artifacts are left out.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::error::Error;
@@ -14,7 +13,7 @@ use treering_model::{Better, Fact, Metric, TrialEvent, TrialId, TrialSink};
 use treering_store::{Access, Filter, Store};
 
 const DAY_MS: i64 = 86_400_000;
-/// The scatter of values, and of facts that vary.
+/// Relative scatter of metric values, and of facts that vary.
 const NOISE: f64 = 0.015;
 const NOISE_OF_FACTS: f64 = 0.3;
 
@@ -35,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let varying = varying(&trials);
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     for copy in (0..copies).rev() {
-        let mut copied = Copied {
+        let mut copied = TrialCopy {
             copy,
             copies,
             per_day: per_day.max(1),
@@ -53,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The names of facts that differ between trials of a workload on a variant.
+/// Names of facts that differ between trials of a workload on a variant.
 fn varying(trials: &[Vec<TrialEvent>]) -> BTreeSet<String> {
     let mut values: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
     for events in trials {
@@ -71,19 +70,19 @@ fn varying(trials: &[Vec<TrialEvent>]) -> BTreeSet<String> {
     several.map(|((.., name), _)| name.to_owned()).collect()
 }
 
-/// All trials once more.
-struct Copied<'a> {
-    /// Which copy, the newest being 0, and of how many.
+/// One copy of all trials.
+struct TrialCopy<'a> {
+    /// Index of this copy, 0 being the newest, and number of copies.
     copy: u32,
     copies: u32,
     per_day: u32,
-    /// New identities by the old ones.
+    /// New trial ids by the original ones.
     ids: HashMap<TrialId, TrialId>,
     varying: &'a BTreeSet<String>,
     random: &'a mut Random,
 }
 
-impl Copied<'_> {
+impl TrialCopy<'_> {
     fn trial(&mut self, events: &[TrialEvent]) -> Result<Vec<TrialEvent>, Box<dyn Error>> {
         let mut of = (String::new(), String::new());
         let mut copied = Vec::new();
@@ -121,7 +120,7 @@ impl Copied<'_> {
         Ok(copied)
     }
 
-    /// The identity of a trial of this copy: its time and chance, as version 7 has it.
+    /// Trial id for this copy: start time and random part, as in UUID version 7.
     fn identity(&mut self, of: TrialId, started: i64) -> Result<TrialId, Box<dyn Error>> {
         if let Some(known) = self.ids.get(&of) {
             return Ok(*known);
@@ -152,7 +151,7 @@ impl Copied<'_> {
         }
     }
 
-    /// The changes that are to be found.
+    /// Factor of the planted change of level.
     fn level(&self, metric: &Metric, workload: &str, variant: &str) -> f64 {
         let age = f64::from(self.copy) / f64::from(self.copies);
         let slower = match (workload, variant) {
@@ -167,7 +166,7 @@ impl Copied<'_> {
     }
 }
 
-/// A generator of its own: the same store each time.
+/// Self-contained generator: the same store each time.
 struct Random(u64);
 
 impl Random {
@@ -178,7 +177,7 @@ impl Random {
         self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 
-    /// About normal: the sum of twelve.
+    /// Approximately normal number: the sum of twelve uniform ones.
     fn normal(&mut self) -> f64 {
         let unit = |random: &mut Self| (random.next() >> 11) as f64 / (1_u64 << 53) as f64;
         (0..12).map(|_| unit(self)).sum::<f64>() - 6.0

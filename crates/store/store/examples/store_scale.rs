@@ -1,6 +1,6 @@
-//! Measures a store of many trials: `store_scale FILE [TRIALS [TASKS [LABELS]]]` fills a new file
-//! with trials of so many tasks each and so many labels, unless it is there already, and times
-//! what commands ask of it.
+//! Benchmark of a store with many trials: `store_scale FILE [TRIALS [TASKS [LABELS]]]` fills a new
+//! file with trials of TASKS tasks each and LABELS labels, unless the file exists, and times the
+//! queries of commands.
 
 use std::error::Error;
 use std::io::Write;
@@ -54,7 +54,7 @@ fn measure(path: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     timed("short identities", short.len())?;
     store.find(&short[0])?;
     timed("find", 1)?;
-    // Bound to names, so that freeing them is not counted.
+    // Bound to names, so that freeing them is not measured.
     let headlines = store.load_many(&ids, Detail::Headlines)?;
     timed("load headlines", headlines.len())?;
     let tasks = store.load_many(&ids, Detail::Tasks)?;
@@ -108,7 +108,7 @@ fn beginning(trial: u32, labels: u32) -> TrialEvent {
     })
 }
 
-/// Facts that a comparison looks at, as a trial on ext4 has them.
+/// Facts that a comparison reads, with the values of a trial on ext4.
 const COMPARED: [(&str, &str); 32] = [
     ("kernel.release", "6.18.44"),
     ("kernel.command_line", "BOOT_IMAGE=/vmlinuz-6.18.44 root=/dev/sda1 ro quiet mitigations=auto"),
@@ -157,7 +157,7 @@ fn ops(seed: u32) -> Vec<OpTotals> {
         let mut value = u64::from(seed) + 1 + op as u64;
         for _ in 0..1_000 {
             value = value.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Two decades around 20 µs, as calls of a filesystem have.
+            // Two decades around 20 µs, typical of filesystem calls.
             latency.record(2_000_u64 << (value >> 61) | (value >> 53) & 0xfff);
         }
         OpTotals { op, calls: 1_000, errors: 0, bytes: 4_096_000, latency }

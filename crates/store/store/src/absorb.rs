@@ -1,8 +1,8 @@
-//! Copies all trials of another store: how a temporary store in memory is merged into the permanent
+//! Copying of all trials from another store: merges a temporary in-memory store into the permanent
 //! one.
 //!
-//! Rows are copied unchanged, so nothing of a trial is lost; each trial is read once beforehand, so
-//! that nothing unreadable is copied.
+//! Rows are copied unchanged, so nothing of a trial is lost; each trial is loaded once before, so
+//! that no unreadable one is copied.
 
 use std::path::Path;
 
@@ -10,17 +10,17 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, TransactionBehavior, params_from_iter};
 use treering_model::TrialId;
 
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::format::{self, RECORDED};
 use crate::values::fields;
 use crate::{Access, Detail, Filter, Store, StoreError, TrialState};
 
 impl Store {
-    /// Copies every trial that another store has and this one lacks, all or none, and says how
-    /// many. Trials that are still running there are left for the next time.
+    /// Copies every trial of another store that this one lacks, atomically, and returns their
+    /// number. Trials still running there are skipped.
     ///
     /// # Errors
-    /// What is wrong with the other file, or why this one cannot be written.
+    /// Problems with the other file, or with writing this one.
     pub fn absorb(&mut self, other: impl AsRef<Path>) -> Result<usize, StoreError> {
         self.writable()?;
         let other = Self::open(other, Access::ReadOnly)?;
@@ -30,14 +30,14 @@ impl Store {
         for trial in &lacking {
             other.read(*trial, Detail::Everything)?;
         }
-        let trials = Copy::new(&other, self, "trials")?;
+        let trials = TableCopy::new(&other, self, "trials")?;
         let there =
             other.rows("SELECT name FROM main.sqlite_master", [], "sqlite_schema", fields::text)?;
         // An older store has fewer tables.
         let tables = RECORDED.iter().filter(|table| there.iter().any(|name| name == *table));
-        let recorded = tables.map(|table| Copy::new(&other, self, table));
+        let recorded = tables.map(|table| TableCopy::new(&other, self, table));
         let recorded = recorded.collect::<Result<Vec<_>, _>>()?;
-        let refused = |error| Place::file(&self.path).refused(error);
+        let refused = |error| ErrorContext::file(&self.path).refused(error);
         let target = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -53,7 +53,7 @@ impl Store {
             )?;
             let Some(from) = from else { continue };
             if trials.rows(&other, from, &target, None).map_err(refused)? == 0 {
-                // Somebody else brought it meanwhile.
+                // Another process copied it meanwhile.
                 continue;
             }
             let to = target.last_insert_rowid();
@@ -66,7 +66,7 @@ impl Store {
         Ok(copied)
     }
 
-    /// The trials of another store that are over and not in this one, oldest first.
+    /// Completed trials of another store that this one lacks, oldest first.
     fn lacking(&self, other: &Self) -> Result<Vec<TrialId>, StoreError> {
         let present = self.printed_identities()?;
         let mut summaries = other.trials(&Filter::default())?;
@@ -78,13 +78,14 @@ impl Store {
     }
 }
 
-/// How the rows of one table are copied. Columns that an older store lacks get their defaults.
-struct Copy {
+/// Statements that copy the rows of one table. Columns missing in an older store get their
+/// defaults.
+struct TableCopy {
     read: String,
     write: String,
 }
 
-impl Copy {
+impl TableCopy {
     fn new(source: &Store, target: &Store, table: &'static str) -> Result<Self, StoreError> {
         let columns = |store: &Store| {
             let query = "SELECT name FROM pragma_table_info(?1)";
@@ -103,8 +104,8 @@ impl Copy {
         })
     }
 
-    /// Copies the rows of one trial, giving them another trial number, and counts them. Without a
-    /// number a new one is made.
+    /// Copies the rows of one trial under another trial number, and counts them. Without a number a
+    /// new one is assigned.
     fn rows(
         &self,
         source: &Store,

@@ -1,10 +1,10 @@
-//! Changes to trials after they were recorded: other labels, and exclusion from comparisons. Rows
-//! are added; those of the trial itself stay as they are.
+//! Changes to recorded trials: new labels, and exclusion from comparisons. They are stored as
+//! additional rows; those of the trial itself stay unchanged.
 
 use rusqlite::TransactionBehavior;
 use treering_model::{Annotation, Change, TrialId};
 
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::values::fields::Fields;
 use crate::version::Version;
 use crate::{Store, StoreError};
@@ -14,7 +14,7 @@ const READ: &str = "SELECT at_unix_ms, change, text FROM annotations WHERE trial
 const ADD: &str = "INSERT INTO annotations (trial, ordinal, at_unix_ms, change, text) \
     SELECT ?1, (SELECT count(*) FROM annotations WHERE trial = ?1), ?2, ?3, ?4";
 
-/// The label that holds, and why a trial is left out, for queries over `trials t`.
+/// Current label, and reason for exclusion, for queries over `trials t`.
 pub(crate) const LABEL: &str = "coalesce((SELECT a.text FROM annotations a \
     WHERE a.trial = t.trial AND a.change = 'relabelled' ORDER BY a.ordinal DESC LIMIT 1), t.label)";
 pub(crate) const EXCLUSION: &str = "(SELECT CASE a.change WHEN 'excluded' THEN a.text END \
@@ -22,11 +22,11 @@ pub(crate) const EXCLUSION: &str = "(SELECT CASE a.change WHEN 'excluded' THEN a
     ORDER BY a.ordinal DESC LIMIT 1)";
 
 impl Store {
-    /// Says something of trials, of all of them or of none. `was` of a new label is not kept: it
-    /// is the label that held before.
+    /// Annotates trials, all of them or none. The field `was` of a new label is not stored, since
+    /// it equals the previous label.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchTrial`]; why the file cannot be written.
+    /// [`StoreError::NoSuchTrial`]; problems with writing the file.
     pub fn annotate(
         &mut self,
         trials: &[TrialId],
@@ -39,7 +39,7 @@ impl Store {
             Change::Excluded { reason } => ("excluded", reason.as_str()),
             Change::Included => ("included", ""),
         };
-        let refused = |error| Place::file(&self.path).refused(error);
+        let refused = |error| ErrorContext::file(&self.path).refused(error);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -61,7 +61,7 @@ impl Store {
         transaction.commit().map_err(refused)
     }
 
-    /// What was said of a trial, whose label was this one when it was recorded.
+    /// Annotations of a trial; `label` is the label it was recorded with.
     pub(crate) fn annotations(
         &self,
         trial: i64,
@@ -75,7 +75,7 @@ impl Store {
     }
 }
 
-/// Something that was said of a trial whose label `was` this one before.
+/// Reads an annotation of a trial whose previous label is `was`.
 pub(crate) fn annotation(
     fields: &mut Fields<'_>,
     was: &mut String,

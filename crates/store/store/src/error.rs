@@ -1,6 +1,6 @@
-//! What can go wrong with a store: one enum, each variant with the path and advice.
+//! Errors of a store: one enum, each variant with the path and advice.
 //!
-//! How SQLite's own codes become these variants is in `connection`, not here.
+//! SQLite's own codes are converted to these variants in `connection`.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,88 +10,88 @@ use treering_model::{TrialId, TrialOrderError};
 
 use crate::version::Version;
 
-/// Why a store could not be opened, read or written.
+/// Reason why a store could not be opened, read or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// There is no such file, and it was opened for reading.
+    /// The file does not exist, and was opened for reading.
     #[error("no store at {path}")]
     Missing {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// The file is there but nothing was ever written to it, and it was opened for reading.
+    /// The file exists but is empty, and was opened for reading.
     #[error("{path} is empty")]
     Empty {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// A directory, a device, a pipe.
+    /// The path is a directory, a device or a pipe.
     #[error("{path} is not a regular file")]
     NotAFile {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// The system does not let this user read or write it.
+    /// The user lacks permission to read or write the file.
     #[error("no permission to {what} {path}")]
     Denied {
-        /// What was tried.
+        /// Operation that failed.
         what: &'static str,
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// The system refused something else.
+    /// The operating system reported another I/O error.
     #[error("{what} {path}: {source}")]
     Io {
-        /// What was being done.
+        /// Operation that failed.
         what: &'static str,
-        /// To which file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's words.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A file of some other format.
+    /// The file has another format.
     #[error("{path} is not an SQLite file")]
     NotSqlite {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// An SQLite file of another program.
+    /// The file is an SQLite database of another program.
     #[error("{path} is an SQLite file of another program (application id {application_id:#010x})")]
     OtherApplication {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the file says of its program; 0 says nothing.
+        /// Application id in the file's header; 0 if unset.
         application_id: u32,
     },
-    /// Of a newer major format (or of none that ever was): cannot be read.
+    /// The store has a newer or invalid major format and cannot be read.
     #[error("{path} has store format {found}, this treering reads up to {known}")]
     UnknownFormat {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// Its format.
+        /// Format of the store.
         found: Version,
-        /// What this program writes.
+        /// Format that this program writes.
         known: Version,
     },
-    /// Of a newer minor format: can be read, not written or copied.
+    /// The store has a newer minor format: it can be read, but not written or copied.
     #[error("{path} has store format {found}, this treering writes {known}")]
     NewerFormat {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// Its format.
+        /// Format of the store.
         found: Version,
-        /// What this program writes.
+        /// Format that this program writes.
         known: Version,
     },
-    /// The file has other tables, indices, triggers or views than its version.
+    /// The tables, indices, triggers or views are not those of the store's version.
     #[error("{path} is not a sound store of format {version}: {}", findings.join("; "))]
     Schema {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// Its format.
+        /// Format of the store.
         version: Version,
-        /// The first differences.
+        /// First differences found.
         findings: Vec<String>,
     },
     /// A query took more steps than a file of this size can need.
@@ -99,90 +99,90 @@ pub enum StoreError {
         "{path} is damaged or was crafted: reading it takes more work than a file of its size needs"
     )]
     TooMuchWork {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// SQLite's structure is broken: truncated, overwritten.
+    /// The SQLite structure is damaged: truncated or overwritten.
     #[error("{path} is damaged: {}", findings.join("; "))]
     Damaged {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// What was found, in SQLite's words.
+        /// First findings, as reported by SQLite.
         findings: Vec<String>,
     },
-    /// The structure is sound, but this is nothing that this program writes.
+    /// The structure is intact, but the contents are none that this program writes.
     #[error("{path} has content that this treering cannot read: {place}: {why}")]
     Content {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
         /// Table and column.
         place: String,
-        /// What is wrong there.
+        /// Problem with the value.
         why: String,
     },
-    /// Another process kept it locked for longer than is worth waiting.
+    /// Another process held a lock for longer than the timeout.
     #[error("{path} is locked by another process")]
     Busy {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// The filesystem the store is on has no room.
+    /// The store's filesystem is full.
     #[error("no space to write {path}")]
     Full {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// Opened for reading, asked to write.
+    /// The store was opened for reading but is to be written.
     #[error("{path} was opened for reading only")]
     ReadOnly {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
     },
-    /// No trial has an identity that begins so.
+    /// No trial id has this prefix.
     #[error("no trial {prefix} in {path}")]
     NoSuchTrial {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// What was asked for.
+        /// Prefix as requested.
         prefix: String,
     },
-    /// Several trials have an identity that begins so.
+    /// Several trial ids have this prefix.
     #[error("{prefix} is ambiguous, {total} trials in {path}: {}", listed(candidates, *total))]
     Ambiguous {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// What was asked for.
+        /// Prefix as requested.
         prefix: String,
-        /// The first of them, oldest first.
+        /// First matching trials, oldest first.
         candidates: Vec<TrialId>,
-        /// How many there are.
+        /// Number of matching trials.
         total: usize,
     },
-    /// A trial with this identity is there already.
+    /// A trial with this id exists already.
     #[error("trial {trial} is in {path} already")]
     AlreadyThere {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// The trial.
+        /// Id of the trial.
         trial: TrialId,
     },
-    /// Events in an order that no trial has.
+    /// The events arrived in an order that no trial has.
     #[error("cannot record: {0}")]
     Order(#[from] TrialOrderError),
-    /// A number the store cannot keep: SQLite's integers end at 2^63 - 1, its reals are finite.
+    /// A number cannot be stored: SQLite integers end at 2^63 - 1, its reals must be finite.
     #[error("cannot record {what} {value}")]
     Unstorable {
-        /// Which number.
+        /// Name of the quantity.
         what: &'static str,
-        /// The number.
+        /// Value of the number.
         value: String,
     },
-    /// Anything else that SQLite says.
+    /// SQLite reported another error.
     #[error("{path}: {source}")]
     Sqlite {
-        /// The store.
+        /// Path of the store.
         path: PathBuf,
-        /// SQLite's words.
+        /// Error of SQLite.
         source: rusqlite::Error,
     },
 }

@@ -1,6 +1,6 @@
-//! The events of a stored trial in order, as a listener received them during the run.
+//! Events of a stored trial in order, as a listener received them during the run.
 //!
-//! The store has no row for the start of a task, but the stream has a position for it: at a free
+//! The store has no row for the start of a task, but its position in the stream is free: at a free
 //! position the next task of the current phase began.
 
 use std::collections::{BTreeMap, HashMap};
@@ -20,12 +20,12 @@ const PHASE_STARTS: &str =
 const TICKS: &str =
     "SELECT seq, phase, at_ns, bytes, body FROM ticks WHERE trial = ?1 ORDER BY seq";
 
-/// Positions in a row that are looked at: a group has fewer tasks.
+/// Maximum number of consecutive positions examined: a group has fewer tasks.
 const FREE_MOST: i64 = 1 << 17;
 
 impl Store {
-    /// The events of a trial. Of tasks that never ended it is not known that they began, and no
-    /// beginning says how many bytes were expected.
+    /// Events of a trial. Starts of unfinished tasks are missing, and task starts do not include
+    /// the expected number of bytes.
     ///
     /// # Errors
     /// As [`Store::load`].
@@ -34,55 +34,55 @@ impl Store {
         let beginning = self.read(trial, Detail::Headlines)?.beginning;
         let number = self.one(NUMBER, trial.text(), "trials", integer::<i64>)?;
         let number = number.unwrap_or_default();
-        let mut all = self.kept(number)?;
-        all.insert(0, TrialEvent::Began(beginning));
-        Ok(with_beginnings(all))
+        let mut events = self.kept(number)?;
+        events.insert(0, TrialEvent::Began(beginning));
+        Ok(with_beginnings(events))
     }
 
-    /// All events that have rows, by their positions.
+    /// Reads all events that have rows, by position.
     fn kept(&self, trial: i64) -> Result<BTreeMap<i64, TrialEvent>, StoreError> {
-        let mut all = BTreeMap::new();
+        let mut events = BTreeMap::new();
         let facts = self.placed(FACTS, trial, "facts", |fields| {
             Ok(Fact { name: fields.text()?, value: fields.text()? })
         })?;
         for (seq, fact) in facts {
             let none = || TrialEvent::Environment { facts: Vec::new() };
-            if let TrialEvent::Environment { facts } = all.entry(seq).or_insert_with(none) {
+            if let TrialEvent::Environment { facts } = events.entry(seq).or_insert_with(none) {
                 facts.push(fact);
             }
         }
-        all.extend(self.rows(PHASE_STARTS, [trial], "phase_starts", |fields| {
+        events.extend(self.rows(PHASE_STARTS, [trial], "phase_starts", |fields| {
             let seq = fields.integer()?;
             let (phase, name, at_ns) = (fields.integer()?, fields.text()?, fields.integer()?);
             Ok((seq, TrialEvent::PhaseBegan { phase, name, at_ns }))
         })?);
         let tasks = self.tasks(trial, Detail::Everything)?.into_iter();
-        all.extend(tasks.map(|(seq, task)| (seq, TrialEvent::TaskEnded(task))));
+        events.extend(tasks.map(|(seq, task)| (seq, TrialEvent::TaskEnded(task))));
         let phases = self.phases(trial, Detail::Everything)?.into_iter();
-        all.extend(phases.map(|(seq, phase)| (seq, TrialEvent::PhaseEnded(phase))));
+        events.extend(phases.map(|(seq, phase)| (seq, TrialEvent::PhaseEnded(phase))));
         let event = |fields: &mut Fields<'_>| metric(fields).map(TrialEvent::Measured);
-        all.extend(self.placed(METRICS, trial, "metrics", event)?);
+        events.extend(self.placed(METRICS, trial, "metrics", event)?);
         let event = |fields: &mut Fields<'_>| caution(fields).map(TrialEvent::Cautioned);
-        all.extend(self.placed(CAUTIONS, trial, "cautions", event)?);
+        events.extend(self.placed(CAUTIONS, trial, "cautions", event)?);
         if self.version() >= Version::WITH_ARTIFACTS {
             let event = |fields: &mut Fields<'_>| artifact(fields).map(TrialEvent::Produced);
-            all.extend(self.placed(ARTIFACTS, trial, "artifacts", event)?);
+            events.extend(self.placed(ARTIFACTS, trial, "artifacts", event)?);
         }
         if self.version() >= Version::WITH_COUNTERS {
-            all.extend(self.rows(TICKS, [trial], "ticks", |fields| {
+            events.extend(self.rows(TICKS, [trial], "ticks", |fields| {
                 let seq = fields.integer()?;
                 let (phase, at_ns) = (fields.integer()?, fields.integer()?);
                 Ok((seq, TrialEvent::Ticked { phase, at_ns, counters: counters(fields)? }))
             })?);
         }
-        all.extend(self.placed(ENDING, trial, "endings", |fields| {
+        events.extend(self.placed(ENDING, trial, "endings", |fields| {
             let (ending, at_ns) = ending(fields)?;
             Ok(TrialEvent::Ended { ending, at_ns })
         })?);
-        Ok(all)
+        Ok(events)
     }
 
-    /// The rows of a query that does not ask for their positions, with these.
+    /// Reads the rows of a query, which does not select positions, together with their positions.
     fn placed<T>(
         &self,
         query: &str,
@@ -95,7 +95,7 @@ impl Store {
     }
 }
 
-/// Puts the beginnings of tasks in the positions that are free.
+/// Inserts the starts of tasks at the free positions.
 fn with_beginnings(kept: BTreeMap<i64, TrialEvent>) -> Vec<TrialEvent> {
     let mut begun: HashMap<(u32, u32), TrialEvent> = HashMap::new();
     for event in kept.values() {

@@ -1,6 +1,6 @@
-//! Whether two paths are on the same filesystem: the store must not be where the work is done.
+//! Comparison of filesystems: a store must not be on the filesystem under test.
 //!
-//! The device number alone does not say it: every subvolume of btrfs has its own. So the mounts are
+//! The device number does not suffice, since every subvolume of btrfs has its own; the mounts are
 //! compared too. Not detected: a loop device whose file is on the other filesystem, and the layers
 //! of an overlay.
 
@@ -11,12 +11,12 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 
-/// Whether two paths are on the same filesystem. They need not exist: the nearest directory above
-/// that does is where they would be made.
+/// Reports whether two paths are on the same filesystem. For a path that does not exist, the
+/// nearest existing parent directory counts.
 ///
 /// # Errors
-/// When a path cannot be looked at for another reason than that it is not there, or when the
-/// mounts cannot be read.
+/// If a path cannot be examined for another reason than that it does not exist, or if the mounts
+/// cannot be read.
 pub fn same_filesystem(a: &Path, b: &Path) -> io::Result<bool> {
     let (a, b) = (nearest_existing(a)?, nearest_existing(b)?);
     if fs::metadata(&a)?.dev() == fs::metadata(&b)?.dev() {
@@ -29,7 +29,7 @@ pub fn same_filesystem(a: &Path, b: &Path) -> io::Result<bool> {
     })
 }
 
-/// The path itself or the nearest one above it that exists, without links.
+/// Canonical form of the path or of its nearest existing ancestor.
 fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
     let absolute = path::absolute(path)?;
     for ancestor in absolute.ancestors() {
@@ -41,16 +41,16 @@ fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::NotFound, "even the root directory is missing"))
 }
 
-/// One line of `/proc/self/mountinfo`, what is needed of it.
+/// Required fields of a line of `/proc/self/mountinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mount {
-    /// `major:minor` of the filesystem, one for all subvolumes.
+    /// Device number `major:minor` of the filesystem, the same for all subvolumes.
     device: OsString,
-    /// Where it is mounted.
+    /// Mount point.
     point: PathBuf,
-    /// `ext4`, `btrfs`, …
+    /// Filesystem type: `ext4`, `btrfs`, …
     filesystem: OsString,
-    /// What is mounted: a device, or a word without meaning.
+    /// Mount source: a device, or an arbitrary word.
     source: OsString,
 }
 
@@ -62,12 +62,12 @@ impl Mount {
     }
 }
 
-/// The mounts, in the order of the list. Lines that are not understood are left out.
+/// Parses the mounts in list order. Malformed lines are skipped.
 fn parse_mounts(list: &[u8]) -> Vec<Mount> {
     list.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }
 
-/// `36 35 98:0 /root /point rw,noatime shared:1 … - ext3 /dev/root rw`
+/// Parses a line: `36 35 98:0 /root /point rw,noatime shared:1 … - ext3 /dev/root rw`
 fn parse_mount(line: &[u8]) -> Option<Mount> {
     let mut fields = line.split(|byte| *byte == b' ');
     let device = fields.nth(2)?;
@@ -83,11 +83,11 @@ fn parse_mount(line: &[u8]) -> Option<Mount> {
     })
 }
 
-/// The kernel writes space, tab, newline and backslash as three octal digits.
+/// Decodes the octal escapes that the kernel uses for space, tab, newline and backslash.
 fn unescape(field: &[u8]) -> OsString {
     let mut plain = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((first, after)) = rest.split_first() {
+    let mut remaining = field;
+    while let Some((first, after)) = remaining.split_first() {
         let octal = after.get(..3).filter(|_| *first == b'\\').and_then(|digits| {
             digits.iter().try_fold(0_u16, |value, digit| {
                 (b'0'..=b'7').contains(digit).then(|| value * 8 + u16::from(digit - b'0'))
@@ -95,17 +95,17 @@ fn unescape(field: &[u8]) -> OsString {
         });
         if let Some(byte) = octal.and_then(|value| u8::try_from(value).ok()) {
             plain.push(byte);
-            rest = &after[3..];
+            remaining = &after[3..];
         } else {
             plain.push(*first);
-            rest = after;
+            remaining = after;
         }
     }
     OsString::from_vec(plain)
 }
 
-/// The mount a path without links is on: the longest point above it, of several the last, which
-/// hides the others.
+/// Finds the mount of a canonical path: the longest mount point above it, of several the last,
+/// which hides the others.
 fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     above.max_by_key(|mount| OsStr::len(mount.point.as_os_str()))

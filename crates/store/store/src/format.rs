@@ -1,8 +1,8 @@
-//! The format of a store: its tables, its version, and who may read and write which.
+//! Format of a store: tables, versions, and the rules for reading and writing each version.
 //!
-//! A file of an older version is read as it is and brought up to date when it is opened for
-//! writing, by adding only. One of a newer minor version is read but not written, one of a newer
-//! major version is neither. The tables themselves are described in `sql/schema.sql`.
+//! A file of an older version is read as it is, and migrated when opened for writing, by additions
+//! only. A file of a newer minor version is read but not written, one of a newer major version
+//! neither. `sql/schema.sql` describes the tables.
 
 use std::fs;
 use std::path::Path;
@@ -10,14 +10,14 @@ use std::path::Path;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::StoreError;
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::schema::{Schema, refusal};
 use crate::version::Version;
 
-/// What `PRAGMA application_id` of a store says: `TRng`.
+/// Value of `PRAGMA application_id` in a store: `TRng`.
 pub const APPLICATION_ID: u32 = 0x5452_6e67;
 
-/// The tables and indices.
+/// Definition of the tables and indices.
 const SCHEMA: &str = concat!(
     include_str!("sql/schema.sql"),
     include_str!("sql/artifacts.sql"),
@@ -25,14 +25,14 @@ const SCHEMA: &str = concat!(
     include_str!("sql/counters.sql")
 );
 
-/// The tables that versions 1.1, 1.2 and 1.3 added.
+/// Tables added in versions 1.1, 1.2 and 1.3.
 const ARTIFACTS: &str = "artifacts";
 const ANNOTATIONS: &str = "annotations";
 const COUNTERS: &str = "counters";
 const TICKS: &str = "ticks";
 
-/// Every table that holds what was recorded of a trial, parents before their children.
-/// `trials` itself and those that speak of a living process are not among them.
+/// Tables that hold the recorded data of a trial, parents before children. Excludes `trials` itself
+/// and the tables about live processes.
 pub(crate) const RECORDED: [&str; 17] = [
     "cells",
     "parameters",
@@ -53,18 +53,18 @@ pub(crate) const RECORDED: [&str; 17] = [
     TICKS,
 ];
 
-/// The other tables.
+/// Tables outside [`RECORDED`].
 const OTHERS: [&str; 2] = ["trials", "writers"];
 
-/// A step from the version before to `to`. It may only add.
+/// Migration from the previous version to `to`. It may only add.
 struct Migration {
     to: Version,
     statements: &'static str,
-    /// The tables that it adds: they become append-only.
+    /// Tables that it adds; they become append-only.
     tables: &'static [&'static str],
 }
 
-/// All steps, oldest first.
+/// All migrations, oldest first.
 const MIGRATIONS: [Migration; 3] = [
     Migration {
         to: Version::WITH_ARTIFACTS,
@@ -83,25 +83,26 @@ const MIGRATIONS: [Migration; 3] = [
     },
 ];
 
-/// What a file turned out to be.
+/// Result of identifying a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Nature {
-    /// Nothing was ever written to it.
+pub(crate) enum FileKind {
+    /// The file is empty.
     Blank,
-    /// A store that this program can read.
+    /// The file is a store of this version, which this program can read.
     Store(Version),
 }
 
-/// Looks at a file's header and refuses what is not a store, or not one for this program.
-pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
-    let transaction =
-        connection.unchecked_transaction().map_err(|error| Place::file(path).refused(error))?;
+/// Identifies a file by its header; rejects files that are no store, or of an unsupported version.
+pub(crate) fn identify(connection: &Connection, path: &Path) -> Result<FileKind, StoreError> {
+    let transaction = connection
+        .unchecked_transaction()
+        .map_err(|error| ErrorContext::file(path).refused(error))?;
     examine(&transaction, path)
 }
 
-/// The same within a transaction, so that nobody changes the file meanwhile.
-fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
-    let place = Place::file(path);
+/// Identifies a file within a transaction, so that no other process changes it meanwhile.
+fn examine(connection: &Connection, path: &Path) -> Result<FileKind, StoreError> {
+    let place = ErrorContext::file(path);
     let number = |pragma: &str| -> Result<u32, StoreError> {
         let signed: i32 = connection
             .query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))
@@ -112,12 +113,12 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
     let application_id = number("application_id")?;
     let version = Version::from_number(number("user_version")?);
     if schema.is_empty() && application_id == 0 && version.number() == 0 {
-        // A file of a few bytes is nothing to SQLite, but it is somebody's.
+        // SQLite treats a file of a few bytes as empty, but it may be someone's data.
         let length = fs::metadata(path).map_or(0, |metadata| metadata.len());
         if number("page_count")? == 0 && length > 0 {
             return Err(StoreError::NotSqlite { path: path.to_owned() });
         }
-        return Ok(Nature::Blank);
+        return Ok(FileKind::Blank);
     }
     if application_id != APPLICATION_ID {
         return Err(StoreError::OtherApplication { path: path.to_owned(), application_id });
@@ -134,10 +135,10 @@ fn examine(connection: &Connection, path: &Path) -> Result<Nature, StoreError> {
     if !findings.is_empty() {
         return Err(StoreError::Schema { path: path.to_owned(), version, findings });
     }
-    Ok(Nature::Store(version))
+    Ok(FileKind::Store(version))
 }
 
-/// The schema of a version; of a newer one that of the newest known.
+/// Expected schema of a version; for a newer one, that of the newest known version.
 fn schema_of(version: Version) -> rusqlite::Result<Schema> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(include_str!("sql/schema.sql"))?;
@@ -152,7 +153,7 @@ fn schema_of(version: Version) -> rusqlite::Result<Schema> {
     Schema::read(&connection)
 }
 
-/// Refuses a version that this program must not write or copy.
+/// Rejects a version that this program must not write or copy.
 pub(crate) fn permit_writing(version: Version, path: &Path) -> Result<(), StoreError> {
     if version > Version::CURRENT {
         return Err(StoreError::NewerFormat {
@@ -164,16 +165,16 @@ pub(crate) fn permit_writing(version: Version, path: &Path) -> Result<(), StoreE
     Ok(())
 }
 
-/// Makes a blank file a store and an older store a current one. Looks again under the lock, since
-/// another process may have done it meanwhile.
+/// Initialises an empty file, or migrates an older store to the current version. Checks again under
+/// the lock, since another process may have done it meanwhile.
 pub(crate) fn bring_up_to_date(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
-    let place = Place::file(path);
+    let place = ErrorContext::file(path);
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(|error| place.refused(error))?;
     match examine(&transaction, path)? {
-        Nature::Blank => create(&transaction).map_err(|error| place.refused(error))?,
-        Nature::Store(version) => {
+        FileKind::Blank => create(&transaction).map_err(|error| place.refused(error))?,
+        FileKind::Store(version) => {
             permit_writing(version, path)?;
             migrate(&transaction, version, &MIGRATIONS).map_err(|error| place.refused(error))?;
         }
@@ -200,12 +201,12 @@ fn migrate(
     Ok(())
 }
 
-/// The whole definition: tables, indices, and the triggers that make every table append-only.
+/// Complete definition: tables, indices, and the triggers that make every table append-only.
 fn definition() -> String {
     [SCHEMA, &refusals(&OTHERS), &refusals(&RECORDED)].concat()
 }
 
-/// The triggers that make tables append-only.
+/// Triggers that make tables append-only.
 fn refusals(tables: &[&str]) -> String {
     let changes = |table: &&str| ["UPDATE", "DELETE"].map(|change| refusal(table, change));
     tables.iter().flat_map(changes).collect()
@@ -227,16 +228,16 @@ mod tests {
         connection
     }
 
-    /// FNV-1a, 64 bits.
+    /// FNV-1a hash, 64 bits.
     fn digest(text: &str) -> u64 {
         text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         })
     }
 
-    /// Every version that was ever released with the digest of its definition. When this fails,
-    /// the tables were changed: raise the version (see `sql/schema.sql`), write a migration, make a
-    /// golden store of the new version and add a row. Rows are never changed.
+    /// Digests of the definition of every released version. A failure means that the tables
+    /// changed: raise the version (see `sql/schema.sql`), write a migration, create a golden store
+    /// of the new version and add a row. Never change existing rows.
     #[test]
     fn definition_and_version_change_together() {
         let released = [
@@ -262,23 +263,23 @@ mod tests {
         let mut statement = connection
             .prepare("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'")
             .unwrap();
-        let mut found = statement
+        let mut tables = statement
             .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))
             .unwrap()
             .map(Result::unwrap)
             .filter(|(name, _): &(String, bool)| !name.starts_with("sqlite_"))
             .collect::<Vec<_>>();
-        found.sort();
+        tables.sort();
         let mut listed = OTHERS.iter().chain(&RECORDED).map(|name| (*name).to_owned());
-        assert!(found.iter().all(|(_, strict)| *strict));
-        assert!(listed.all(|name| found.iter().any(|(table, _)| *table == name)));
-        assert_eq!(found.len(), OTHERS.len() + RECORDED.len());
+        assert!(tables.iter().all(|(_, strict)| *strict));
+        assert!(listed.all(|name| tables.iter().any(|(table, _)| *table == name)));
+        assert_eq!(tables.len(), OTHERS.len() + RECORDED.len());
         let triggers: u32 = connection
             .query_row("SELECT count(*) FROM sqlite_schema WHERE type = 'trigger'", [], |row| {
                 row.get(0)
             })
             .unwrap();
-        assert_eq!(triggers as usize, 2 * found.len());
+        assert_eq!(triggers as usize, 2 * tables.len());
     }
 
     #[test]

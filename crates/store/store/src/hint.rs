@@ -3,7 +3,7 @@
 use crate::StoreError;
 
 impl StoreError {
-    /// What to do about it; `None` where the message says all there is to say.
+    /// Advice on the error; `None` where the message is sufficient.
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Missing { .. } => "run a workload first, or name another store with --store FILE",

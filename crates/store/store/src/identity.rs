@@ -1,30 +1,30 @@
-//! IDs as people type and read them: the shortest unique prefix.
+//! Trial ids for people: shortest unique prefixes.
 
 use treering_model::TrialId;
 
 use crate::values::fields;
 use crate::{Store, StoreError};
 
-/// What lists print at least: shorter ones are hard to recognise.
+/// Minimum length of a printed prefix: shorter ones are hard to recognise.
 const SHORTEST: usize = 8;
 
-/// An ambiguous beginning names so many trials at most.
+/// Maximum number of trials listed for an ambiguous prefix.
 const MOST_CANDIDATES: u32 = 10;
 
-// Every identity that begins with the text is below the text followed by `g`.
+// All ids with a prefix sort below the prefix followed by `g`.
 const FIRST: &str = "SELECT id FROM trials WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
 const COUNT: &str = "SELECT count(*) FROM trials WHERE id >= ?1 AND id < ?1 || 'g'";
 
-/// Digits of an identity, and its characters with the dashes.
+/// Number of hexadecimal digits of a trial id, and of characters including dashes.
 const DIGITS: usize = 32;
 const CHARACTERS: usize = 36;
 
-/// Where the dashes of the printed form are, in digits before them.
+/// Positions of the dashes in the printed form, as numbers of preceding digits.
 const DASHES: [usize; 4] = [8, 12, 16, 20];
 
 impl Store {
-    /// The trial whose identity begins so, in upper or lower case, with or without dashes; or the
-    /// one that started last, for `last` or `latest`.
+    /// Finds the trial whose id has this prefix, in upper or lower case, with or without dashes;
+    /// `last` and `latest` select the most recently started trial.
     ///
     /// # Errors
     /// [`StoreError::NoSuchTrial`]; [`StoreError::Ambiguous`] with the candidates.
@@ -51,27 +51,25 @@ impl Store {
         }
     }
 
-    /// How many characters of its printed form tell every trial of the store from the others: at
-    /// least 8.
+    /// Number of leading characters, at least 8, that make every trial id of the store unique.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn shortest_prefix_len(&self) -> Result<usize, StoreError> {
-        let all = self.printed_identities()?;
-        Ok((0..all.len()).map(|at| unique_len(&all, at)).max().unwrap_or(SHORTEST))
+        let ids = self.printed_identities()?;
+        Ok((0..ids.len()).map(|at| unique_len(&ids, at)).max().unwrap_or(SHORTEST))
     }
 
-    /// For each trial the shortest beginning, of at least 8 characters, that no other trial of the
-    /// store has.
+    /// Shortest unique prefix, of at least 8 characters, for each of the trials.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// If the file cannot be read.
     pub fn short_ids(&self, trials: &[TrialId]) -> Result<Vec<String>, StoreError> {
-        let all = self.printed_identities()?;
+        let ids = self.printed_identities()?;
         let short = trials.iter().map(|trial| {
             let mut text = trial.text();
-            if let Ok(at) = all.binary_search(&text) {
-                text.truncate(unique_len(&all, at));
+            if let Ok(at) = ids.binary_search(&text) {
+                text.truncate(unique_len(&ids, at));
             }
             text
         });
@@ -86,13 +84,13 @@ impl Store {
         self.rows(query, parameters, "trials", |fields| fields.word(|text| text.parse().ok()))
     }
 
-    /// All identities as they are printed, sorted.
+    /// All trial ids in printed form, sorted.
     pub(crate) fn printed_identities(&self) -> Result<Vec<String>, StoreError> {
         self.rows("SELECT id FROM trials ORDER BY id", [], "trials", fields::text)
     }
 }
 
-/// What the user typed, as the beginning of a printed identity; `None` when it cannot be one.
+/// Converts the user's input to a prefix of printed ids; `None` if it cannot be one.
 fn as_printed(prefix: &str) -> Option<String> {
     let digits = prefix.chars().filter(|character| *character != '-');
     let digits = digits.map(|digit| digit.to_ascii_lowercase()).collect::<Vec<_>>();
@@ -110,14 +108,14 @@ fn as_printed(prefix: &str) -> Option<String> {
     Some(printed)
 }
 
-/// How many characters tell one of many sorted texts from its neighbours.
+/// Number of characters that distinguish one of several sorted texts from its neighbours.
 fn unique_len(sorted: &[String], at: usize) -> usize {
     let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
     let common = neighbours.filter_map(|other| sorted.get(other)).map(|other| {
         sorted[at].bytes().zip(other.bytes()).take_while(|(mine, theirs)| mine == theirs).count()
     });
     let len = (common.max().unwrap_or(0) + 1).max(SHORTEST);
-    // Never end in a dash, which tells nothing.
+    // A trailing dash would carry no information.
     let ends_in_dash = sorted[at].as_bytes().get(len - 1) == Some(&b'-');
     (len + usize::from(ends_in_dash)).min(sorted[at].len())
 }

@@ -1,11 +1,11 @@
-//! The store: every trial in one SQLite file, append-only.
+//! Store of all trials in one append-only SQLite file.
 //!
-//! Trials come in as events through [`Recorder`], a `TrialSink`: what it accepted at the end of a
-//! phase is safe on disk. They go out as the model's `Trial`. A trial whose writer was killed stays
-//! as it is and reads as interrupted; nothing is ever repaired, changed or removed. The tables are
-//! meant to be read by people too: `sql/schema.sql` says what every column means.
+//! Trials arrive as events through [`Recorder`], a `TrialSink`: events accepted up to the end of a
+//! phase are safe on disk. They are loaded as the model's `Trial`. A trial whose writer was killed
+//! stays as it is and reads as interrupted; nothing is ever repaired, changed or removed. People
+//! may read the tables too: `sql/schema.sql` describes every column.
 //!
-//! Importing logs of other tools is the neighbour crate's; what trials mean is reported elsewhere.
+//! The neighbouring crate imports logs of other tools; `treering-analysis` interprets trials.
 
 mod absorb;
 mod annotate;
@@ -33,9 +33,9 @@ pub use error::StoreError;
 pub use filesystem::same_filesystem;
 pub use format::APPLICATION_ID;
 pub use load::Detail;
-pub use readings::Wanted;
+pub use readings::ReadingsQuery;
 pub use recorder::Recorder;
 pub use store::Store;
 pub use summary::{Filter, TrialState, TrialSummary};
-pub use upkeep::Room;
+pub use upkeep::StoreSize;
 pub use version::Version;

@@ -1,4 +1,4 @@
-//! Trials read back: whole, or without what a comparison of thousands does not need.
+//! Loading of trials: complete, or only the parts that a comparison of thousands needs.
 
 use std::collections::HashSet;
 use std::num::NonZero;
@@ -9,7 +9,7 @@ use treering_model::{
     Fact, Interval, Metric, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
 };
 
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 use crate::values::fields::Fields;
 use crate::values::word;
 use crate::version::Version;
@@ -42,39 +42,40 @@ pub(crate) const ARTIFACTS: &str = "SELECT kind, version, phase, name, bytes, bo
 const COUNTERS: &str = "SELECT seq, bytes, body FROM counters WHERE trial = ?1 ORDER BY seq";
 pub(crate) const ENDING: &str = "SELECT why, ending, wall_ns FROM endings WHERE trial = ?1";
 
-/// Threads that read thousands of trials, and trials for which one is worth starting.
+/// Maximum number of reader threads, and number of trials that justifies one.
 const READERS_MOST: usize = 4;
 const SHARE_FEWEST: usize = 500;
 
-/// How much of a trial to read.
+/// Level of detail to load for a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Detail {
-    /// Its beginning, facts, metrics, cautions, ending, and phases without calls and intervals;
-    /// no tasks.
+    /// Beginning, facts, metrics, cautions, ending, and phases without calls and intervals; no
+    /// tasks.
     Headlines,
-    /// Its tasks too, without calls.
+    /// Headlines and tasks without calls.
     Tasks,
-    /// Its phases with calls and intervals too, and what observers made; tasks still without calls.
+    /// Tasks without calls, phases with calls and intervals, and observer artifacts.
     PhaseCalls,
-    /// Everything.
+    /// Everything, including the calls of tasks.
     Everything,
 }
 
 impl Store {
-    /// A whole trial, histograms included: what the model's `TrialBuilder` makes of its events.
+    /// Loads a complete trial, histograms included, as the model's `TrialBuilder` assembles it from
+    /// events.
     ///
     /// # Errors
-    /// [`StoreError::NoSuchTrial`]; [`StoreError::Content`] when something in it was never
-    /// recorded by a treering like this.
+    /// [`StoreError::NoSuchTrial`]; [`StoreError::Content`] for contents that no
+    /// treering of this version recorded.
     pub fn load(&self, trial: TrialId) -> Result<Trial, StoreError> {
         let _snapshot = self.snapshot()?;
         self.read(trial, Detail::Everything)
     }
 
-    /// The facts with these names, of all trials, the last one first.
+    /// Facts with these names from all trials, newest trial first.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
+    /// If the file cannot be read, or has invalid contents.
     pub fn facts(&self, names: &[&str]) -> Result<Vec<(TrialId, Fact)>, StoreError> {
         let query = format!(
             "SELECT t.id, f.name, f.value FROM trials t JOIN facts f ON f.trial = t.trial \
@@ -87,7 +88,7 @@ impl Store {
         })
     }
 
-    /// Several trials without tasks, and of their facts only those with these names: what a
+    /// Loads several trials without tasks, and with only the named facts: the data that a
     /// comparison of thousands reads.
     ///
     /// # Errors
@@ -98,7 +99,7 @@ impl Store {
         facts: &[&str],
     ) -> Result<Vec<Trial>, StoreError> {
         let names: HashSet<&str> = facts.iter().copied().collect();
-        // A store is never changed but added to: readers beside each other see the same trials.
+        // A store is append-only: concurrent readers see the same trials.
         let readers = thread::available_parallelism().map_or(1, NonZero::get).min(READERS_MOST);
         let share = trials.len().div_ceil(readers).max(SHARE_FEWEST);
         let (own, others) = trials.split_at(trials.len().min(share));
@@ -111,19 +112,19 @@ impl Store {
                     thread::Builder::new().spawn_scoped(scope, read)
                 })
                 .collect();
-            let mut all = self.headlines(own, names)?;
+            let mut trials = self.headlines(own, names)?;
             for (reader, share) in readers.into_iter().zip(others.chunks(share)) {
-                all.extend(match reader.map(thread::ScopedJoinHandle::join) {
+                trials.extend(match reader.map(thread::ScopedJoinHandle::join) {
                     Ok(Ok(read)) => read?,
-                    // There are no more threads to be had: then one after the other.
+                    // No further thread could be started: read sequentially.
                     Ok(Err(_)) | Err(_) => self.headlines(share, names)?,
                 });
             }
-            Ok(all)
+            Ok(trials)
         })
     }
 
-    /// Trials without tasks, and of their facts only those with these names.
+    /// Loads trials without tasks, and with only the named facts.
     fn headlines(
         &self,
         trials: &[TrialId],
@@ -135,7 +136,7 @@ impl Store {
         trials.iter().map(read).collect()
     }
 
-    /// Several trials in the order asked for. What `detail` leaves out is empty in them.
+    /// Loads several trials in the requested order. Parts that `detail` excludes are empty.
     ///
     /// # Errors
     /// As [`Store::load`], for the first trial that cannot be read.
@@ -148,8 +149,8 @@ impl Store {
         self.read_with(id, detail, &|_| true)
     }
 
-    /// A trial with those of its facts whose names are wanted. They are chosen here: a query with
-    /// dozens of names builds an index of them for each trial anew.
+    /// Loads a trial with the wanted facts. They are filtered here: a query with dozens of names
+    /// would rebuild an index of them for each trial.
     fn read_with(
         &self,
         id: TrialId,
@@ -194,7 +195,7 @@ impl Store {
         })
     }
 
-    /// The row of a query by key, if it is there.
+    /// Reads the row with a key, if it exists.
     pub(crate) fn one<T>(
         &self,
         query: &str,
@@ -255,7 +256,7 @@ impl Store {
         Ok(tasks)
     }
 
-    /// Gives each part to the owner with its `seq`; both are sorted by it.
+    /// Attaches each part to the owner with its `seq`; both are sorted by it.
     fn attach<T, P>(
         &self,
         owners: &mut [(i64, T)],
@@ -271,7 +272,7 @@ impl Store {
             match owners.get_mut(at) {
                 Some((owner, totals)) if *owner == seq => give(totals, part),
                 _ => {
-                    let place = Place::table(&self.path, table);
+                    let place = ErrorContext::table(&self.path, table);
                     return Err(place.content("seq", format!("{seq} belongs to nothing")));
                 }
             }
@@ -284,13 +285,13 @@ fn without_seq<T>(all: Vec<(i64, T)>) -> Vec<T> {
     all.into_iter().map(|(_, one)| one).collect()
 }
 
-/// The last two columns of what was counted.
+/// Reads the last two columns of counters.
 pub(crate) fn counters(fields: &mut Fields<'_>) -> Result<Counters, StoreError> {
     let bytes = fields.integer()?;
     fields.packed(bytes).map(Counters::from_json)
 }
 
-/// What the row of a trial says, from its second column on.
+/// Reads the row of a trial from its second column on.
 pub(crate) fn beginning(trial: TrialId, fields: &mut Fields<'_>) -> Result<Beginning, StoreError> {
     Ok(Beginning {
         event_version: fields.integer()?,
@@ -408,7 +409,7 @@ pub(crate) fn caution(fields: &mut Fields<'_>) -> Result<Caution, StoreError> {
     Ok(Caution { code, message: fields.text()? })
 }
 
-/// How a trial ended, and its duration.
+/// Reads the ending of a trial, and its duration in nanoseconds.
 pub(crate) fn ending(fields: &mut Fields<'_>) -> Result<(Ending, u64), StoreError> {
     let why = fields.text()?;
     Ok((fields.word(|name| Ending::from_parts(name, &why))?, fields.integer()?))

@@ -1,5 +1,5 @@
-//! What a history reads: of each trial the numbers that count and a few facts, by one query for
-//! each table instead of ten for each trial, so that a hundred thousand trials are a matter of a
+//! Bulk reading for histories: the primary metrics and a few facts of each trial, with one query
+//! for each table instead of ten for each trial, so that a hundred thousand trials take about a
 //! second.
 
 use std::thread;
@@ -24,64 +24,64 @@ const ANNOTATIONS: &str =
     "SELECT trial, at_unix_ms, change, text FROM annotations ORDER BY trial, ordinal";
 const PRIMARY: &str = "SELECT trial, name, part, scope, value, unit, better, is_primary, tasks \
     FROM metrics WHERE is_primary = 1 ORDER BY trial, seq";
-/// Those whose full name may be this one.
+/// Query for metrics that may have a given full name.
 const NAMED: &str = "SELECT trial, name, part, scope, value, unit, better, is_primary, tasks \
     FROM metrics WHERE substr(?1, -length(name)) = name ORDER BY trial, seq";
-/// CROSS JOIN keeps SQLite from going through all facts first.
+/// Query for facts of trials outside plans. CROSS JOIN keeps SQLite from scanning all facts first.
 const OUTSIDE_PLANS: &str = "SELECT f.trial, f.name, f.value FROM trials t \
     LEFT JOIN cells c ON c.trial = t.trial CROSS JOIN facts f ON f.trial = t.trial \
     WHERE c.trial IS NULL";
 const NAMES: &str = "SELECT DISTINCT name, part, scope FROM metrics";
 
-/// What is read of a store for a history.
+/// Selection of the data a history reads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
-    /// Only trials of this workload.
+pub struct ReadingsQuery<'a> {
+    /// Workload to which trials are limited.
     pub workload: Option<&'a str>,
-    /// Only trials of the plan of this name.
+    /// Plan, by name, to which trials are limited.
     pub plan: Option<&'a str>,
-    /// Of the metrics the one with this full name; those that decide comparisons where `None`.
+    /// Full name of the metric to read; `None` for the primary metrics.
     pub metric: Option<&'a str>,
-    /// Of the facts those with these names.
+    /// Names of the facts to read.
     pub facts: &'a [&'a str],
-    /// Of trials outside of plans these facts too; of all trials where `facts` is not empty. Most
-    /// of a store is facts: those of plans are not looked at otherwise.
+    /// Additional facts for trials outside plans, or for all trials where `facts` is not empty.
+    /// Most of a store is facts, so those of plans are skipped otherwise.
     pub facts_outside_plans: &'a [&'a str],
 }
 
-/// What a second thread reads: parameters and facts, with the rows of their trials.
-type Beside = (Vec<(i64, (String, String))>, Vec<(i64, Fact)>);
+/// Result of the second thread: parameters and facts, with the row numbers of their trials.
+type ParametersAndFacts = (Vec<(i64, (String, String))>, Vec<(i64, Fact)>);
 
-/// A trial, and the number of its rows.
-type Owner = (i64, Trial);
+/// A trial with its row number.
+type NumberedTrial = (i64, Trial);
 
 impl Store {
-    /// The trials that ended, oldest first, with their parameters, annotations, and what is wanted
-    /// of their metrics and facts. Nothing else is in them.
+    /// Trials that ended, oldest first, with their parameters, annotations, and the requested
+    /// metrics and facts only.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
-    pub fn readings(&self, wanted: &Wanted<'_>) -> Result<Vec<Trial>, StoreError> {
+    /// If the file cannot be read, or has invalid contents.
+    pub fn readings(&self, wanted: &ReadingsQuery<'_>) -> Result<Vec<Trial>, StoreError> {
         let (mut trials, (parameters, facts)) = thread::scope(|scope| {
-            // A store is only added to: a reader that begins later misses nothing.
+            // A store is append-only: a reader that starts later misses nothing.
             let path = self.path.as_path();
             let read = move || Self::open(path, Access::ReadOnly)?.beside(wanted);
             let reader = thread::Builder::new().spawn_scoped(scope, read);
             let trials = self.numbers(wanted)?;
             let beside = match reader.map(thread::ScopedJoinHandle::join) {
                 Ok(Ok(beside)) => beside?,
-                // There is no other thread to be had.
+                // No further thread could be started.
                 Ok(Err(_)) | Err(_) => self.beside(wanted)?,
             };
             Ok::<_, StoreError>((trials, beside))
         })?;
-        let mut owners = Owners::of(&mut trials);
+        let mut owners = TrialsByRow::new(&mut trials);
         for (row, parameter) in parameters {
             if let Some(trial) = owners.find(row) {
                 trial.beginning.parameters.push(parameter);
             }
         }
-        let mut owners = Owners::of(&mut trials);
+        let mut owners = TrialsByRow::new(&mut trials);
         for (row, fact) in facts {
             if let Some(trial) = owners.find(row) {
                 trial.facts.push(fact);
@@ -92,10 +92,10 @@ impl Store {
         Ok(trials)
     }
 
-    /// The full names of all metrics in the store, sorted.
+    /// Full names of all metrics in the store, sorted.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
+    /// If the file cannot be read, or has invalid contents.
     pub fn metric_names(&self) -> Result<Vec<String>, StoreError> {
         let mut names = self.rows(NAMES, [], "metrics", |fields| {
             let (name, part) = (fields.text()?, fields.text()?);
@@ -106,10 +106,10 @@ impl Store {
         Ok(names)
     }
 
-    fn numbers(&self, wanted: &Wanted<'_>) -> Result<Vec<Owner>, StoreError> {
+    fn numbers(&self, wanted: &ReadingsQuery<'_>) -> Result<Vec<NumberedTrial>, StoreError> {
         let _snapshot = self.snapshot()?;
-        let asked: [&dyn ToSql; 2] = [&wanted.workload, &wanted.plan];
-        let mut trials = self.rows(TRIALS, asked, "trials", trial)?;
+        let parameters: [&dyn ToSql; 2] = [&wanted.workload, &wanted.plan];
+        let mut trials = self.rows(TRIALS, parameters, "trials", trial)?;
         let number = |trial: &mut Trial, fields: &mut Fields<'_>| {
             trial.metrics.push(metric(fields)?);
             Ok(())
@@ -120,28 +120,27 @@ impl Store {
         }
         if self.version() >= Version::WITH_ANNOTATIONS {
             self.give(&mut trials, ANNOTATIONS, [], "annotations", |trial, fields| {
-                let said = annotation(fields, &mut trial.beginning.label.clone())?;
-                if let Some(label) = said.label() {
+                let annotated = annotation(fields, &mut trial.beginning.label.clone())?;
+                if let Some(label) = annotated.label() {
                     label.clone_into(&mut trial.beginning.label);
                 }
-                trial.annotations.push(said);
+                trial.annotations.push(annotated);
                 Ok(())
             })?;
         }
         Ok(trials)
     }
 
-    /// Gives the rows of a query, whose first column is the trial and by which they are sorted, to
-    /// those that own them.
+    /// Attaches the rows of a query, sorted by their first column, the trial, to the trials.
     fn give(
         &self,
-        trials: &mut [Owner],
+        trials: &mut [NumberedTrial],
         query: &str,
         parameters: impl Params,
         table: &'static str,
         give: impl Fn(&mut Trial, &mut Fields<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let mut owners = Owners::of(trials);
+        let mut owners = TrialsByRow::new(trials);
         self.rows(query, parameters, table, |fields| match owners.find(fields.integer()?) {
             Some(trial) => give(trial, fields),
             None => Ok(()),
@@ -149,14 +148,14 @@ impl Store {
         .map(drop)
     }
 
-    fn beside(&self, wanted: &Wanted<'_>) -> Result<Beside, StoreError> {
+    fn beside(&self, wanted: &ReadingsQuery<'_>) -> Result<ParametersAndFacts, StoreError> {
         let parameters = self.rows(PARAMETERS, [], "parameters", |fields| {
             Ok((fields.integer()?, (fields.text()?, fields.text()?)))
         })?;
         Ok((parameters, self.wanted_facts(wanted)?))
     }
 
-    fn wanted_facts(&self, wanted: &Wanted<'_>) -> Result<Vec<(i64, Fact)>, StoreError> {
+    fn wanted_facts(&self, wanted: &ReadingsQuery<'_>) -> Result<Vec<(i64, Fact)>, StoreError> {
         let names = [wanted.facts, wanted.facts_outside_plans].concat();
         if names.is_empty() {
             return Ok(Vec::new());
@@ -177,14 +176,14 @@ impl Store {
     }
 }
 
-/// Trials by the numbers of their rows, which are asked for in their order.
-struct Owners<'t> {
-    trials: &'t mut [Owner],
+/// Trials by row number, looked up in ascending order.
+struct TrialsByRow<'t> {
+    trials: &'t mut [NumberedTrial],
     at: usize,
 }
 
-impl<'t> Owners<'t> {
-    const fn of(trials: &'t mut [Owner]) -> Self {
+impl<'t> TrialsByRow<'t> {
+    const fn new(trials: &'t mut [NumberedTrial]) -> Self {
         Self { trials, at: 0 }
     }
 
@@ -197,7 +196,7 @@ impl<'t> Owners<'t> {
     }
 }
 
-fn trial(fields: &mut Fields<'_>) -> Result<Owner, StoreError> {
+fn trial(fields: &mut Fields<'_>) -> Result<NumberedTrial, StoreError> {
     let row = fields.integer()?;
     let id = fields.word(|text| text.parse().ok())?;
     let mut beginning = beginning(id, fields)?;

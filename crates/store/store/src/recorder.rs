@@ -1,59 +1,59 @@
-//! The recorder: a listener that writes one trial to the store, and when it does so.
+//! Recorder: a listener that writes one trial to the store, and decides when to commit.
 //!
-//! Rows are gathered in memory and written in short transactions, so that several processes can
-//! record into one store. What an event becomes is in `rows`.
+//! Rows are buffered and written in short transactions, so that several processes can record into
+//! one store. `rows` converts events to rows.
 
 use std::time::{Duration, Instant};
 
 use rusqlite::{ErrorCode, TransactionBehavior};
 use treering_model::{Beginning, SinkError, TrialEvent, TrialOrderError, TrialSink};
 
-use crate::connection::Place;
-use crate::rows::{self, Row};
+use crate::connection::ErrorContext;
+use crate::rows::{self, TableRow};
 use crate::writer::Writer;
 use crate::{Store, StoreError};
 
-/// Tasks that end sooner after a commit wait for the next one: a commit costs a flush of the disk.
+/// Minimum time between commits of finished tasks: each commit flushes the disk.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// No more rows than these wait in memory.
+/// Maximum number of rows buffered in memory.
 const MOST_WAITING: usize = 4096;
 
 /// Records one trial, from its beginning to its end.
 ///
 /// After `accept` returns for `Began`, `PhaseEnded` and `Ended`, everything up to that event is
 /// safe on disk. Other events are written when the last commit is 200 ms old, and at the latest
-/// with the next of those three, ticks only then; `TaskBegan` is not kept, but it has a place in
-/// the stream. A recorder that is dropped
-/// before the trial ended leaves an interrupted trial with everything it was given.
+/// with the next of those three, ticks only then; `TaskBegan` is not stored, but occupies a
+/// position in the stream. A recorder dropped before the trial ended leaves an interrupted trial
+/// with all events accepted so far.
 ///
-/// When an event cannot be written, `accept` fails but keeps it: the next call tries again.
+/// If an event cannot be written, `accept` fails but keeps the event; the next call tries again.
 #[derive(Debug)]
 pub struct Recorder<'store> {
     store: &'store mut Store,
     progress: Progress,
-    waiting: Vec<Row>,
+    waiting: Vec<TableRow>,
     next_seq: i64,
-    /// When rows were last written, or could not be.
+    /// Time of the last attempt to write rows.
     tried: Option<Instant>,
-    /// Whether the last attempt failed.
+    /// True if the last attempt failed.
     is_failing: bool,
-    /// Whether the end of a phase may wait like any other event.
+    /// True if the end of a phase may be buffered like other events.
     is_copying: bool,
 }
 
-/// How far the trial has come.
+/// Progress of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
     Awaited,
-    /// Under way, with its row number.
+    /// In progress, with the trial's row number.
     Running(i64),
-    /// `Ended` was taken; it is on disk when nothing waits.
+    /// `Ended` was accepted; it is on disk when no rows are buffered.
     Ended(i64),
 }
 
 impl Store {
-    /// A listener that records one trial.
+    /// Creates a listener that records one trial.
     pub fn recorder(&mut self) -> Recorder<'_> {
         Recorder::new(self)
     }
@@ -72,18 +72,18 @@ impl<'store> Recorder<'store> {
         }
     }
 
-    /// For a trial that is somewhere else, too: the end of a phase need not be on disk before the
-    /// next event. A log may have tens of thousands of them.
+    /// Buffers ends of phases, for a trial that also exists elsewhere. An imported log may have
+    /// tens of thousands of phases.
     #[must_use]
     pub fn copying(mut self) -> Self {
         self.is_copying = true;
         self
     }
 
-    /// Takes an event: what [`TrialSink::accept`] does, with the error of the store.
+    /// Records an event, as [`TrialSink::accept`] does, but returns the store's error.
     ///
     /// # Errors
-    /// When the event comes out of order, has a number that cannot be kept, or cannot be written.
+    /// If the event is out of order, has a number that cannot be stored, or cannot be written.
     pub fn record(&mut self, event: &TrialEvent) -> Result<(), StoreError> {
         if let TrialEvent::Began(beginning) = event {
             return match self.progress {
@@ -109,10 +109,10 @@ impl<'store> Recorder<'store> {
             TrialEvent::PhaseEnded(_) if !self.is_copying => true,
             TrialEvent::Ended { .. } => true,
             TrialEvent::TaskBegan { .. } => false,
-            // A flush of the disk each second would disturb what is measured.
+            // A flush of the disk each second would disturb the measurement.
             TrialEvent::Ticked { .. } => self.waiting.len() > MOST_WAITING && !self.is_failing,
             _ => {
-                // A disk that is full now is so for a while: not every event is worth an attempt.
+                // A full disk stays full for a while: do not retry with every event.
                 let is_much = self.waiting.len() > MOST_WAITING && !self.is_failing;
                 is_much || self.tried.is_none_or(|tried| tried.elapsed() >= PAUSE)
             }
@@ -123,14 +123,14 @@ impl<'store> Recorder<'store> {
         self.store.writable()?;
         let mut rows = rows::of_event(event, 0)?;
         if let Some(writer) = Writer::of_this_process() {
-            rows.push(Row::writer(&writer)?);
+            rows.push(TableRow::writer(&writer)?);
         }
         let path = &self.store.path;
         let refused = |error: rusqlite::Error| match error.sqlite_error_code() {
             Some(ErrorCode::ConstraintViolation) => {
                 StoreError::AlreadyThere { path: path.clone(), trial: beginning.trial }
             }
-            _ => Place::file(path).refused(error),
+            _ => ErrorContext::file(path).refused(error),
         };
         let trial = {
             let transaction = self
@@ -149,9 +149,9 @@ impl<'store> Recorder<'store> {
         Ok(())
     }
 
-    /// Writes what waits. When that fails, it goes on waiting.
+    /// Writes the buffered rows. On failure, they remain buffered.
     fn commit(&mut self, trial: i64) -> Result<(), StoreError> {
-        let place = Place::file(&self.store.path);
+        let place = ErrorContext::file(&self.store.path);
         let waiting = &self.waiting;
         let written = self
             .store
@@ -178,12 +178,12 @@ impl TrialSink for Recorder<'_> {
 }
 
 impl Drop for Recorder<'_> {
-    /// Says that nobody writes this trial any more. Nothing is lost when that cannot be written:
-    /// the trial then counts as running until this process ends.
+    /// Releases the trial: nobody writes it any more. A failure is harmless: the trial then counts
+    /// as running until this process ends.
     fn drop(&mut self) {
         let trial = match self.progress {
             Progress::Running(trial) => {
-                self.waiting.push(Row::departure());
+                self.waiting.push(TableRow::departure());
                 trial
             }
             Progress::Ended(trial) if !self.waiting.is_empty() => trial,
@@ -231,7 +231,7 @@ mod tests {
         let trial = TrialId::new();
         let mut recorder = store.recorder();
         recorder.record(&began(trial)).unwrap();
-        // SQLite takes the number of pages in use for the least.
+        // SQLite raises a lower limit to the number of pages in use.
         page_limit(recorder.store, 1);
         let refused = recorder.record(&phase_ended(0)).unwrap_err();
         assert!(matches!(refused, StoreError::Full { .. }), "{refused}");
@@ -243,7 +243,7 @@ mod tests {
         page_limit(recorder.store, 1);
         recorder.record(&phase_ended(2)).unwrap_err();
         drop(recorder);
-        // Nobody could say that the writer let go.
+        // The release of the trial could not be written.
         assert_eq!(reader.trials(&Filter::default()).unwrap()[0].state, TrialState::Running);
     }
 
@@ -265,7 +265,7 @@ mod tests {
         recorder.record(&phase_ended(0)).unwrap_err();
         recorder.record(&ended()).unwrap_err();
         other.execute_batch("ROLLBACK").unwrap();
-        // The end was taken; dropping the recorder tries once more.
+        // The end was accepted; dropping the recorder retries the write.
         drop(recorder);
         let trial = store.load(trial).unwrap();
         assert_eq!((trial.phases.len(), trial.ending), (1, Ending::Completed));

@@ -1,4 +1,4 @@
-//! Events as rows: what each event becomes in the tables. When they are written is the recorder's.
+//! Conversion of events to table rows. The recorder decides when they are written.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -49,22 +49,22 @@ const ARTIFACT: &str = "INSERT INTO artifacts (trial, seq, kind, version, phase,
 const ENDING: &str =
     "INSERT INTO endings (trial, seq, ending, why, wall_ns) VALUES (?1, ?2, ?3, ?4, ?5)";
 
-/// A row of any table but `trials`, complete but for the trial it belongs to.
+/// A row of any table except `trials`, complete except for the trial's number.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct TableRow {
     statement: &'static str,
     values: Vec<Value>,
 }
 
-impl Row {
-    /// Writes the row.
+impl TableRow {
+    /// Inserts the row.
     pub(crate) fn insert(&self, connection: &Connection, trial: i64) -> rusqlite::Result<()> {
         let trial = Value::Integer(trial);
         let values = std::iter::once(&trial).chain(&self.values);
         connection.prepare_cached(self.statement)?.execute(params_from_iter(values)).map(drop)
     }
 
-    /// Who writes the trial.
+    /// Creates the row about the process that writes the trial.
     pub(crate) fn writer(writer: &Writer) -> Result<Self, StoreError> {
         let values = vec![
             Value::Integer(writer.pid.into()),
@@ -75,13 +75,13 @@ impl Row {
         Ok(Self { statement: WRITER, values })
     }
 
-    /// The writer lets go.
+    /// Creates the row that releases the trial.
     pub(crate) const fn departure() -> Self {
         Self { statement: DEPARTURE, values: Vec::new() }
     }
 }
 
-/// Writes the row of `trials` and gives its number.
+/// Inserts the row of `trials` and returns its number.
 pub(crate) fn insert_trial(
     connection: &Connection,
     beginning: &Beginning,
@@ -98,11 +98,11 @@ pub(crate) fn insert_trial(
     ))
 }
 
-/// The rows of an event, parents first; for `Began` those besides the one in `trials`.
+/// Rows of an event, parents first; for `Began` those besides the one in `trials`.
 ///
 /// # Errors
-/// [`StoreError::Unstorable`] for numbers that no column holds.
-pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreError> {
+/// [`StoreError::Unstorable`] for numbers that a column cannot hold.
+pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<TableRow>, StoreError> {
     let at = Value::Integer(seq);
     Ok(match event {
         TrialEvent::Began(beginning) => {
@@ -112,13 +112,13 @@ pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreEr
         TrialEvent::Environment { facts } => of_facts(facts, seq),
         TrialEvent::PhaseBegan { phase, name, at_ns } => {
             let values = vec![at, Value::from(*phase), text(name), number("start", *at_ns)?];
-            vec![Row { statement: PHASE_START, values }]
+            vec![TableRow { statement: PHASE_START, values }]
         }
         TrialEvent::TaskBegan { .. } => Vec::new(),
         TrialEvent::Ticked { phase, at_ns, counters } => {
             let mut values = vec![at, Value::from(*phase), number("time of a tick", *at_ns)?];
             values.extend(packed("counters of a tick", counters.json())?);
-            vec![Row { statement: TICK, values }]
+            vec![TableRow { statement: TICK, values }]
         }
         TrialEvent::TaskEnded(totals) => of_task(totals, seq)?,
         TrialEvent::PhaseEnded(totals) => of_phase(totals, seq)?,
@@ -126,19 +126,19 @@ pub(crate) fn of_event(event: &TrialEvent, seq: i64) -> Result<Vec<Row>, StoreEr
         TrialEvent::Produced(artifact) => vec![of_artifact(artifact, at)?],
         TrialEvent::Cautioned(caution) => {
             let values = vec![at, text(caution.code.name()), text(&caution.message)];
-            vec![Row { statement: CAUTION, values }]
+            vec![TableRow { statement: CAUTION, values }]
         }
         TrialEvent::Ended { ending, at_ns } => vec![of_ending(ending, *at_ns, at)?],
     })
 }
 
-fn of_ending(ending: &Ending, at_ns: u64, at: Value) -> Result<Row, StoreError> {
+fn of_ending(ending: &Ending, at_ns: u64, at: Value) -> Result<TableRow, StoreError> {
     let values =
         vec![at, text(ending.name()), text(ending.why()), number("duration of the trial", at_ns)?];
-    Ok(Row { statement: ENDING, values })
+    Ok(TableRow { statement: ENDING, values })
 }
 
-fn of_artifact(artifact: &Artifact, at: Value) -> Result<Row, StoreError> {
+fn of_artifact(artifact: &Artifact, at: Value) -> Result<TableRow, StoreError> {
     let mut values = vec![
         at,
         text(&artifact.kind),
@@ -147,10 +147,10 @@ fn of_artifact(artifact: &Artifact, at: Value) -> Result<Row, StoreError> {
         text(&artifact.name),
     ];
     values.extend(packed("body of an artifact", &artifact.body)?);
-    Ok(Row { statement: ARTIFACT, values })
+    Ok(TableRow { statement: ARTIFACT, values })
 }
 
-/// How many bytes a body has, and the body packed.
+/// Length of a body in bytes, and the compressed body.
 fn packed(what: &'static str, body: &str) -> Result<[Value; 2], StoreError> {
     let packed = packing::pack(body)
         .map_err(|why| StoreError::Unstorable { what, value: why.to_string() })?;
@@ -158,7 +158,7 @@ fn packed(what: &'static str, body: &str) -> Result<[Value; 2], StoreError> {
     Ok([number(what, bytes)?, Value::Blob(packed)])
 }
 
-fn of_cell(cell: &Cell) -> Row {
+fn of_cell(cell: &Cell) -> TableRow {
     let values = vec![
         text(&cell.campaign.text()),
         text(&cell.plan),
@@ -168,19 +168,19 @@ fn of_cell(cell: &Cell) -> Row {
         Value::from(cell.round),
         text(cell.role.name()),
     ];
-    Row { statement: CELL, values }
+    TableRow { statement: CELL, values }
 }
 
-fn of_parameters(parameters: &[(String, String)]) -> Vec<Row> {
-    let rows = (0_i64..).zip(parameters).map(|(ordinal, (name, value))| Row {
+fn of_parameters(parameters: &[(String, String)]) -> Vec<TableRow> {
+    let rows = (0_i64..).zip(parameters).map(|(ordinal, (name, value))| TableRow {
         statement: PARAMETER,
         values: vec![Value::Integer(ordinal), text(name), text(value)],
     });
     rows.collect()
 }
 
-fn of_facts(facts: &[Fact], seq: i64) -> Vec<Row> {
-    let rows = (0_i64..).zip(facts).map(|(ordinal, fact)| Row {
+fn of_facts(facts: &[Fact], seq: i64) -> Vec<TableRow> {
+    let rows = (0_i64..).zip(facts).map(|(ordinal, fact)| TableRow {
         statement: FACT,
         values: vec![
             Value::Integer(seq),
@@ -192,7 +192,7 @@ fn of_facts(facts: &[Fact], seq: i64) -> Vec<Row> {
     rows.collect()
 }
 
-fn of_metric(metric: &Metric, seq: i64) -> Result<Row, StoreError> {
+fn of_metric(metric: &Metric, seq: i64) -> Result<TableRow, StoreError> {
     if !metric.value.is_finite() {
         return Err(StoreError::Unstorable { what: "metric", value: metric.value.to_string() });
     }
@@ -208,10 +208,10 @@ fn of_metric(metric: &Metric, seq: i64) -> Result<Row, StoreError> {
         Value::Integer(metric.primary.into()),
         number("tasks of a metric", metric.tasks)?,
     ];
-    Ok(Row { statement: METRIC, values })
+    Ok(TableRow { statement: METRIC, values })
 }
 
-fn of_phase(totals: &PhaseTotals, seq: i64) -> Result<Vec<Row>, StoreError> {
+fn of_phase(totals: &PhaseTotals, seq: i64) -> Result<Vec<TableRow>, StoreError> {
     let [user_ns, system_ns] = cpu(totals.cpu)?;
     let values = vec![
         Value::Integer(seq),
@@ -225,7 +225,7 @@ fn of_phase(totals: &PhaseTotals, seq: i64) -> Result<Vec<Row>, StoreError> {
         user_ns,
         system_ns,
     ];
-    let mut rows = vec![Row { statement: PHASE, values }];
+    let mut rows = vec![TableRow { statement: PHASE, values }];
     of_ops(PHASE_OP, &totals.ops, seq, &mut rows)?;
     for (ordinal, interval) in (0_i64..).zip(&totals.intervals) {
         let values = vec![
@@ -235,12 +235,12 @@ fn of_phase(totals: &PhaseTotals, seq: i64) -> Result<Vec<Row>, StoreError> {
             number("calls of an interval", interval.calls)?,
             number("bytes of an interval", interval.bytes)?,
         ];
-        rows.push(Row { statement: INTERVAL, values });
+        rows.push(TableRow { statement: INTERVAL, values });
     }
     Ok(rows)
 }
 
-fn of_task(totals: &TaskTotals, seq: i64) -> Result<Vec<Row>, StoreError> {
+fn of_task(totals: &TaskTotals, seq: i64) -> Result<Vec<TableRow>, StoreError> {
     let [user_ns, system_ns] = cpu(totals.cpu)?;
     let [sync_user_ns, sync_system_ns] = cpu(totals.sync_cpu)?;
     let values = vec![
@@ -263,13 +263,13 @@ fn of_task(totals: &TaskTotals, seq: i64) -> Result<Vec<Row>, StoreError> {
         number("bytes of a task", totals.bytes)?,
         number("listed bytes of a task", totals.listed_bytes)?,
     ];
-    let mut rows = vec![Row { statement: TASK, values }];
+    let mut rows = vec![TableRow { statement: TASK, values }];
     of_ops(TASK_OP, &totals.ops, seq, &mut rows)?;
-    // Counters beyond what is kept of a body are left out: they are no reason to end a run.
+    // Counters beyond the maximum length are dropped: they must not fail a run.
     if !totals.counters.is_empty() && totals.counters.json().len() <= packing::BODY_BYTES_MOST {
         let mut values = vec![Value::Integer(seq)];
         values.extend(packed("counters of a task", totals.counters.json())?);
-        rows.push(Row { statement: COUNTERS, values });
+        rows.push(TableRow { statement: COUNTERS, values });
     }
     Ok(rows)
 }
@@ -278,7 +278,7 @@ fn of_ops(
     statement: &'static str,
     ops: &[OpTotals],
     seq: i64,
-    rows: &mut Vec<Row>,
+    rows: &mut Vec<TableRow>,
 ) -> Result<(), StoreError> {
     for (ordinal, totals) in (0_i64..).zip(ops) {
         let samples = totals.latency.samples();
@@ -300,7 +300,7 @@ fn of_ops(
             values.push(number("latency", totals.latency.max_ns())?);
             values.push(Value::Blob(totals.latency.to_bytes()));
         }
-        rows.push(Row { statement, values });
+        rows.push(TableRow { statement, values });
     }
     Ok(())
 }
@@ -313,7 +313,7 @@ fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }
 
-/// A number as SQLite's signed one.
+/// Converts a number to SQLite's signed integer.
 fn number(what: &'static str, number: u64) -> Result<Value, StoreError> {
     i64::try_from(number)
         .map(Value::Integer)

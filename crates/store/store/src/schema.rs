@@ -1,9 +1,9 @@
 //! Comparison of the schema of a file with that of its format version.
 //!
-//! Whoever crafts a file can put a view in place of a table, or a trigger beside it, and have
-//! anything computed when the store is read. So only objects are accepted that treering makes: of
-//! known versions exactly those, of newer minor versions tables, indices and the triggers that make
-//! tables append-only.
+//! A crafted file could have a view in place of a table, or a trigger on it, and so run arbitrary
+//! queries when the store is read. So only objects that treering creates are accepted: exactly
+//! those of known versions; for newer minor versions plain tables, indices and the triggers that
+//! make tables append-only.
 
 use std::collections::BTreeMap;
 
@@ -11,52 +11,53 @@ use rusqlite::Connection;
 
 use crate::version::Version;
 
-/// No more differences than these are told.
+/// Maximum number of differences reported.
 const MOST_FINDINGS: usize = 5;
 
-/// Tables that SQLite makes when somebody calls `ANALYZE`. They hold numbers only.
+/// Tables that SQLite creates for `ANALYZE`. They hold numbers only.
 const STATISTICS: [(&str, &str); 2] = [
     ("sqlite_stat1", "CREATE TABLE sqlite_stat1(tbl,idx,stat)"),
     ("sqlite_stat4", "CREATE TABLE sqlite_stat4(tbl,idx,neq,nlt,ndlt,sample)"),
 ];
 
-/// Words that no table or index of a store has: what could compute for long.
+/// Keywords that no table or index of a store contains, since they could cause long computations.
 const COMPUTING: [&str; 8] =
     ["select", "virtual", "generated", "like", "glob", "regexp", "match", "as"];
 
-/// An object of a schema: what it is, of which table, and its statement without comments.
+/// Object of a schema: its type, table, and statement without comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Object {
+struct SchemaObject {
     kind: String,
     table: String,
     statement: String,
 }
 
-/// The objects of a schema by their names.
+/// Objects of a schema by name.
 #[derive(Debug)]
-pub(crate) struct Schema(BTreeMap<String, Object>);
+pub(crate) struct Schema(BTreeMap<String, SchemaObject>);
 
 impl Schema {
     /// Reads the schema of a connection.
     pub(crate) fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        // A view can be called sqlite_schema; no object of a file can be called sqlite_master.
+        // A view may be named sqlite_schema; no object of a file can be named sqlite_master.
         let query = "SELECT name, type, tbl_name, coalesce(sql, '') FROM main.sqlite_master";
         let mut statement = connection.prepare(query)?;
         let objects = statement.query_map([], |row| {
             let sql: String = row.get(3)?;
-            let object = Object { kind: row.get(1)?, table: row.get(2)?, statement: bare(&sql) };
+            let object =
+                SchemaObject { kind: row.get(1)?, table: row.get(2)?, statement: bare(&sql) };
             Ok((row.get(0)?, object))
         })?;
         Ok(Self(objects.collect::<rusqlite::Result<_>>()?))
     }
 
-    /// Whether it has no object.
+    /// Reports whether the schema has no objects.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Objects that differ from those of `expected`, the schema of a version; none if the file has
-    /// the schema of its version. A newer minor version may have more tables and columns.
+    /// Objects that differ from those of `expected`, the schema of a version; empty if they agree.
+    /// A newer minor version may have more tables and columns.
     pub(crate) fn differences(&self, expected: &Self, version: Version) -> Vec<String> {
         let is_newer = version > Version::CURRENT;
         let mut findings = Vec::new();
@@ -92,8 +93,8 @@ impl Schema {
     }
 }
 
-impl Object {
-    /// Whether a newer minor version may have it: it only stores.
+impl SchemaObject {
+    /// Reports whether a newer minor version may contain the object: a plain table or index.
     fn is_plausible(&self, name: &str) -> bool {
         let is_automatic = self.kind == "index" && self.statement.is_empty();
         let is_reserved = name.starts_with("sqlite_") || name.starts_with("pragma_");
@@ -111,12 +112,12 @@ impl Object {
     }
 }
 
-fn is_statistics(name: &str, object: &Object) -> bool {
+fn is_statistics(name: &str, object: &SchemaObject) -> bool {
     let known = STATISTICS.iter().find(|(known, _)| *known == name);
     known.is_some_and(|(_, sql)| object.kind == "table" && object.statement == *sql)
 }
 
-/// The trigger that forbids one kind of change to one table.
+/// Trigger that forbids one kind of change to one table.
 pub(crate) fn refusal(table: &str, change: &str) -> String {
     format!(
         "CREATE TRIGGER {table}_no_{} BEFORE {change} ON {table}\n\
@@ -125,7 +126,7 @@ pub(crate) fn refusal(table: &str, change: &str) -> String {
     )
 }
 
-/// Statements without comments and with single spaces: what a change of wording keeps.
+/// Statements without comments and with single spaces, for comparison regardless of layout.
 pub(crate) fn bare(statements: &str) -> String {
     let lines = statements.lines().map(|line| line.split("--").next().unwrap_or_default());
     lines.flat_map(str::split_ascii_whitespace).collect::<Vec<_>>().join(" ")

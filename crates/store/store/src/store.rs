@@ -1,19 +1,19 @@
-//! The store: opening, checking, and the queries everything else is made of.
+//! Store: opening, checking, and the queries that everything else uses.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Params, Transaction};
 
 use crate::StoreError;
-use crate::connection::{self, Access, Place, WorkLimit};
-use crate::format::{self, Nature};
+use crate::connection::{self, Access, ErrorContext, WorkLimit};
+use crate::format::{self, FileKind};
 use crate::values::fields::{self, Fields};
 use crate::version::Version;
 
-/// One SQLite file with all trials, append-only.
+/// Store of all trials: one append-only SQLite file.
 ///
 /// A store can be sent to another thread but not shared by threads. Several stores, in one process
-/// or many, can be open on the same file; they take turns when they write.
+/// or many, can be open on the same file; writers wait for each other.
 #[derive(Debug)]
 pub struct Store {
     pub(crate) connection: Connection,
@@ -27,20 +27,20 @@ impl Store {
     /// Opens the store at a path.
     ///
     /// # Errors
-    /// [`StoreError::Missing`] and [`StoreError::Empty`] when it is opened for reading and there
-    /// is nothing; else what is wrong with the file.
+    /// [`StoreError::Missing`] and [`StoreError::Empty`] when opened for reading without a file
+    /// or contents; else problems with the file.
     pub fn open(path: impl AsRef<Path>, access: Access) -> Result<Self, StoreError> {
         let path = path.as_ref();
         let (mut connection, work) = connection::open(path, access)?;
         let nature = format::identify(&connection, path)?;
         work.end();
         let version = match (access, nature) {
-            (Access::ReadOnly, Nature::Store(version)) => version,
-            (Access::ReadOnly, Nature::Blank) => {
+            (Access::ReadOnly, FileKind::Store(version)) => version,
+            (Access::ReadOnly, FileKind::Blank) => {
                 return Err(StoreError::Empty { path: path.to_owned() });
             }
             (Access::ReadWrite, nature) => {
-                if nature != Nature::Store(Version::CURRENT) {
+                if nature != FileKind::Store(Version::CURRENT) {
                     format::bring_up_to_date(&mut connection, path)?;
                 }
                 connection::use_write_ahead_log(&connection, path)?;
@@ -50,12 +50,12 @@ impl Store {
         Ok(Self { connection, path: path.to_owned(), access, version, work })
     }
 
-    /// Where it is, as it was opened.
+    /// Path of the store, as given when opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The version of the file's format.
+    /// Format version of the file.
     pub const fn version(&self) -> Version {
         self.version
     }
@@ -65,7 +65,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Damaged`] with the first findings.
     pub fn check(&self) -> Result<(), StoreError> {
-        let place = Place::file(&self.path);
+        let place = ErrorContext::file(&self.path);
         let mut findings = self.rows("PRAGMA quick_check(20)", [], "", fields::text)?;
         findings.retain(|finding| finding != "ok");
         let _limited = self.work.query();
@@ -85,7 +85,7 @@ impl Store {
         Err(StoreError::Damaged { path: self.path.clone(), findings })
     }
 
-    /// Refuses to write to a store that was opened for reading.
+    /// Rejects writing to a store that was opened for reading.
     pub(crate) fn writable(&self) -> Result<(), StoreError> {
         match self.access {
             Access::ReadWrite => Ok(()),
@@ -93,14 +93,14 @@ impl Store {
         }
     }
 
-    /// A view of the store that does not change between queries, until it is dropped.
+    /// Starts a consistent view of the store for several queries, which lasts until it is dropped.
     pub(crate) fn snapshot(&self) -> Result<Transaction<'_>, StoreError> {
         self.connection
             .unchecked_transaction()
-            .map_err(|error| Place::file(&self.path).refused(error))
+            .map_err(|error| ErrorContext::file(&self.path).refused(error))
     }
 
-    /// All rows of a query, each made into something. `table` is for error messages.
+    /// Reads all rows of a query, converting each. `table` is for error messages.
     pub(crate) fn rows<T>(
         &self,
         query: &str,
@@ -108,7 +108,7 @@ impl Store {
         table: &'static str,
         mut make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
-        let place = Place::table(&self.path, table);
+        let place = ErrorContext::table(&self.path, table);
         let refused = |error| place.refused(error);
         let _limited = self.work.query();
         let mut statement = self.connection.prepare_cached(query).map_err(refused)?;

@@ -1,4 +1,4 @@
-//! The list of trials: one short description each, newest first, fast for many thousands.
+//! List of trials: one short summary each, newest first, fast for many thousands.
 
 use rusqlite::ToSql;
 use treering_model::{Cell, Ending, Mode, TrialId};
@@ -8,10 +8,10 @@ use crate::load::cell;
 use crate::values::fields::Fields;
 use crate::values::word;
 use crate::version::Version;
-use crate::writer::{Living, Writer};
+use crate::writer::{Writer, WriterLiveness};
 use crate::{Store, StoreError};
 
-/// What is asked of each trial behind its label and why it is excluded.
+/// Columns selected for each trial after its label and reason for exclusion.
 const SUMMARY: &str = "t.id, t.started_unix_ms, t.workload, t.mode, t.target, \
     (SELECT count(*) FROM phases p WHERE p.trial = t.trial), \
     (SELECT count(*) FROM cautions q WHERE q.trial = t.trial), \
@@ -28,34 +28,34 @@ const SUMMARY: &str = "t.id, t.started_unix_ms, t.workload, t.mode, t.target, \
     LEFT JOIN departures d ON d.trial = t.trial \
     LEFT JOIN writers w ON w.trial = t.trial";
 
-/// Which trials to list. The default is all of them.
+/// Filter for the list of trials. The default selects all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Only trials of this workload.
+    /// Workload to select.
     pub workload: Option<String>,
-    /// Only trials that have this label now.
+    /// Current label to select.
     pub label: Option<String>,
-    /// Only trials of the plan of this name.
+    /// Name of the plan to select.
     pub plan: Option<String>,
-    /// Only trials that started then (milliseconds since 1970, UTC) or later.
+    /// Earliest start, in milliseconds since 1970 (UTC), inclusive.
     pub since_unix_ms: Option<i64>,
-    /// Only trials that started before then.
+    /// Latest start, in milliseconds since 1970 (UTC), exclusive.
     pub until_unix_ms: Option<i64>,
-    /// No more than so many, the newest.
+    /// Maximum number of trials; the newest are kept.
     pub limit: Option<usize>,
 }
 
-/// Whether a trial is over, and how.
+/// State of a trial: running, or ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrialState {
-    /// It has no ending and its writer lives.
+    /// The trial has no ending and its writer is alive.
     Running,
-    /// It ended. Without an ending and without a writer it counts as interrupted.
+    /// The trial ended. Without an ending and without a live writer it counts as interrupted.
     Ended(Ending),
 }
 
 impl TrialState {
-    /// The word used in tables.
+    /// Name of the state in tables.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -64,40 +64,40 @@ impl TrialState {
     }
 }
 
-/// What a list shows of a trial.
+/// Summary of a trial in lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrialSummary {
-    /// Its identity.
+    /// Id of the trial.
     pub trial: TrialId,
-    /// Its start in milliseconds since 1970 (UTC).
+    /// Start time, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// Classic or native.
+    /// Mode of the workload: classic or native.
     pub mode: Mode,
-    /// The user's own label as it is now, empty when there is none.
+    /// Current user label; empty if there is none.
     pub label: String,
-    /// Why it is left out of comparisons; `None` when it is compared.
+    /// Reason for its exclusion from comparisons; `None` when it is included.
     pub excluded: Option<String>,
-    /// The directory under test.
+    /// Directory under test.
     pub target: String,
-    /// How many phases ended.
+    /// Number of phases that ended.
     pub phases: u64,
-    /// How many cautions there are.
+    /// Number of cautions.
     pub cautions: u64,
-    /// Where it stands in a campaign, if anywhere.
+    /// Cell of a campaign that the trial belongs to, if any.
     pub cell: Option<Cell>,
-    /// Whether it is over.
+    /// State of the trial.
     pub state: TrialState,
-    /// Its duration in nanoseconds; 0 without an ending.
+    /// Duration in nanoseconds; 0 without an ending.
     pub wall_ns: u64,
 }
 
 impl Store {
-    /// The trials that pass a filter, newest first.
+    /// Lists the trials that match a filter, newest first.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds what no treering like this wrote.
+    /// If the file cannot be read, or has invalid contents.
     pub fn trials(&self, filter: &Filter) -> Result<Vec<TrialSummary>, StoreError> {
         let (label, excluded) = if self.version() < Version::WITH_ANNOTATIONS {
             ("t.label", "NULL")
@@ -134,15 +134,18 @@ impl Store {
             query.push_str(&conditions.join(" AND "));
         }
         query.push_str(" ORDER BY t.started_unix_ms DESC, t.id DESC LIMIT ?");
-        // A negative limit is none.
+        // In SQLite a negative limit means no limit.
         let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(-1));
         values.push(&limit);
-        let mut living = Living::default();
+        let mut living = WriterLiveness::default();
         self.rows(&query, values.as_slice(), "trials", |fields| summary(fields, &mut living))
     }
 }
 
-fn summary(fields: &mut Fields<'_>, living: &mut Living) -> Result<TrialSummary, StoreError> {
+fn summary(
+    fields: &mut Fields<'_>,
+    living: &mut WriterLiveness,
+) -> Result<TrialSummary, StoreError> {
     let (label, excluded) = (fields.text()?, fields.text_or_null()?);
     let mut summary = TrialSummary {
         trial: fields.word(|text| text.parse().ok())?,
@@ -172,7 +175,7 @@ fn summary(fields: &mut Fields<'_>, living: &mut Living) -> Result<TrialSummary,
     Ok(summary)
 }
 
-/// The cell of a trial, when the row has one.
+/// Reads the cell of a trial, if the row has one.
 fn cell_or_null(fields: &mut Fields<'_>) -> Result<Option<Cell>, StoreError> {
     if fields.is_null() {
         fields.skip(7);

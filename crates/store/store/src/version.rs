@@ -1,35 +1,35 @@
-//! The version of a store's format. Who may read and write which is in `format`.
+//! Version of a store's format. `format` decides which versions can be read and written.
 
 use std::fmt;
 
-/// A version of the store's format.
+/// Format version of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version {
-    /// Readers refuse one that is newer than theirs.
+    /// Major version. Readers reject a newer one than theirs.
     pub major: u32,
-    /// Writers refuse one that is newer than theirs.
+    /// Minor version. Writers reject a newer one than theirs.
     pub minor: u32,
 }
 
 impl Version {
-    /// What this program writes.
+    /// Version that this program writes.
     pub const CURRENT: Self = Self { major: 1, minor: 3 };
 
-    /// The first with a table of artifacts.
+    /// First version with a table of artifacts.
     pub(crate) const WITH_ARTIFACTS: Self = Self { major: 1, minor: 1 };
 
-    /// The first with a table of annotations.
+    /// First version with a table of annotations.
     pub(crate) const WITH_ANNOTATIONS: Self = Self { major: 1, minor: 2 };
 
-    /// The first with counters of tasks and with ticks.
+    /// First version with task counters and ticks.
     pub(crate) const WITH_COUNTERS: Self = Self { major: 1, minor: 3 };
 
-    /// From `PRAGMA user_version`: 1000 × major + minor.
+    /// Decodes `PRAGMA user_version`: 1000 × major + minor.
     pub(crate) const fn from_number(number: u32) -> Self {
         Self { major: number / 1000, minor: number % 1000 }
     }
 
-    /// For `PRAGMA user_version`.
+    /// Encodes the version for `PRAGMA user_version`.
     pub(crate) const fn number(self) -> u32 {
         self.major * 1000 + self.minor
     }

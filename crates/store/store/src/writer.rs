@@ -1,9 +1,9 @@
-//! Who writes a trial, and whether that process still lives.
+//! Process that writes a trial, and whether it is still alive.
 //!
-//! A process is identified by its number, its start time and the boot of the machine: numbers are
-//! reused, the three together are not. The kernel says it all in `/proc`, so a killed writer needs
-//! no cleaning up. Limits: a writer on another machine, in a container that this one cannot see
-//! into, or hidden by `hidepid` counts as gone.
+//! A process is identified by its id, its start time and the boot id of the machine: ids are
+//! reused, the combination is not. The kernel provides all of them in `/proc`, so a killed writer
+//! needs no cleanup. Limits: a writer on another machine, in a container that this process cannot
+//! see into, or hidden by `hidepid` counts as dead.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -12,18 +12,18 @@ use std::fs;
 /// A process that records a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Writer {
-    /// Its number, as it sees itself.
+    /// Process id in its own namespace.
     pub(crate) pid: u32,
-    /// Its start, clock ticks after boot.
+    /// Start time in clock ticks after boot.
     pub(crate) start_ticks: u64,
-    /// The boot of the machine.
+    /// Boot id of the machine.
     pub(crate) boot_id: String,
-    /// The namespace in which it has that number: `pid:[4026531836]`.
+    /// PID namespace of the process: `pid:[4026531836]`.
     pub(crate) pid_namespace: String,
 }
 
 impl Writer {
-    /// This process; `None` without `/proc`.
+    /// Identifies the current process; `None` without `/proc`.
     pub(crate) fn of_this_process() -> Option<Self> {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
         Some(Self {
@@ -35,16 +35,16 @@ impl Writer {
     }
 }
 
-/// Looks for writers among the processes of this machine; each answer is found once.
+/// Looks up writers among the live processes of this machine, caching the answers.
 #[derive(Debug, Default)]
-pub(crate) struct Living {
+pub(crate) struct WriterLiveness {
     here: OnceCell<Option<(String, String)>>,
     nested: OnceCell<HashSet<(u32, u64)>>,
     answers: HashMap<Writer, bool>,
 }
 
-impl Living {
-    /// Whether the process is there.
+impl WriterLiveness {
+    /// Reports whether the process is alive.
     pub(crate) fn contains(&mut self, writer: &Writer) -> bool {
         if let Some(answer) = self.answers.get(writer) {
             return *answer;
@@ -66,12 +66,12 @@ impl Living {
             let stat = fs::read_to_string(format!("/proc/{}/stat", writer.pid));
             return stat.ok().and_then(|stat| life(&stat)) == Some(writer.start_ticks);
         }
-        // It has another number here: look for the one that sees itself under that number.
+        // The writer has another id in this namespace: find the process with that innermost id.
         self.nested.get_or_init(nested_processes).contains(&(writer.pid, writer.start_ticks))
     }
 }
 
-/// Every living process that is in a namespace below this one: its innermost number and start.
+/// Live processes in nested PID namespaces: innermost process id and start time.
 fn nested_processes() -> HashSet<(u32, u64)> {
     let Ok(entries) = fs::read_dir("/proc") else {
         return HashSet::new();
@@ -86,13 +86,13 @@ fn nested_processes() -> HashSet<(u32, u64)> {
     processes.collect()
 }
 
-/// The last number of the line `NSpid:`, when there are several.
+/// Last number of the line `NSpid:`, if it has several.
 fn innermost_pid(status: &str) -> Option<u32> {
     let numbers = status.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
     numbers.split_whitespace().skip(1).last()?.parse().ok()
 }
 
-/// The start of a living process, from its `stat`: its name, field 2, may hold anything.
+/// Start time of a live process from its `stat`. Field 2, the name, may contain any characters.
 fn life(stat: &str) -> Option<u64> {
     let (_, after_name) = stat.rsplit_once(") ")?;
     let mut fields = after_name.split(' ');
@@ -115,7 +115,7 @@ fn namespace() -> Option<String> {
 mod tests {
     use std::process::{Command, Stdio};
 
-    use super::{Living, Writer, innermost_pid, life};
+    use super::{Writer, WriterLiveness, innermost_pid, life};
 
     const STAT: &str = "4242 (a ) b) S 1 4242 4242 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 10";
 
@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn the_living_and_the_dead() {
         let me = Writer::of_this_process().unwrap();
-        let mut living = Living::default();
+        let mut living = WriterLiveness::default();
         assert!(living.contains(&me));
         assert!(!living.contains(&Writer { start_ticks: me.start_ticks + 1, ..me.clone() }));
         assert!(!living.contains(&Writer { boot_id: "another".into(), ..me.clone() }));
@@ -147,9 +147,9 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
         let other = Writer { pid: child.id(), start_ticks: life(&stat).unwrap(), ..me };
-        assert!(Living::default().contains(&other));
+        assert!(WriterLiveness::default().contains(&other));
         child.kill().unwrap();
         child.wait().unwrap();
-        assert!(!Living::default().contains(&other));
+        assert!(!WriterLiveness::default().contains(&other));
     }
 }

@@ -1,7 +1,8 @@
-//! Loop devices: a file seen as a block device.
+//! Loop devices: files exposed as block devices.
 //!
-//! Kernels since 5.8 configure one in a single call; older ones in steps, of which none leaves a
-//! half-made device. Each device carries a mark of who made it (the free text `lo_file_name`).
+//! Kernels since 5.8 configure a device in a single call; older ones need several steps, and a
+//! failed step undoes the others. Each device carries a mark of its creator (the free text
+//! `lo_file_name`).
 #![expect(unsafe_code, reason = "the loop driver is spoken to by ioctls")]
 
 use std::ffi::c_void;
@@ -22,7 +23,7 @@ use rustix::ioctl::{
 
 use super::blkdev::delete_partition;
 
-/// The group of these calls in linux/loop.h.
+/// ioctl type of these calls, from linux/loop.h.
 const LOOP: u8 = 0x4c;
 const SET_FD: u32 = opcode::none(LOOP, 0x00);
 const CLEAR_FD: u32 = opcode::none(LOOP, 0x01);
@@ -38,11 +39,11 @@ const FLAG_AUTOCLEAR: u32 = 4;
 const FLAG_PARTITIONS: u32 = 8;
 const FLAG_DIRECT_IO: u32 = 16;
 
-/// Free devices that others took before us, one after the other, until we give up.
+/// Attempts to get a free device before other programs take it.
 const TRIES: usize = 64;
-/// How long a device may be in the hands of the one that detaches it, at each try.
+/// Delay between attempts while another process detaches a device.
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
-/// How long udev may take to make the node of a new device.
+/// Time for udev to create the node of a new device.
 const NODE_WAIT: Duration = Duration::from_secs(1);
 
 /// `struct loop_info64`.
@@ -94,59 +95,59 @@ struct LoopConfig {
     reserved: [u64; 8],
 }
 
-/// What a loop device is to be.
+/// Configuration of a loop device.
 #[derive(Clone, Copy, Debug)]
 pub struct LoopSettings<'a> {
-    /// The file, open for reading and writing.
+    /// Backing file, open for reading and writing.
     pub file: BorrowedFd<'a>,
-    /// Bytes of a sector: 512 to the size of a page.
+    /// Sector size in bytes: 512 up to the page size.
     pub sector_bytes: u32,
-    /// Whether the file is read and written past the page cache.
+    /// True for direct I/O on the backing file.
     pub direct_io: bool,
-    /// Whether the kernel looks for partitions.
+    /// True if the kernel scans for partitions.
     pub partitions: bool,
-    /// Who made it: at most 63 bytes, without NUL.
+    /// Mark of the creator: at most 63 bytes, without NUL.
     pub mark: &'a str,
 }
 
-/// A loop device that was just made. Dropping it closes it and leaves it attached.
+/// Newly attached loop device. Dropping it closes the file and leaves the device attached.
 #[derive(Debug)]
 pub struct LoopDevice {
-    /// Its number.
+    /// Device number N of `/dev/loopN`.
     pub number: u32,
-    /// Its node.
+    /// Path of the device node.
     pub path: PathBuf,
-    /// Open for reading and writing.
+    /// Device, open for reading and writing.
     pub file: File,
 }
 
-/// What a loop device is.
+/// Status of a loop device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoopStatus {
-    /// Number of the filesystem that its file is on (`st_dev`).
+    /// Filesystem of the backing file (`st_dev`).
     pub file_device: u64,
-    /// Number of its file there.
+    /// Inode number of the backing file.
     pub file_inode: u64,
-    /// When it sits on a block device, that device's number; else 0.
+    /// Device number, if the backing file is a block device; else 0.
     pub file_rdevice: u64,
-    /// Who made it, as they wrote it; losetup writes the file's path.
+    /// Mark of the creator; losetup writes the path of the file.
     pub mark: String,
-    /// Whether the file is read and written past the page cache.
+    /// True for direct I/O on the backing file.
     pub direct_io: bool,
-    /// Whether it goes away with its last user.
+    /// True if the device is detached with its last user.
     pub autoclear: bool,
 }
 
-/// Why there is no loop device.
+/// Failure to attach a loop device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoopError {
     /// `/dev/loop-control` cannot be used.
     Control(Errno),
-    /// A device's node cannot be opened.
+    /// The node of a device cannot be opened.
     Node(PathBuf, Errno),
-    /// A device cannot be given its file.
+    /// The file cannot be attached to a device.
     Configure(PathBuf, Errno),
-    /// Others took every free device before we did.
+    /// Other programs took every free device first.
     AllTaken,
 }
 
@@ -165,16 +166,16 @@ impl fmt::Display for LoopError {
 
 impl std::error::Error for LoopError {}
 
-/// Attaches a file to a free loop device, which stays until it is detached.
+/// Attaches a file to a free loop device, which persists until it is detached.
 ///
 /// # Errors
-/// When there is no loop driver, we are not root, or the kernel refuses the sector size.
+/// Without a loop driver, without root, or if the kernel refuses the sector size.
 pub fn attach_loop(settings: &LoopSettings<'_>) -> Result<LoopDevice, LoopError> {
     attach(|device| configure(device, settings))
 }
 
-/// Attaches a file that is open for reading only: nothing can be written to it through the device,
-/// which goes away with the last that has it open or mounted, however we end.
+/// Attaches a file opened for reading only. The device is read-only and is detached when its last
+/// user closes or unmounts it, even if this process is killed.
 ///
 /// # Errors
 /// As [`attach_loop`].
@@ -194,7 +195,7 @@ fn attach(mut configure: impl FnMut(&File) -> Result<(), Errno>) -> Result<LoopD
         // SAFETY: LOOP_CTL_GET_FREE takes no argument and returns a number.
         let number = unsafe { ioctl(&control, GetFree)? };
         let (path, file) = match open_node(number) {
-            // Somebody took it and is giving it back: it cannot be opened until that is done.
+            // Another process is detaching the device: it cannot be opened until that is done.
             Err(LoopError::Node(_, Errno::NXIO)) => {
                 sleep(BETWEEN_TRIES);
                 continue;
@@ -206,7 +207,7 @@ fn attach(mut configure: impl FnMut(&File) -> Result<(), Errno>) -> Result<LoopD
                 forget_partitions(number, &file);
                 return Ok(LoopDevice { number, path, file });
             }
-            // Somebody was faster.
+            // Another process was faster.
             Err(Errno::BUSY) => {}
             Err(errno) => return Err(LoopError::Configure(path, errno)),
         }
@@ -214,8 +215,8 @@ fn attach(mut configure: impl FnMut(&File) -> Result<(), Errno>) -> Result<LoopD
     Err(LoopError::AllTaken)
 }
 
-/// Makes the kernel forget partitions that an earlier file left on a loop device that just got
-/// another one and is not searched for partitions. They would show parts of the new file.
+/// Removes partitions of an earlier file from a newly attached loop device that is not scanned for
+/// partitions. They would expose parts of the new file.
 fn forget_partitions(number: u32, device: &File) {
     let folder = PathBuf::from(format!("/sys/block/loop{number}"));
     let is_searched = read_number(&folder.join("loop/partscan")) == Some(1);
@@ -224,7 +225,7 @@ fn forget_partitions(number: u32, device: &File) {
     }
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         if let Some(partition) = read_number(&entry.path().join("partition")) {
-            // One in use stays, as a device with partitions in use is never free.
+            // A partition in use stays; a device with such a partition is never free.
             let _stays = delete_partition(device, partition);
         }
     }
@@ -240,10 +241,10 @@ impl From<Errno> for LoopError {
     }
 }
 
-/// What the loop device is; `None` when no file is attached.
+/// Status of a loop device; `None` if no file is attached.
 ///
 /// # Errors
-/// `ENOTTY` when it is no loop device.
+/// `ENOTTY` if the file is not a loop device.
 pub fn loop_status(device: impl AsFd) -> Result<Option<LoopStatus>, Errno> {
     // SAFETY: LOOP_GET_STATUS64 writes one loop_info64.
     let info: LoopInfo = match unsafe { ioctl(device, Getter::<GET_STATUS, LoopInfo>::new()) } {
@@ -262,11 +263,11 @@ pub fn loop_status(device: impl AsFd) -> Result<Option<LoopStatus>, Errno> {
     }))
 }
 
-/// Asks the loop device to let its file go. When others have it open, the kernel does so after the
-/// last of them: look at [`loop_status`] afterwards.
+/// Requests to detach the file. If others have the device open, the kernel detaches it after the
+/// last of them: check [`loop_status`] afterwards.
 ///
 /// # Errors
-/// `ENXIO` when no file is attached.
+/// `ENXIO` if no file is attached.
 pub fn detach_loop(device: impl AsFd) -> Result<(), Errno> {
     // SAFETY: LOOP_CLR_FD takes no argument.
     unsafe { ioctl(device, NoArg::<CLEAR_FD>::new()) }
@@ -314,7 +315,7 @@ fn configure_with(device: &File, settings: &LoopSettings<'_>, flags: u32) -> Res
     }
 }
 
-/// As kernels before 5.8 want it.
+/// Configures a device in several calls, for kernels before 5.8.
 fn configure_in_steps(
     device: &File,
     settings: &LoopSettings<'_>,
@@ -334,19 +335,19 @@ fn configure_in_steps(
             unsafe { ioctl(device, IntegerSetter::<SET_BLOCK_SIZE>::new_usize(bytes))? };
         }
         if settings.direct_io {
-            // SAFETY: LOOP_SET_DIRECT_IO takes a number. A refusal is seen in the status.
+            // SAFETY: LOOP_SET_DIRECT_IO takes a number. A refusal shows in the status.
             let _seen_later =
                 unsafe { ioctl(device, IntegerSetter::<SET_DIRECT_IO>::new_usize(1)) };
         }
         Ok(())
     };
     rest().inspect_err(|_errno| {
-        // The reason of the failure is worth more than that of its cleaning up.
+        // The first error is more useful than one of the cleanup.
         let _less = detach_loop(device);
     })
 }
 
-/// Opens a device by its number, waiting for its node, and checks that it is that device.
+/// Opens a device by its number, waiting for its node, and checks that the node is that device.
 fn open_node(number: u32) -> Result<(PathBuf, File), LoopError> {
     let path = PathBuf::from(format!("/dev/loop{number}"));
     let step = Duration::from_millis(20);
@@ -373,7 +374,7 @@ fn open_node(number: u32) -> Result<(PathBuf, File), LoopError> {
     if is_it { Ok((path, file)) } else { Err(LoopError::Node(path, Errno::NODEV)) }
 }
 
-/// From the kernel's form of a device number (`huge_encode_dev`) to that of `stat`.
+/// Converts a device number from the kernel's encoding (`huge_encode_dev`) to that of `stat`.
 fn decode_device(number: u64) -> u64 {
     // The kernel uses 12 bits of major and 20 of minor here.
     #[expect(clippy::cast_possible_truncation, reason = "masked to 12 and 20 bits")]
@@ -386,10 +387,10 @@ fn errno(error: &std::io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
 
-/// `LOOP_CTL_GET_FREE`: the number is what the call returns.
+/// `LOOP_CTL_GET_FREE`, which returns a device number.
 struct GetFree;
 
-// SAFETY: the call takes no argument and touches no memory of ours.
+// SAFETY: the call takes no argument and accesses no memory of this process.
 unsafe impl Ioctl for GetFree {
     type Output = u32;
 
@@ -429,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_old_kernels_comes_to_the_same() {
+    fn stepwise_configuration_gives_the_same_device() {
         let image = tempfile::NamedTempFile::new().unwrap();
         image.as_file().set_len(8 << 20).unwrap();
         let settings = LoopSettings {
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_becomes_a_device_and_a_file_again() {
+    fn loop_devices_are_attached_and_detached() {
         let image = tempfile::NamedTempFile::new().unwrap();
         image.as_file().set_len(8 << 20).unwrap();
         assert_eq!(loop_status(image.as_file()), Err(Errno::NOTTY));

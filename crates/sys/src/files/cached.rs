@@ -1,4 +1,4 @@
-//! What a program says of its file to the page cache and to the allocator.
+//! Hints to the page cache and the allocator.
 #![expect(unsafe_code, reason = "rustix has no sync_file_range")]
 
 use std::num::NonZeroU64;
@@ -7,8 +7,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use rustix::io::{Errno, retry_on_intr};
 
-/// Says that a part of a file will not be needed: what of it is clean leaves the page cache. 0
-/// bytes are all behind.
+/// Tells the kernel that a range of a file is not needed any more: its clean pages are evicted. A
+/// length of 0 means up to the end.
 ///
 /// # Errors
 /// As `posix_fadvise`.
@@ -16,8 +16,8 @@ pub fn forget(file: BorrowedFd<'_>, start: u64, bytes: u64) -> Result<(), Errno>
     fadvise(file, start, NonZeroU64::new(bytes), Advice::DontNeed)
 }
 
-/// Says how a part of a file will be read: in order, where the kernel reads further ahead, or at
-/// random places, where it does not. 0 bytes are all behind.
+/// Sets the access pattern of a range: sequential, which increases read-ahead, or random, which
+/// disables it. A length of 0 means up to the end.
 ///
 /// # Errors
 /// As `posix_fadvise`.
@@ -26,8 +26,8 @@ pub fn advise(file: BorrowedFd<'_>, start: u64, bytes: u64, random: bool) -> Res
     fadvise(file, start, NonZeroU64::new(bytes), advice)
 }
 
-/// Begins to write a part of a file back, or waits for it, by the flags of the system call: 1 waits
-/// before, 2 writes, 4 waits after. What was written need not be found again after a crash.
+/// Starts or awaits writeback of a range, by the flags of the system call: 1 waits before, 2
+/// writes, 4 waits after. Does not make metadata durable.
 ///
 /// # Errors
 /// As `sync_file_range`.
@@ -35,7 +35,7 @@ pub fn sync_range(file: BorrowedFd<'_>, start: u64, bytes: u64, flags: u32) -> R
     let [start, bytes] =
         [start, bytes].map(|number| i64::try_from(number).map_err(|_| Errno::INVAL));
     let (start, bytes) = (start?, bytes?);
-    // SAFETY: the descriptor is open as long as it is borrowed; nothing else is passed by address.
+    // SAFETY: the descriptor is open while it is borrowed; no pointers are passed.
     let done = unsafe { libc::sync_file_range(file.as_raw_fd(), start, bytes, flags) };
     if done == 0 {
         return Ok(());
@@ -43,10 +43,10 @@ pub fn sync_range(file: BorrowedFd<'_>, start: u64, bytes: u64, flags: u32) -> R
     Err(std::io::Error::last_os_error().raw_os_error().map_or(Errno::IO, Errno::from_raw_os_error))
 }
 
-/// Allocates a part of a file, which then reaches at least to its end, or keeps its size.
+/// Allocates a range of a file, which extends the file or keeps its size.
 ///
 /// # Errors
-/// `EOPNOTSUPP` where the filesystem cannot, `ENOSPC`, else as `fallocate`.
+/// `EOPNOTSUPP` if the filesystem does not support it, `ENOSPC`, else as `fallocate`.
 pub fn allocate(
     file: BorrowedFd<'_>,
     start: u64,
@@ -57,7 +57,7 @@ pub fn allocate(
     retry_on_intr(|| fallocate(file, mode, start, bytes))
 }
 
-/// Gives a part of a file back: it has no room any more, and reads as zeros.
+/// Punches a hole: the range is deallocated and reads as zeros.
 ///
 /// # Errors
 /// As [`allocate`].
@@ -75,7 +75,7 @@ mod tests {
     use super::{advise, allocate, forget, sync_range};
 
     #[test]
-    fn room_is_allocated_with_and_without_size() {
+    fn allocation_keeps_or_extends_the_size() {
         let file = tempfile::tempfile().unwrap();
         match allocate(file.as_fd(), 0, 10_000, true) {
             Err(errno) => assert_eq!(errno, Errno::OPNOTSUPP),

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::io::Errno;
 
-/// Why the caches are still there.
+/// Reason for a failed drop of caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DropCachesError {
-    /// We are not root, or a container keeps `/proc/sys` from us.
+    /// Not root, or a container makes `/proc/sys` read-only.
     NotPermitted(Errno),
-    /// The kernel has no such thing, or `/proc` is not mounted.
+    /// The kernel lacks the file, or `/proc` is not mounted.
     Unavailable(Errno),
-    /// Anything else.
+    /// Any other error.
     Failed(Errno),
 }
 
 impl DropCachesError {
-    /// The kernel's answer.
+    /// Errno of the kernel.
     pub const fn errno(self) -> Errno {
         match self {
             Self::NotPermitted(errno) | Self::Unavailable(errno) | Self::Failed(errno) => errno,
@@ -36,10 +36,10 @@ impl From<Errno> for DropCachesError {
     }
 }
 
-/// How often this process has dropped them.
+/// Number of cache drops by this process.
 static DROPS: AtomicU64 = AtomicU64::new(0);
 
-/// How often this process has dropped the caches: what the kernel counts beyond that, others did.
+/// Number of cache drops by this process; further ones in the kernel's counter come from others.
 pub fn cache_drops() -> u64 {
     DROPS.load(Ordering::Relaxed)
 }
@@ -47,7 +47,7 @@ pub fn cache_drops() -> u64 {
 /// Drops clean pages, dentries and inodes. Dirty ones stay: sync before.
 ///
 /// # Errors
-/// When the kernel does not let us.
+/// If the kernel denies it.
 pub fn drop_caches() -> Result<(), DropCachesError> {
     let path = "/proc/sys/vm/drop_caches";
     let written =
@@ -65,7 +65,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn refusals_are_distinguished() {
+    fn errnos_are_classified() {
         assert_eq!(
             DropCachesError::from(Errno::ACCESS),
             DropCachesError::NotPermitted(Errno::ACCESS)
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn others_than_root_may_not() {
+    fn dropping_caches_requires_root() {
         // As root this would slow down everything else on the machine.
         if !rustix::process::geteuid().is_root() {
             let refused = drop_caches();

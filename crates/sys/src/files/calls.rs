@@ -1,9 +1,9 @@
-//! Calls on directories and files, confined: no name leads outside the directory it is given with.
+//! Confined calls on directories and files: no name leads outside the given directory.
 //!
-//! A single name is opened with `O_NOFOLLOW`; a path of several names, and every directory, with
-//! `openat2` beneath the directory and without following any link. Where there is no `openat2` (old
-//! kernel, sandbox) a path is walked name by name, which is as safe and slower. What a call means
-//! to a run, and how often it is made, is not known here. Interrupted calls are made again.
+//! A single name is opened with `O_NOFOLLOW`; a path of several components, and every directory,
+//! with `openat2` beneath the directory and without following links. Without `openat2` (old kernel,
+//! sandbox) a path is walked component by component, which is as safe but slower. Interrupted calls
+//! are repeated.
 #![expect(unsafe_code, reason = "a close that tells its error consumes a raw descriptor")]
 
 use std::ffi::CStr;
@@ -23,19 +23,19 @@ use rustix::fs::{
 use rustix::io::{readv, retry_on_intr, try_close, writev};
 use rustix::path::Arg;
 
-use crate::files::through::Through;
+use crate::files::through::IoPath;
 
-/// Who sees to it that a path stays beneath its directory.
+/// Mechanism that confines a path to its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Confinement {
-    /// The kernel: `openat2`, since Linux 5.6.
+    /// `openat2` of the kernel, since Linux 5.6.
     Kernel,
-    /// We, name by name: the kernel or a sandbox has no `openat2` for us.
+    /// Walk by component, if the kernel or a sandbox denies `openat2`.
     Walk,
 }
 
 impl Confinement {
-    /// Finds out what works here, once, before a run.
+    /// Detects the available mechanism, once before a run.
     pub fn probe(dir: impl AsFd) -> Self {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match openat2_beneath(dir.as_fd(), c".", flags, Mode::empty(), ResolveFlags::empty()) {
@@ -45,14 +45,14 @@ impl Confinement {
     }
 }
 
-/// How a file is opened.
+/// Open mode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenHow {
-    /// `O_RDONLY`: it must be there.
+    /// `O_RDONLY`: an existing file.
     Read,
-    /// `O_WRONLY`: it must be there.
+    /// `O_WRONLY`: an existing file.
     Write,
-    /// `O_WRONLY | O_APPEND`: it must be there.
+    /// `O_WRONLY | O_APPEND`: an existing file.
     WriteAtEnd,
     /// `O_RDWR | O_CREAT | O_APPEND`.
     Append,
@@ -66,9 +66,9 @@ pub enum OpenHow {
     ExclusiveToRead,
     /// `O_RDWR | O_CREAT`.
     OrMake,
-    /// `O_RDWR`: it must be there.
+    /// `O_RDWR`: an existing file.
     ReadWrite,
-    /// `O_RDONLY | O_DIRECTORY`: it must be there.
+    /// `O_RDONLY | O_DIRECTORY`: an existing directory.
     Directory,
 }
 
@@ -91,50 +91,50 @@ impl OpenHow {
         flags.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
     }
 
-    /// Whether it makes a file that is not there.
+    /// Reports whether a missing file is created.
     pub(crate) const fn makes(self) -> bool {
         self.flags().contains(OFlags::CREATE)
     }
 }
 
-/// Permissions asked for; the umask takes its part.
+/// Requested permissions, subject to the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o666);
 const DIR_MODE: Mode = Mode::from_raw_mode(0o777);
 const DIR_FLAGS: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const PATH_FLAGS: OFlags = DIR_FLAGS.union(OFlags::PATH);
 
-/// What a path looks like, before the kernel sees it.
-enum Shape {
-    /// One name.
+/// Classification of a path.
+enum PathShape {
+    /// A single component.
     Single,
-    /// Several, none of them odd.
+    /// Several plain components.
     Several,
-    /// Could lead elsewhere, or is no path.
+    /// Possibly leads outside, or is invalid.
     Odd,
 }
 
 #[inline]
-fn shape(path: &[u8]) -> Shape {
+fn shape(path: &[u8]) -> PathShape {
     if is_single_name(path) {
-        Shape::Single
+        PathShape::Single
     } else if path.split(|&byte| byte == b'/').all(is_single_name) {
-        Shape::Several
+        PathShape::Several
     } else {
-        Shape::Odd
+        PathShape::Odd
     }
 }
 
-/// Whether this is one name that can only mean an entry of the directory it is used in: not empty,
-/// without a slash, not `.` or `..`.
+/// Reports whether a name can only refer to an entry of its directory: not empty, without a slash,
+/// not `.` or `..`.
 #[inline]
 pub fn is_single_name(name: &[u8]) -> bool {
-    // Without an early end, so that the few bytes of a name are looked at side by side.
+    // Without an early exit, so that the loop over the few bytes of a name is vectorized.
     let slashes = name.iter().fold(0u8, |found, &byte| found | u8::from(byte == b'/'));
     slashes == 0 && !matches!(name, b"" | b"." | b"..")
 }
 
-/// What a name that could lead outside is answered with, as `openat2` does.
+/// Errno for a path that could lead outside, as returned by `openat2`.
 const OUTSIDE: Errno = Errno::XDEV;
 
 #[inline]
@@ -154,13 +154,13 @@ fn openat2_beneath(
     retry_on_intr(|| openat2(at, path, flags, mode, resolve))
 }
 
-/// Splits at the last slash; the path has one.
+/// Splits at the last slash; `EXDEV` without one.
 fn parent_and_name(path: &[u8]) -> Result<(&[u8], &[u8]), Errno> {
     let slash = path.iter().rposition(|&byte| byte == b'/').ok_or(OUTSIDE)?;
     Ok((&path[..slash], &path[slash + 1..]))
 }
 
-/// Opens the directory of a path of several names, only to go on from there.
+/// Opens the parent directory of a path with several components (`O_PATH`).
 fn open_parent(
     confinement: Confinement,
     at: BorrowedFd<'_>,
@@ -196,7 +196,7 @@ fn open_confined(
     }
 }
 
-/// Opens the directory a user named, following links on the way.
+/// Opens a directory given by the user, following links.
 ///
 /// # Errors
 /// As `openat(O_DIRECTORY)`.
@@ -205,18 +205,18 @@ pub fn open_top(path: &Path) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(rustix::fs::CWD, path, flags, Mode::empty()))
 }
 
-/// Opens a directory again: the same directory, with a reading position of its own.
+/// Reopens a directory with a separate read position.
 ///
 /// # Errors
-/// As `openat`; also when the directory was removed.
+/// As `openat`; also if the directory was removed.
 pub fn dir_again(dir: impl AsFd) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(&dir, c".", DIR_FLAGS, Mode::empty()))
 }
 
-/// Opens the directory `path` beneath `at`, following nothing.
+/// Opens the directory `path` beneath `at` without following links.
 ///
 /// # Errors
-/// `EXDEV` when the path could lead outside, `ELOOP` or `ENOTDIR` when a link is on it, else as
+/// `EXDEV` if the path could lead outside, `ELOOP` or `ENOTDIR` if it contains a link, else as
 /// `openat`.
 pub fn open_dir(
     confinement: Confinement,
@@ -224,18 +224,18 @@ pub fn open_dir(
     path: &CStr,
 ) -> Result<OwnedFd, Errno> {
     match shape(path.to_bytes()) {
-        Shape::Odd => Err(OUTSIDE),
-        Shape::Single | Shape::Several => {
+        PathShape::Odd => Err(OUTSIDE),
+        PathShape::Single | PathShape::Several => {
             open_confined(confinement, at, path, DIR_FLAGS, Mode::empty())
         }
     }
 }
 
-/// Opens the directory `name` in `at`, following nothing and entering no other mount.
+/// Opens the directory `name` in `at` without following links or entering another mount.
 ///
 /// # Errors
-/// `EXDEV` when another filesystem is mounted there (without `openat2` a bind mount of the same one
-/// is not noticed) or the name could lead outside, else as `openat`.
+/// `EXDEV` if another filesystem is mounted there (without `openat2` a bind mount of the same
+/// filesystem goes unnoticed) or the name could lead outside, else as `openat`.
 pub fn open_subdir(
     confinement: Confinement,
     at: BorrowedFd<'_>,
@@ -254,10 +254,10 @@ pub fn open_subdir(
     }
 }
 
-/// Opens or creates the file `path` beneath `at`, following nothing.
+/// Opens or creates the file `path` beneath `at` without following links.
 ///
 /// # Errors
-/// `EXDEV` when the path could lead outside, `ELOOP` or `ENOTDIR` when a link is on it, else as
+/// `EXDEV` if the path could lead outside, `ELOOP` or `ENOTDIR` if it contains a link, else as
 /// `openat`.
 #[inline]
 pub fn open_file(
@@ -265,22 +265,22 @@ pub fn open_file(
     at: BorrowedFd<'_>,
     path: &CStr,
     how: OpenHow,
-    through: Through,
+    through: IoPath,
 ) -> Result<OwnedFd, Errno> {
     let mode = if how.makes() { FILE_MODE } else { Mode::empty() };
     let flags = how.flags().union(through.flags());
     match shape(path.to_bytes()) {
-        Shape::Single => retry_on_intr(|| openat(at, path, flags, mode)),
-        Shape::Several => open_confined(confinement, at, path, flags, mode),
-        Shape::Odd => Err(OUTSIDE),
+        PathShape::Single => retry_on_intr(|| openat(at, path, flags, mode)),
+        PathShape::Several => open_confined(confinement, at, path, flags, mode),
+        PathShape::Odd => Err(OUTSIDE),
     }
 }
 
-/// Opens the file `name` in `at` only to ask the kernel about it, following nothing and entering no
-/// other mount: never waits for whoever might be at its other end.
+/// Opens the file `name` in `at` for inspection, without following links or entering another mount.
+/// Never blocks, for example on a pipe.
 ///
 /// # Errors
-/// `EXDEV` when another file is mounted there (without `openat2` that is not noticed) or the name
+/// `EXDEV` if another file is mounted there (without `openat2` this goes unnoticed) or the name
 /// could lead outside, else as `openat`.
 #[inline]
 pub fn open_to_look(
@@ -298,7 +298,7 @@ pub fn open_to_look(
     }
 }
 
-/// Opens the directory above an open one.
+/// Opens the parent of an open directory.
 ///
 /// # Errors
 /// As `openat`.
@@ -306,7 +306,7 @@ pub fn open_above(dir: BorrowedFd<'_>) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(dir, c"..", DIR_FLAGS, Mode::empty()))
 }
 
-/// Reads from the file's position: how many bytes came, 0 at the end.
+/// Reads at the file position; returns the number of bytes, 0 at the end of the file.
 ///
 /// # Errors
 /// As `read`.
@@ -315,7 +315,7 @@ pub fn read(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Errno> {
     retry_on_intr(|| rustix::io::read(file, &mut *buffer))
 }
 
-/// Writes at the file's position: how many bytes were taken, perhaps fewer than given.
+/// Writes at the file position; returns the number of bytes written, possibly fewer than given.
 ///
 /// # Errors
 /// As `write`.
@@ -324,7 +324,7 @@ pub fn write(file: BorrowedFd<'_>, bytes: &[u8]) -> Result<usize, Errno> {
     retry_on_intr(|| rustix::io::write(file, bytes))
 }
 
-/// As [`read`], by `readv` into one piece.
+/// Like [`read`], by `readv` into one buffer.
 ///
 /// # Errors
 /// As `readv`.
@@ -332,8 +332,8 @@ pub fn read_vector(file: BorrowedFd<'_>, buffer: &mut [u8]) -> Result<usize, Err
     retry_on_intr(|| readv(file, &mut [IoSliceMut::new(&mut *buffer)]))
 }
 
-/// Writes two pieces as one at the file's position: how many bytes were taken of both; a second
-/// piece that is empty is left out.
+/// Writes two buffers in one call at the file position; returns the total number of bytes written.
+/// An empty second buffer is omitted.
 ///
 /// # Errors
 /// As `writev`.
@@ -343,7 +343,7 @@ pub fn write_both(file: BorrowedFd<'_>, head: &[u8], tail: &[u8]) -> Result<usiz
     retry_on_intr(|| writev(file, pieces))
 }
 
-/// Sets a file's position, from its start.
+/// Sets the file position.
 ///
 /// # Errors
 /// As `lseek`.
@@ -352,7 +352,7 @@ pub fn seek_to(file: BorrowedFd<'_>, position: u64) -> Result<(), Errno> {
     seek(file, SeekFrom::Start(position)).map(|_position| ())
 }
 
-/// Sets the position of a file to its end: where that is.
+/// Sets the file position to the end; returns it.
 ///
 /// # Errors
 /// As `lseek`.
@@ -360,7 +360,7 @@ pub fn seek_to_end(file: BorrowedFd<'_>) -> Result<u64, Errno> {
     seek(file, SeekFrom::End(0))
 }
 
-/// Sets a file's size.
+/// Sets the file size.
 ///
 /// # Errors
 /// As `ftruncate`.
@@ -368,7 +368,7 @@ pub fn truncate(file: BorrowedFd<'_>, bytes: u64) -> Result<(), Errno> {
     retry_on_intr(|| ftruncate(file, bytes))
 }
 
-/// Waits until a file and what is needed to find it are on disk.
+/// Waits until a file and the metadata needed to find it are on disk.
 ///
 /// # Errors
 /// As `fsync`.
@@ -377,7 +377,7 @@ pub fn sync_file(file: BorrowedFd<'_>) -> Result<(), Errno> {
     retry_on_intr(|| fsync(file))
 }
 
-/// Waits until the data of a file or directory are on disk.
+/// Waits until the data of a file or directory is on disk.
 ///
 /// # Errors
 /// As `fdatasync`.
@@ -385,33 +385,35 @@ pub fn sync_data(file: BorrowedFd<'_>) -> Result<(), Errno> {
     retry_on_intr(|| fdatasync(file))
 }
 
-/// Closes a file or directory and says what the filesystem said. It is closed in any case.
+/// Closes a file or directory and returns the filesystem's error. The descriptor is closed in any
+/// case.
 ///
 /// # Errors
-/// What a filesystem noticed only now: `EIO`, `ENOSPC`, `EDQUOT`.
+/// Errors of delayed writes: `EIO`, `ENOSPC`, `EDQUOT`.
 #[inline]
 pub fn close(fd: OwnedFd) -> Result<(), Errno> {
-    // SAFETY: the descriptor is owned, and given away here.
+    // SAFETY: the descriptor is owned and given up here.
     match unsafe { try_close(fd.into_raw_fd()) } {
-        // Linux has closed it before it could be interrupted: a second try would hit a stranger.
+        // Linux closes the descriptor before it can be interrupted: a retry could close another
+        // file.
         Ok(()) | Err(Errno::INTR) => Ok(()),
         Err(errno) => Err(errno),
     }
 }
 
-/// Makes the directory `name` in `at`.
+/// Creates the directory `name` in `at`.
 ///
 /// # Errors
-/// `EXDEV` when the name could lead outside, else as `mkdirat`.
+/// `EXDEV` if the name could lead outside, else as `mkdirat`.
 pub fn make_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     let name = single(name)?;
     retry_on_intr(|| mkdirat(at, name, DIR_MODE))
 }
 
-/// Asks to make the open directory `dir` once more, by the name `.`.
+/// Calls `mkdirat` with the name `.` in the open directory `dir`.
 ///
 /// # Errors
-/// `EEXIST`, or what else `mkdirat` says; it never succeeds.
+/// `EEXIST` or another error of `mkdirat`; never succeeds.
 pub fn make_again(dir: BorrowedFd<'_>) -> Result<(), Errno> {
     retry_on_intr(|| mkdirat(dir, c".", DIR_MODE))
 }
@@ -419,40 +421,40 @@ pub fn make_again(dir: BorrowedFd<'_>) -> Result<(), Errno> {
 /// Removes the empty directory `name` in `at`.
 ///
 /// # Errors
-/// `EXDEV` when the name could lead outside, else as `unlinkat(AT_REMOVEDIR)`.
+/// `EXDEV` if the name could lead outside, else as `unlinkat(AT_REMOVEDIR)`.
 pub fn remove_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     let name = single(name)?;
     retry_on_intr(|| unlinkat(at, name, AtFlags::REMOVEDIR))
 }
 
-/// Removes the file `path` beneath `at`; a link is removed, not followed.
+/// Removes the file `path` beneath `at`; a link itself is removed.
 ///
 /// # Errors
-/// `EXDEV` when the path could lead outside, `ELOOP` or `ENOTDIR` when a link is on the way, else
-/// as `unlinkat`.
+/// `EXDEV` if the path could lead outside, `ELOOP` or `ENOTDIR` if it contains a link, else as
+/// `unlinkat`.
 #[inline]
 pub fn unlink(confinement: Confinement, at: BorrowedFd<'_>, path: &CStr) -> Result<(), Errno> {
     match shape(path.to_bytes()) {
-        Shape::Single => retry_on_intr(|| unlinkat(at, path, AtFlags::empty())),
-        Shape::Several => {
+        PathShape::Single => retry_on_intr(|| unlinkat(at, path, AtFlags::empty())),
+        PathShape::Several => {
             let (parent, name) = parent_and_name(path.to_bytes())?;
             let parent = open_parent(confinement, at, parent)?;
             retry_on_intr(|| unlinkat(&parent, name, AtFlags::empty()))
         }
-        Shape::Odd => Err(OUTSIDE),
+        PathShape::Odd => Err(OUTSIDE),
     }
 }
 
-/// What a file or directory is.
+/// Attributes of a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attributes {
-    /// File, directory or something else.
+    /// File type.
     pub kind: FileType,
     /// Size in bytes.
     pub bytes: u64,
-    /// Number of the filesystem (`st_dev`).
+    /// Device number of the filesystem (`st_dev`).
     pub device: u64,
-    /// Number of the file in it.
+    /// Inode number.
     pub inode: u64,
 }
 
@@ -468,17 +470,17 @@ impl From<Stat> for Attributes {
     }
 }
 
-/// The attributes of `name` in `at`; a link's own, not those of what it leads to.
+/// Attributes of `name` in `at`; of a link itself, not of its target.
 ///
 /// # Errors
-/// `EXDEV` when the name could lead outside, else as `newfstatat`.
+/// `EXDEV` if the name could lead outside, else as `newfstatat`.
 #[inline]
 pub fn stat(at: BorrowedFd<'_>, name: &CStr) -> Result<Attributes, Errno> {
     let name = single(name)?;
     retry_on_intr(|| statat(at, name, AtFlags::SYMLINK_NOFOLLOW)).map(Attributes::from)
 }
 
-/// The attributes of something open.
+/// Attributes of an open file.
 ///
 /// # Errors
 /// As `fstat`.
@@ -486,24 +488,24 @@ pub fn attributes(fd: impl AsFd) -> Result<Attributes, Errno> {
     fstat(fd).map(Attributes::from)
 }
 
-/// Room for the entries of one `getdents64`.
+/// Buffer for the entries of one `getdents64` call.
 #[derive(Debug)]
 pub struct EntryBuffer {
     bytes: Box<[MaybeUninit<u8>]>,
 }
 
 impl EntryBuffer {
-    /// Room for `bytes`, at least one entry's.
+    /// Allocates `bytes`, and at least enough for one entry.
     pub fn new(bytes: usize) -> Self {
         Self { bytes: Box::new_uninit_slice(bytes.max(1024)) }
     }
 }
 
-/// Reads the next batch of entries and hands each to `each`, but for `.` and `..`: how many calls
-/// it took. Without an entry handed over, the directory is at its end.
+/// Reads the next batch of entries and calls `each` with them, except for `.` and `..`; returns the
+/// number of calls. Without a call of `each` the directory is at its end.
 ///
 /// # Errors
-/// As `getdents64`; where the filesystem does not tell kinds, as `newfstatat` of the entry.
+/// As `getdents64`; if the filesystem does not report file types, as `newfstatat` of the entry.
 pub fn read_entries(
     dir: BorrowedFd<'_>,
     buffer: &mut EntryBuffer,
@@ -512,7 +514,7 @@ pub fn read_entries(
     read_numbered_entries(dir, buffer, |name, kind, _inode| each(name, kind))
 }
 
-/// As [`read_entries`], with the number of each file, by which other names of it are known.
+/// Like [`read_entries`], with the inode number of each entry, which identifies hard links.
 ///
 /// # Errors
 /// As [`read_entries`].
@@ -525,7 +527,7 @@ pub fn read_numbered_entries(
     let (mut calls, mut handed) = (0, false);
     loop {
         if entries.is_buffer_empty() {
-            // A batch may have been nothing but dots: that is not the end.
+            // A batch may contain only dots, which is not the end.
             if handed {
                 return Ok(calls);
             }
@@ -554,7 +556,7 @@ pub fn read_numbered_entries(
     }
 }
 
-/// Begins to read a directory from its first entry again.
+/// Rewinds a directory to its first entry.
 ///
 /// # Errors
 /// As `lseek`.
@@ -562,20 +564,20 @@ pub fn rewind_dir(dir: BorrowedFd<'_>) -> Result<(), Errno> {
     seek(dir, SeekFrom::Start(0)).map(|_at| ())
 }
 
-/// Waits until everything of the filesystem of `at` is on disk.
+/// Waits until all data of the filesystem of `at` is on disk.
 ///
 /// # Errors
-/// `EIO`, `ENOSPC`, `EDQUOT` when something could not be written back.
+/// `EIO`, `ENOSPC`, `EDQUOT` if data could not be written back.
 pub fn sync_filesystem(at: BorrowedFd<'_>) -> Result<(), Errno> {
     retry_on_intr(|| syncfs(at))
 }
 
-/// Waits until everything of every filesystem is on disk. The kernel tells no errors here.
+/// Waits until the data of all filesystems is on disk. The kernel reports no errors here.
 pub fn sync_machine() {
     rustix::fs::sync();
 }
 
-/// The path of something open, as `/proc` knows it; for messages only.
+/// Path of an open file according to `/proc`; for messages only.
 pub fn fd_path(fd: impl AsFd) -> Option<PathBuf> {
     read_link(format!("/proc/self/fd/{}", fd.as_fd().as_raw_fd())).ok()
 }
@@ -588,7 +590,7 @@ mod tests {
         open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir, seek_to, stat,
         sync_filesystem, truncate, unlink, write, write_both,
     };
-    use crate::Through;
+    use crate::IoPath;
     use crate::files::entries::rename;
     use std::collections::BTreeSet;
     use std::ffi::CString;
@@ -606,7 +608,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_lead_elsewhere_are_distinguished() {
+    fn path_shapes_are_classified() {
         for plain in ["a", "..a", "...", "inode.c", "with space"] {
             assert!(is_single_name(plain.as_bytes()), "{plain}");
         }
@@ -616,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_waits_for_nobody_and_stays_here() {
+    fn open_to_look_neither_blocks_nor_leaves_the_mount() {
         for confinement in BOTH {
             let (place, top) = place();
             let at = top.as_fd();
@@ -644,10 +646,10 @@ mod tests {
     }
 
     #[test]
-    fn files_are_written_read_cut_and_removed() {
+    fn files_are_written_read_truncated_and_removed() {
         for confinement in BOTH {
             let (place, top) = place();
-            let (at, cached) = (top.as_fd(), Through::default());
+            let (at, cached) = (top.as_fd(), IoPath::default());
             make_dir(at, c"sub").unwrap();
             for path in [c"file", c"sub/file"] {
                 let file = open_file(confinement, at, path, OpenHow::Exclusive, cached).unwrap();
@@ -698,7 +700,7 @@ mod tests {
                 assert!(matches!(result, Err(Errno::LOOP | Errno::NOTDIR)), "{what}: {result:?}");
             };
             let open =
-                |path, how| open_file(confinement, at, path, how, Through::default()).map(drop);
+                |path, how| open_file(confinement, at, path, how, IoPath::default()).map(drop);
             linked(open_dir(confinement, at, c"link").map(drop), "open_dir");
             linked(open_dir(confinement, at, c"link/deeper").map(drop), "open_dir deeper");
             linked(open_subdir(confinement, at, c"link").map(drop), "open_subdir");
@@ -759,7 +761,7 @@ mod tests {
     }
 
     #[test]
-    fn open_things_know_their_path() {
+    fn open_files_have_a_path() {
         let (place, top) = place();
         assert_eq!(fd_path(&top), Some(place.path().canonicalize().unwrap()));
     }
@@ -810,7 +812,7 @@ mod tests {
                     top.as_fd(),
                     c"sub/new",
                     OpenHow::Append,
-                    Through::default(),
+                    IoPath::default(),
                 );
                 confinement == Confinement::Walk && opened.is_ok() && file.is_ok()
             }));

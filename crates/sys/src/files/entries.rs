@@ -1,5 +1,5 @@
-//! What happens to an entry of a directory besides being made and removed: other names, times and
-//! extended attributes. Every name is a single one and never leads outside its directory.
+//! Operations on directory entries beyond creating and removing: renames, links, times and extended
+//! attributes. Every name is a single component and never leads outside its directory.
 #![expect(unsafe_code, reason = "rustix has no getxattr beneath a directory")]
 
 use std::ffi::CStr;
@@ -14,10 +14,10 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::files::calls::single;
 
-/// Gives `from` in `at` the name `to` in `to_at`; a file of that name is replaced.
+/// Renames `from` in `at` to `to` in `to_at`; an existing file is replaced.
 ///
 /// # Errors
-/// `EXDEV` when a name could lead outside, else as `renameat`.
+/// `EXDEV` if a name could lead outside, else as `renameat`.
 pub fn rename(
     at: BorrowedFd<'_>,
     from: &CStr,
@@ -28,10 +28,11 @@ pub fn rename(
     retry_on_intr(|| renameat(at, from, to_at, to))
 }
 
-/// Gives the file `from` in `at` the further name `to` in `to_at`; a link is not followed.
+/// Creates the hard link `to` in `to_at` to the file `from` in `at`; a symbolic link is not
+/// followed.
 ///
 /// # Errors
-/// `EXDEV` when a name could lead outside, else as `linkat`.
+/// `EXDEV` if a name could lead outside, else as `linkat`.
 pub fn link(
     at: BorrowedFd<'_>,
     from: &CStr,
@@ -42,20 +43,20 @@ pub fn link(
     retry_on_intr(|| linkat(at, from, to_at, to, AtFlags::empty()))
 }
 
-/// Makes the symbolic link `name` in `at`, which says `target`.
+/// Creates the symbolic link `name` in `at` to `target`.
 ///
 /// # Errors
-/// `EXDEV` when the name could lead outside, else as `symlinkat`.
+/// `EXDEV` if the name could lead outside, else as `symlinkat`.
 pub fn symlink(at: BorrowedFd<'_>, name: &CStr, target: &CStr) -> Result<(), Errno> {
     let name = single(name)?;
     retry_on_intr(|| symlinkat(target, at, name))
 }
 
-/// Sets the times of `name` in `at`, in seconds since 1970; a link's own, not those of what it
-/// leads to.
+/// Sets the times of `name` in `at`, in seconds since 1970; those of a link itself, not of its
+/// target.
 ///
 /// # Errors
-/// `EXDEV` when the name could lead outside, else as `utimensat`.
+/// `EXDEV` if the name could lead outside, else as `utimensat`.
 pub fn set_times(
     at: BorrowedFd<'_>,
     name: &CStr,
@@ -68,10 +69,10 @@ pub fn set_times(
     retry_on_intr(|| utimensat(at, name, &times, AtFlags::SYMLINK_NOFOLLOW))
 }
 
-/// The extended attribute of an open file: how many bytes it has.
+/// Reads an extended attribute of an open file; returns its size in bytes.
 ///
 /// # Errors
-/// `ENODATA` when it has none, else as `fgetxattr`.
+/// `ENODATA` if the attribute does not exist, else as `fgetxattr`.
 pub fn file_xattr(
     file: BorrowedFd<'_>,
     attribute: &CStr,
@@ -88,11 +89,12 @@ pub fn set_file_xattr(file: BorrowedFd<'_>, attribute: &CStr, value: &[u8]) -> R
     retry_on_intr(|| fsetxattr(file, attribute, value, XattrFlags::empty()))
 }
 
-/// The extended attribute of `name` in `at`: how many bytes it has. One call, through the name
-/// that `/proc` has for the directory, since `getxattrat` is younger than the kernels in use.
+/// Reads an extended attribute of `name` in `at`; returns its size in bytes. One call through the
+/// path of the directory in `/proc`, since `getxattrat` is newer than the kernels in use.
 ///
 /// # Errors
-/// `EXDEV` when the name could lead outside, `ENODATA` when it has none, else as `lgetxattr`.
+/// `EXDEV` if the name could lead outside, `ENODATA` if the attribute does not exist, else as
+/// `lgetxattr`.
 pub fn xattr(
     at: BorrowedFd<'_>,
     name: &CStr,
@@ -106,7 +108,7 @@ pub fn xattr(
     let mut path = path.into_bytes();
     path.extend_from_slice(name.to_bytes_with_nul());
     retry_on_intr(|| {
-        // SAFETY: both names end with NUL, and the buffer is ours and as long as said.
+        // SAFETY: both names end with NUL, and the buffer has the given length.
         let got = unsafe {
             libc::lgetxattr(
                 path.as_ptr().cast(),
@@ -119,7 +121,7 @@ pub fn xattr(
     })
 }
 
-/// What the last call of libc failed with.
+/// Errno of the last libc call.
 pub(crate) fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
@@ -135,7 +137,7 @@ mod tests {
     use super::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 
     #[test]
-    fn names_are_given_within_their_directories_only() {
+    fn renames_and_links_stay_within_their_directories() {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("other")).unwrap();
         write(place.path().join("a"), "x").unwrap();

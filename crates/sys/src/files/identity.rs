@@ -1,5 +1,5 @@
-//! Which file or directory something is: its numbers, its owner, and when it was made, so that it
-//! is told apart from another that later has its name or its inode number.
+//! The identity of a file or directory: its numbers, its owner, and when it was made. It tells the
+//! file apart from another that later has its name or its inode number.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -32,8 +32,8 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Whether two identities are of one file: the same numbers, made at the same time where both
-    /// say when.
+    /// Compares two identities: they are of one file if they have the same numbers and, where both
+    /// have a birth time, the same one.
     pub fn is_same_file(&self, other: &Self) -> bool {
         let of_one_time = self.born.is_none() || other.born.is_none() || self.born == other.born;
         (self.device, self.inode) == (other.device, other.inode) && of_one_time

@@ -1,16 +1,16 @@
-//! A lock on a directory, against a second run in it (`flock`).
+//! Directory lock against concurrent runs (`flock`).
 
 use std::os::fd::AsFd;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, retry_on_intr};
 
-/// Why a directory is not locked.
+/// Reason for a failed lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LockError {
-    /// Somebody else holds it.
+    /// Another process holds the lock.
     Held,
-    /// The filesystem has no locks on directories, or refuses this one.
+    /// The filesystem does not support locks on directories, or refuses this one.
     Unsupported(Errno),
 }
 
@@ -18,7 +18,7 @@ pub enum LockError {
 /// copies of it are closed, also when the process is killed.
 ///
 /// # Errors
-/// When somebody holds it, or the filesystem cannot lock.
+/// If another process holds the lock, or the filesystem cannot lock.
 pub fn lock_exclusive(dir: impl AsFd) -> Result<(), LockError> {
     match retry_on_intr(|| flock(&dir, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => Ok(()),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_locked_says_so() {
+    fn unsupported_locks_return_an_error() {
         let path = rustix::fs::open(
             "/",
             rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC,

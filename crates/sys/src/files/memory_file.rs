@@ -1,12 +1,12 @@
-//! Files without a name and without a filesystem: what a program reads or writes beside its work.
+//! Anonymous files in memory, for inputs and outputs of programs.
 
 use std::fs::File;
 use std::io;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// An empty file in memory; it goes with its last descriptor, and programs that are started do not
-/// have it unless it is given to them. `name` only shows in `/proc`.
+/// Creates an empty file in memory. It ends with its last descriptor and is not inherited by
+/// programs unless passed explicitly. `name` is only visible in `/proc`.
 ///
 /// # Errors
 /// As `memfd_create`.
@@ -21,7 +21,7 @@ mod tests {
     use super::memory_file;
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_bytes_are_read_back() {
         let mut file = memory_file("test").unwrap();
         file.write_all(b"some").unwrap();
         file.seek(SeekFrom::Start(0)).unwrap();

@@ -1,4 +1,4 @@
-//! Calls on files and their pages: opening, reading, writing, names, attributes, locks, caches.
+//! File operations: opening, reading, writing, names, attributes, locks, caches.
 pub(crate) mod cached;
 pub(crate) mod caches;
 pub(crate) mod calls;

@@ -1,11 +1,11 @@
-//! Memory that begins at a page, as `O_DIRECT` asks for.
+//! Page-aligned memory, as required by `O_DIRECT`.
 
 use std::ops::{Deref, DerefMut};
 
-/// What every filesystem and device is content with.
+/// Alignment sufficient for every filesystem and device, in bytes.
 const PAGE_BYTES: usize = 4096;
 
-/// Bytes of which the first one lies at the start of a page.
+/// Buffer that begins at a page boundary.
 #[derive(Debug)]
 pub struct Pages {
     bytes: Vec<u8>,
@@ -14,11 +14,12 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// So many bytes of this value. Zeros take no room before they are touched.
+    /// Allocates `length` bytes of this value. Zeros occupy no memory until they are written.
     pub fn filled(value: u8, length: usize) -> Self {
         let bytes = vec![value; length + PAGE_BYTES];
         let start = bytes.as_ptr().align_offset(PAGE_BYTES);
-        // An address that cannot be aligned is none of this world; then it stays as it is.
+        // If the address cannot be aligned, which does not happen in practice, the buffer stays
+        // unaligned.
         let start = if start < PAGE_BYTES { start } else { 0 };
         Self { bytes, start, length }
     }
@@ -53,7 +54,7 @@ mod tests {
     use super::{PAGE_BYTES, Pages};
 
     #[test]
-    fn copies_begin_at_a_page_too() {
+    fn clones_are_page_aligned() {
         let mut pages = Pages::filled(7, 10_000);
         pages[9_999] = 8;
         let copy = pages.clone();

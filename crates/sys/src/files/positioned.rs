@@ -1,11 +1,11 @@
-//! Reading and writing at a place of its own, which leaves the file's position alone.
+//! Positioned reads and writes, which leave the file position unchanged.
 
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::BorrowedFd;
 
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev, pwritev2, retry_on_intr};
 
-/// Reads from `position`: how many bytes came, 0 at the end.
+/// Reads at `position`; returns the number of bytes, 0 at the end of the file.
 ///
 /// # Errors
 /// As `pread64`.
@@ -14,7 +14,7 @@ pub fn read_at(file: BorrowedFd<'_>, buffer: &mut [u8], position: u64) -> Result
     retry_on_intr(|| pread(file, &mut *buffer, position))
 }
 
-/// As [`read_at`], by `preadv2` into one piece.
+/// Like [`read_at`], by `preadv2` into one buffer.
 ///
 /// # Errors
 /// As `preadv2`.
@@ -28,7 +28,7 @@ pub fn read_vector_at(
     })
 }
 
-/// As [`write_both_at`], by `pwritev2`; a second piece that is empty is left out.
+/// Like [`write_both_at`], by `pwritev2`; an empty second buffer is omitted.
 ///
 /// # Errors
 /// As `pwritev2`.
@@ -43,7 +43,7 @@ pub fn write_vector_at(
     retry_on_intr(|| pwritev2(file, pieces, position, ReadWriteFlags::empty()))
 }
 
-/// Writes to `position`: how many bytes were taken, perhaps fewer than given.
+/// Writes at `position`; returns the number of bytes written, possibly fewer than given.
 ///
 /// # Errors
 /// As `pwrite64`.
@@ -52,7 +52,7 @@ pub fn write_at(file: BorrowedFd<'_>, bytes: &[u8], position: u64) -> Result<usi
     retry_on_intr(|| pwrite(file, bytes, position))
 }
 
-/// Writes two pieces as one to `position`: how many bytes were taken of both.
+/// Writes two buffers in one call at `position`; returns the total number of bytes written.
 ///
 /// # Errors
 /// As `pwritev`.
@@ -73,7 +73,7 @@ mod tests {
     use super::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 
     #[test]
-    fn places_are_ones_own() {
+    fn positioned_calls_keep_the_file_position() {
         let mut file = tempfile::tempfile().unwrap();
         assert_eq!(write_at(file.as_fd(), b"abc", 2), Ok(3));
         assert_eq!(write_both_at(file.as_fd(), b"de", b"f", 5), Ok(3));

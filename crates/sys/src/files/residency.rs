@@ -1,5 +1,4 @@
-//! Which pages of a file are in the page cache (`mincore`), so that dropping caches can be
-//! verified.
+//! Page cache residency of a file (`mincore`), to verify that caches were dropped.
 #![expect(unsafe_code, reason = "mincore needs a mapping, and rustix has no mincore")]
 
 use std::os::fd::AsFd;
@@ -9,30 +8,31 @@ use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use rustix::param::page_size;
 
-/// How much of a file is in the page cache.
+/// Cached share of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Residency {
-    /// Pages in the cache.
+    /// Cached pages.
     pub resident_pages: u64,
-    /// Pages looked at.
+    /// Examined pages.
     pub pages: u64,
 }
 
-/// Looks at the first bytes of a file of ours. Nothing is read by it. The kernel tells the truth
-/// only of files that the caller owns or may write to; of others it says that all is there.
+/// Counts the cached pages among the first bytes of a file, without reading it. The kernel is
+/// accurate only for files that the caller owns or may write to; of others it reports every page as
+/// cached.
 ///
 /// # Errors
-/// As `mmap` and `mincore`; `EINVAL` for no bytes.
+/// As `mmap` and `mincore`; `EINVAL` for a length of 0.
 pub fn residency(file: impl AsFd, bytes: usize) -> Result<Residency, Errno> {
     let pages = bytes.div_ceil(page_size());
     let mut present = vec![0u8; pages];
-    // SAFETY: a new mapping at a place the kernel chooses, which nobody reads or writes.
+    // SAFETY: a new mapping at an address chosen by the kernel, never read or written.
     let place =
         unsafe { mmap(ptr::null_mut(), bytes, ProtFlags::empty(), MapFlags::SHARED, file, 0)? };
-    // SAFETY: the mapping has these bytes, and the vector has a byte for each of its pages.
+    // SAFETY: the mapping has this length, and the vector has one byte per page.
     let status = unsafe { libc::mincore(place, bytes, present.as_mut_ptr()) };
     let failed = std::io::Error::last_os_error();
-    // SAFETY: the mapping was made above, is not used after, and has this length.
+    // SAFETY: the mapping was created above with this length and is not used afterwards.
     unsafe { munmap(place, bytes)? };
     if status != 0 {
         return Err(Errno::from_io_error(&failed).unwrap_or(Errno::IO));
@@ -48,7 +48,7 @@ mod tests {
     use std::io::Write;
 
     #[test]
-    fn what_was_just_written_is_in_the_cache() {
+    fn freshly_written_pages_are_cached() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![1; 100_000]).unwrap();
         let found = residency(file.as_file(), 100_000).unwrap();

@@ -1,46 +1,47 @@
-//! How files are opened that are read and written past the caches, or to the disk.
+//! Open flags for direct and synchronous I/O.
 
 use rustix::fs::OFlags;
 
-/// What lies between a file's reader or writer and its device.
+/// I/O path between a file and its device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Through {
-    /// No page cache: `O_DIRECT`. Addresses, sizes and offsets must suit the device.
+pub struct IoPath {
+    /// `O_DIRECT`: bypasses the page cache. Addresses, sizes and offsets must be aligned as the
+    /// device requires.
     pub direct: bool,
-    /// What is on disk when a call that writes returns.
-    pub synchronous: Synchronous,
+    /// Durability when a write call returns.
+    pub synchronous: SyncMode,
 }
 
-/// What is on disk when a call that writes returns.
+/// Durability when a write call returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Synchronous {
-    /// Nothing is promised.
+pub enum SyncMode {
+    /// No guarantee.
     #[default]
     No,
-    /// What was written, and what it takes to read it again: `O_DSYNC`.
+    /// Data, and the metadata needed to read it: `O_DSYNC`.
     Data,
-    /// That and all else that the file has: `O_SYNC`.
+    /// Data and all metadata: `O_SYNC`.
     All,
 }
 
-/// What rustix 1.1 calls so without libc is `O_SYNC`.
+/// `O_DSYNC` from libc, because the constant of rustix 1.1 is `O_SYNC` without its libc backend.
 const DSYNC: OFlags = OFlags::from_bits_retain(libc::O_DSYNC.cast_unsigned());
 
-impl From<bool> for Synchronous {
-    /// On or off, where there is nothing between.
+impl From<bool> for SyncMode {
+    /// Converts an on/off option: `O_SYNC` or nothing.
     fn from(is_on: bool) -> Self {
         if is_on { Self::All } else { Self::No }
     }
 }
 
-impl Through {
+impl IoPath {
     #[inline]
     pub(crate) const fn flags(self) -> OFlags {
         let direct = if self.direct { OFlags::DIRECT } else { OFlags::empty() };
         match self.synchronous {
-            Synchronous::No => direct,
-            Synchronous::Data => direct.union(DSYNC),
-            Synchronous::All => direct.union(OFlags::SYNC),
+            SyncMode::No => direct,
+            SyncMode::Data => direct.union(DSYNC),
+            SyncMode::All => direct.union(OFlags::SYNC),
         }
     }
 }

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 /// Tells apart what one process writes at the same time.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-/// Whether a file that exists under the name is replaced.
+/// The treatment of a file that exists under the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// It is kept, and publishing fails with `AlreadyExists`.
@@ -26,7 +26,7 @@ pub enum Existing {
     Replace,
 }
 
-/// Where the content is until it is published.
+/// The place of the content until it is published.
 #[derive(Debug)]
 enum Draft {
     /// In a file without a name.
@@ -173,7 +173,7 @@ fn draft_beside(place: &Path, mode: u32) -> io::Result<(File, Draft)> {
     Ok((file, Draft::Named(beside)))
 }
 
-/// Whether the filesystem has no files without names: kernels before 3.11 say `EISDIR`.
+/// True for the error of a filesystem without nameless files: kernels before 3.11 say `EISDIR`.
 fn is_without_nameless(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     errno.is_some_and(|errno| matches!(errno, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL))

@@ -1,8 +1,8 @@
-//! Calls by the whole path of an item, looked up by the kernel from the working directory or from
-//! `/` each time, as tools make them that know nothing but paths.
+//! Calls by full path, resolved by the kernel from the working directory or from `/` each time,
+//! like in tools that work with paths only.
 //!
-//! Only the last name is not followed where it is a link: that the names before it stay beneath a
-//! directory is seen to by whoever made or opened them.
+//! Only the last component is not followed if it is a link: the creator of the directories before
+//! it ensures that they stay beneath the target.
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
@@ -11,24 +11,24 @@ use rustix::fs::{AtFlags, CWD, Mode, mkdirat, openat, renameat, stat, statat, un
 use rustix::io::retry_on_intr;
 
 use crate::files::calls::{Attributes, Errno, OpenHow};
-use crate::files::through::Through;
+use crate::files::through::IoPath;
 
-/// Permissions that such tools ask for; the umask takes its part.
+/// Permissions requested by such tools, subject to the umask.
 const FILE_MODE: Mode = Mode::from_raw_mode(0o664);
 const DIR_MODE: Mode = Mode::from_raw_mode(0o775);
 
 /// Opens or creates a file.
 ///
 /// # Errors
-/// As `openat`; `ELOOP` where it is a link.
+/// As `openat`; `ELOOP` if it is a link.
 #[inline]
-pub fn open_by_path(path: &CStr, how: OpenHow, through: Through) -> Result<OwnedFd, Errno> {
+pub fn open_by_path(path: &CStr, how: OpenHow, through: IoPath) -> Result<OwnedFd, Errno> {
     let mode = if how.makes() { FILE_MODE } else { Mode::empty() };
     let flags = how.flags().union(through.flags());
     retry_on_intr(|| openat(CWD, path, flags, mode))
 }
 
-/// Makes a directory.
+/// Creates a directory.
 ///
 /// # Errors
 /// As `mkdirat`.
@@ -55,7 +55,7 @@ pub fn unlink_by_path(path: &CStr) -> Result<(), Errno> {
     retry_on_intr(|| unlinkat(CWD, path, AtFlags::empty()))
 }
 
-/// The attributes of a file or directory; a link's own.
+/// Attributes of a file or directory; of a link itself.
 ///
 /// # Errors
 /// As `newfstatat`.
@@ -64,7 +64,7 @@ pub fn stat_by_path(path: &CStr) -> Result<Attributes, Errno> {
     retry_on_intr(|| statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)).map(Attributes::from)
 }
 
-/// The attributes of what a user's own path leads to, over links too.
+/// Attributes of the target of a path given by the user, following links.
 ///
 /// # Errors
 /// As `newfstatat`.
@@ -72,7 +72,7 @@ pub fn stat_top(path: &CStr) -> Result<Attributes, Errno> {
     retry_on_intr(|| stat(path)).map(Attributes::from)
 }
 
-/// Gives an entry another name, perhaps in another directory.
+/// Renames an entry, possibly into another directory.
 ///
 /// # Errors
 /// As `renameat`.

@@ -1,7 +1,7 @@
-//! What a mounted btrfs says of itself: items of its trees (`BTRFS_IOC_TREE_SEARCH_V2`, for root
-//! only) and how full its kinds of space are (`BTRFS_IOC_SPACE_INFO`, for everybody).
+//! btrfs metadata: tree items (`BTRFS_IOC_TREE_SEARCH_V2`, root only) and space usage by block
+//! group type (`BTRFS_IOC_SPACE_INFO`, for all users).
 //!
-//! What the bytes of an item mean is not known here.
+//! Items are returned as raw bytes.
 #![expect(unsafe_code, reason = "ioctls that rustix has no function for")]
 
 use std::ops::ControlFlow;
@@ -10,16 +10,16 @@ use std::os::fd::AsFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Updater, ioctl, opcode};
 
-/// The group of these calls in linux/btrfs.h.
+/// ioctl type of btrfs, from linux/btrfs.h.
 const BTRFS: u8 = 0x94;
 const SEARCH: u32 = opcode::read_write::<SearchHead>(BTRFS, 17);
 const SPACE_INFO: u32 = opcode::read_write::<SpaceHead>(BTRFS, 20);
 
-/// Room for items of one call: more than the largest item has.
+/// Buffer for the items of one call, larger than the largest item.
 const ROOM: usize = 256 << 10;
-/// Bytes of `struct btrfs_ioctl_search_header`.
+/// Size of `struct btrfs_ioctl_search_header` in bytes.
 const ITEM_HEAD: usize = 32;
-/// Kinds of space asked for: there are fewer than ten.
+/// Limit of returned space types: there are fewer than ten.
 const SPACES: usize = 32;
 
 /// `struct btrfs_ioctl_search_args_v2`, without its buffer.
@@ -61,21 +61,21 @@ struct SpacePage {
     spaces: [BtrfsSpace; SPACES],
 }
 
-/// The key of an item. Keys are in order by object, then kind, then offset.
+/// Item key, ordered by object, kind and offset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BtrfsKey {
-    /// The object.
+    /// Object ID.
     pub objectid: u64,
-    /// The kind of the item.
+    /// Item type.
     pub kind: u8,
-    /// What tells items of one kind and object apart.
+    /// Distinguishes items of one object and kind.
     pub offset: u64,
 }
 
 impl BtrfsKey {
-    /// The first key of all.
+    /// Smallest key.
     pub const FIRST: Self = Self { objectid: 0, kind: 0, offset: 0 };
-    /// The last key of all.
+    /// Largest key.
     pub const LAST: Self = Self { objectid: u64::MAX, kind: u8::MAX, offset: u64::MAX };
 
     fn next(self) -> Option<Self> {
@@ -89,24 +89,24 @@ impl BtrfsKey {
     }
 }
 
-/// How full a kind of space is.
+/// Usage of a space type.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BtrfsSpace {
-    /// What it is for: 1 data, 2 system, 4 metadata, 1 << 49 what the kernel reserves; higher bits
-    /// say how copies are kept.
+    /// Type bits: 1 data, 2 system, 4 metadata, 1 << 49 global reserve; higher bits are the
+    /// replication profile.
     pub flags: u64,
-    /// Bytes set aside for it, each counted once, however many copies there are.
+    /// Allocated bytes, without replication.
     pub total_bytes: u64,
-    /// Bytes in use.
+    /// Used bytes.
     pub used_bytes: u64,
 }
 
-/// Hands the items of a tree from one key to another to `each`, until it says stop: how many calls
-/// it took.
+/// Calls `each` with the items of a tree between two keys, inclusive, until it breaks; returns the
+/// number of calls.
 ///
 /// # Errors
-/// `ENOENT` when there is no such tree, `EPERM` when we are not root, `ENOTTY` when it is no btrfs.
+/// `ENOENT` if the tree does not exist, `EPERM` without root, `ENOTTY` on other filesystems.
 pub fn btrfs_items(
     filesystem: impl AsFd,
     tree: u64,
@@ -130,8 +130,7 @@ pub fn btrfs_items(
             room: ROOM as u64,
             ..SearchHead::default()
         };
-        // SAFETY: the call reads the head and writes it and at most as many bytes as it has room
-        // for.
+        // SAFETY: the call reads and writes the head, and at most as many bytes as the head allows.
         retry_on_intr(|| unsafe {
             ioctl(filesystem.as_fd(), Updater::<SEARCH, SearchPage>::new(&mut page))
         })?;
@@ -153,17 +152,17 @@ pub fn btrfs_items(
     }
 }
 
-/// On the heap from the start: it is large.
+/// Allocates the page on the heap directly, as it is too large for the stack.
 fn empty_page() -> Box<SearchPage> {
     let mut page = Box::<SearchPage>::new_uninit();
-    // SAFETY: numbers only, for which zeroes are values.
+    // SAFETY: integers only, for which zero is valid.
     unsafe {
         page.as_mut_ptr().write_bytes(0, 1);
         page.assume_init()
     }
 }
 
-/// The first item of a buffer, and what follows it.
+/// Splits off the first item of a buffer.
 fn split_item(bytes: &[u8]) -> Option<(BtrfsKey, &[u8], &[u8])> {
     let (head, rest) = bytes.split_at_checked(ITEM_HEAD)?;
     let word = |at: usize| {
@@ -180,14 +179,14 @@ fn split_item(bytes: &[u8]) -> Option<(BtrfsKey, &[u8], &[u8])> {
     Some((key, data, rest))
 }
 
-/// How full each kind of space is.
+/// Usage of each space type.
 ///
 /// # Errors
-/// `ENOTTY` when it is no btrfs.
+/// `ENOTTY` on other filesystems.
 pub fn btrfs_spaces(filesystem: impl AsFd) -> Result<Vec<BtrfsSpace>, Errno> {
     let head = SpaceHead { slots: SPACES as u64, total: 0 };
     let mut page = SpacePage { head, spaces: [BtrfsSpace::default(); SPACES] };
-    // SAFETY: the call reads the head and writes it and at most as many spaces as there are slots.
+    // SAFETY: the call reads and writes the head, and at most as many spaces as there are slots.
     retry_on_intr(|| unsafe {
         ioctl(filesystem.as_fd(), Updater::<SPACE_INFO, SpacePage>::new(&mut page))
     })?;
@@ -208,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_follow_each_other() {
+    fn next_key_carries_over() {
         let key = |objectid, kind, offset| BtrfsKey { objectid, kind, offset };
         assert_eq!(key(1, 2, 3).next(), Some(key(1, 2, 4)));
         assert_eq!(key(1, 2, u64::MAX).next(), Some(key(1, 3, 0)));
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_are_cut_off_are_none() {
+    fn truncated_items_are_ignored() {
         let mut bytes = vec![0; 32];
         bytes[24] = 199;
         bytes[28] = 4;

@@ -1,7 +1,7 @@
-//! Where the blocks of a file lie (`FS_IOC_FIEMAP`), asked page by page. No privilege is needed.
+//! Extent map of a file (`FS_IOC_FIEMAP`), queried in pages. Requires no privilege.
 //!
-//! What an address means depends on the filesystem: a place on the device, or, on btrfs, in its
-//! own address space. Nothing is written back first: see [`crate::sync_filesystem`].
+//! The meaning of an address depends on the filesystem: an offset on the device, or on btrfs in its
+//! logical address space. Dirty data is not written back first: see [`crate::sync_filesystem`].
 #![expect(unsafe_code, reason = "an ioctl that rustix has no function for")]
 
 use std::fmt;
@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Updater, ioctl, opcode};
 
-/// Extents asked for at a time; hardly any file has more.
+/// Extents per call; few files have more.
 const PAGE: usize = 128;
 
 const FIEMAP: u32 = opcode::read_write::<Head>(b'f', 11);
@@ -54,7 +54,7 @@ const TAIL: u32 = 0x400;
 const UNWRITTEN: u32 = 0x800;
 const SHARED: u32 = 0x2000;
 
-/// The flags by the names that filefrag gives them.
+/// Flag names of filefrag.
 const NAMES: [(u32, &str); 11] = [
     (LAST, "last"),
     (UNKNOWN, "unknown_loc"),
@@ -69,63 +69,63 @@ const NAMES: [(u32, &str); 11] = [
     (SHARED, "shared"),
 ];
 
-/// A piece of a file that lies in one piece.
+/// Contiguous extent of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileExtent {
-    /// Where it is in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub logical: u64,
-    /// Where it lies, in bytes; means nothing where [`FileExtent::is_placed`] says no.
+    /// Address on the device, in bytes; undefined unless [`FileExtent::is_placed`].
     pub physical: u64,
-    /// Bytes of the file that it holds. Of a compressed one fewer bytes are on the device.
+    /// Length in the file, in bytes; a compressed extent occupies less on the device.
     pub length: u64,
-    /// The kernel's flags.
+    /// Flags of linux/fiemap.h.
     flags: u32,
 }
 
 impl FileExtent {
-    /// An extent as the kernel would tell it, with flags of linux/fiemap.h.
+    /// Builds an extent from the kernel's values.
     pub const fn new(logical: u64, physical: u64, length: u64, flags: u32) -> Self {
         Self { logical, physical, length, flags }
     }
 
-    /// Whether it has blocks of its own at a known place.
+    /// Reports whether the extent has its own blocks at a known address.
     pub const fn is_placed(&self) -> bool {
         self.flags & (UNKNOWN | DELAYED | INLINE | TAIL) == 0
     }
 
-    /// Whether its data are kept within the metadata, without a block of their own.
+    /// Reports whether the data is stored in the metadata, without blocks of its own.
     pub const fn is_inline(&self) -> bool {
         self.flags & (INLINE | TAIL) != 0
     }
 
-    /// Whether it has blocks that were never written: reading them gives zeroes without any I/O.
+    /// Reports whether the blocks were never written: reads return zeros without I/O.
     pub const fn is_unwritten(&self) -> bool {
         self.flags & UNWRITTEN != 0
     }
 
-    /// Whether other files, or other places of this one, have the same blocks.
+    /// Reports whether other files, or other ranges of this one, share the blocks.
     pub const fn is_shared(&self) -> bool {
         self.flags & SHARED != 0
     }
 
-    /// Whether it is compressed or encrypted.
+    /// Reports whether the extent is compressed or encrypted.
     pub const fn is_encoded(&self) -> bool {
         self.flags & ENCODED != 0
     }
 
-    /// Its flags by the names that filefrag gives them.
+    /// Flag names of filefrag.
     pub fn flag_names(&self) -> Vec<&'static str> {
         let set = NAMES.iter().filter(|(flag, _)| self.flags & flag != 0);
         set.map(|&(_, name)| name).collect()
     }
 
-    /// Just behind its last byte, where it is not encoded.
+    /// Address behind the last byte; undefined for encoded extents.
     pub const fn end(&self) -> u64 {
         self.physical.saturating_add(self.length)
     }
 }
 
-/// Room for the extents of one call.
+/// Buffer for the extents of one call.
 pub struct ExtentBuffer {
     page: Box<Page>,
 }
@@ -143,11 +143,11 @@ impl Default for ExtentBuffer {
     }
 }
 
-/// Hands every extent of a file to `each`, in the order of the file: how many calls it took. Holes
-/// have no extent.
+/// Calls `each` with every extent of a file in file order; returns the number of calls. Holes have
+/// no extent.
 ///
 /// # Errors
-/// `EOPNOTSUPP` when the filesystem does not tell.
+/// `EOPNOTSUPP` if the filesystem does not support it.
 pub fn file_extents(
     file: impl AsFd,
     buffer: &mut ExtentBuffer,
@@ -162,7 +162,7 @@ pub fn file_extents(
             room: u32::try_from(PAGE).unwrap_or(u32::MAX),
             ..Head::default()
         };
-        // SAFETY: FIEMAP reads and writes the head and at most as many extents as it has room for.
+        // SAFETY: FIEMAP reads and writes the head and at most as many extents as the head allows.
         retry_on_intr(|| unsafe { ioctl(file.as_fd(), Updater::<FIEMAP, Page>::new(page)) })?;
         calls += 1;
         let mapped = usize::try_from(page.head.mapped).unwrap_or(usize::MAX).min(PAGE);
@@ -172,7 +172,7 @@ pub fn file_extents(
         }
         let Some(last) = extents.last() else { return Ok(calls) };
         let next = last.logical.saturating_add(last.length);
-        // A filesystem that does not get on, or gives a page that is not full, is at its end.
+        // No progress, or a page that is not full, marks the end.
         if last.flags & LAST != 0 || next <= start || mapped < PAGE {
             return Ok(calls);
         }
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn flags_tell_what_an_extent_is() {
+    fn flags_classify_extents() {
         let is = |flags| FileExtent::new(0, 4096, 4096, flags);
         assert!(is(0).is_placed() && is(0x1 | 0x800 | 0x2000 | 0x8).is_placed());
         assert!(is(0x300).is_inline() && !is(0x300).is_placed());
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_many_pieces_is_reported_whole() {
+    fn fragmented_files_are_reported_completely() {
         // Beside the program, where it is built: hardly ever a filesystem in memory.
         let place = tempfile::tempdir_in(".").unwrap();
         let file = File::create_new(place.path().join("pieces")).unwrap();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_blocks_says_so() {
+    fn filesystems_without_fiemap_return_an_error() {
         let mut buffer = ExtentBuffer::default();
         let none = file_extents(File::open("/proc/version").unwrap(), &mut buffer, |_| ());
         assert!(none.is_err());

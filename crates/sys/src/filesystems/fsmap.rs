@@ -1,5 +1,5 @@
-//! What every block of a filesystem is used for (`FS_IOC_GETFSMAP`): ext4 and xfs, asked page by
-//! page. No privilege is needed to learn what is free; who owns the rest is told to root only.
+//! Reverse block map of ext4 and XFS (`FS_IOC_GETFSMAP`), queried in pages. Free space is reported
+//! without privilege, owners to root only.
 #![expect(unsafe_code, reason = "an ioctl that rustix has no function for")]
 
 use std::os::fd::AsFd;
@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Updater, ioctl, opcode};
 
-/// Records asked for at a time: 256 KiB.
+/// Records per call: 256 KiB.
 const PAGE: usize = 4096;
 
 const GETFSMAP: u32 = opcode::read_write::<Head>(b'X', 59);
@@ -34,7 +34,7 @@ struct Head {
     room: u32,
     entries: u32,
     reserved: [u64; 6],
-    /// From the first to the last record wanted.
+    /// First and last record of the query.
     keys: [Raw; 2],
 }
 
@@ -49,26 +49,26 @@ const LAST: u32 = 0x20;
 /// `FMR_OWN_FREE`.
 const OWNER_FREE: u64 = 1;
 
-/// A run of blocks with one use.
+/// Run of blocks with the same owner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceRecord {
-    /// Which of the filesystem's devices, by a number of the kernel; only good to compare.
+    /// Device within the filesystem, as an opaque number for comparison.
     pub device: u32,
-    /// Where it begins on the device, in bytes.
+    /// Address on the device, in bytes.
     pub physical: u64,
-    /// Bytes.
+    /// Length in bytes.
     pub length: u64,
-    /// Whether nothing uses it.
+    /// True for free space.
     pub is_free: bool,
 }
 
-/// Hands the use of every block to `each`, in the order of the devices: how many calls it took.
+/// Calls `each` with every record, in device order; returns the number of calls.
 ///
 /// # Errors
-/// `ENOTTY` or `EOPNOTSUPP` when the filesystem does not tell.
+/// `ENOTTY` or `EOPNOTSUPP` if the filesystem does not support it.
 pub fn space_map(filesystem: impl AsFd, mut each: impl FnMut(&SpaceRecord)) -> Result<u32, Errno> {
     let mut page: Box<Page> = empty_page();
-    // The high key is all ones but for the length and what is reserved: else it is refused.
+    // All fields of the high key are ones, except length and reserved ones, which must be 0.
     let highest = Raw {
         device: u32::MAX,
         flags: u32::MAX,
@@ -81,8 +81,8 @@ pub fn space_map(filesystem: impl AsFd, mut each: impl FnMut(&SpaceRecord)) -> R
     loop {
         let room = u32::try_from(PAGE).unwrap_or(u32::MAX);
         page.head = Head { room, keys: [low, highest], ..Head::default() };
-        // SAFETY: the call reads the head and writes it and at most as many records as there is
-        // room for.
+        // SAFETY: the call reads and writes the head, and at most as many records as the head
+        // allows.
         retry_on_intr(|| unsafe {
             ioctl(filesystem.as_fd(), Updater::<GETFSMAP, Page>::new(&mut page))
         })?;
@@ -102,15 +102,15 @@ pub fn space_map(filesystem: impl AsFd, mut each: impl FnMut(&SpaceRecord)) -> R
         if last.flags & LAST != 0 || !gets_on {
             return Ok(calls);
         }
-        // With its length in the low key, the kernel goes on behind it.
+        // A low key with a length makes the kernel continue behind that record.
         low = last;
     }
 }
 
-/// On the heap from the start: it is large.
+/// Allocates the page on the heap directly, as it is too large for the stack.
 fn empty_page() -> Box<Page> {
     let mut page = Box::<Page>::new_uninit();
-    // SAFETY: numbers only, for which zeroes are values.
+    // SAFETY: integers only, for which zero is valid.
     unsafe {
         page.as_mut_ptr().write_bytes(0, 1);
         page.assume_init()

@@ -1,4 +1,4 @@
-//! What filesystems say of themselves, and how they are mounted.
+//! Filesystem metadata and mounting.
 pub(crate) mod btrfs_search;
 pub(crate) mod fiemap;
 pub(crate) mod fsmap;

@@ -1,8 +1,8 @@
-//! Mounting and unmounting with `mount(2)`: no program is needed on the machine.
+//! Mounting and unmounting by `mount(2)`, without external programs.
 //!
-//! Mount options are distinguished as mount(8) does it: words for the kernel's flag word, and the
-//! rest for the filesystem. Why a mount failed is asked of the kernel's own log of a mount
-//! (`fsopen`). Which filesystem needs what is not known here.
+//! Mount options are split like in mount(8): words for the flags of the call, and the rest for the
+//! filesystem. The reason of a failed mount comes from the log of the kernel's mount context
+//! (`fsopen`).
 
 use std::ffi::{CString, OsStr};
 use std::fmt;
@@ -15,10 +15,10 @@ use rustix::mount::{
     fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen,
 };
 
-/// What the kernel takes of options for a filesystem: one page.
+/// Limit of the option string for a filesystem: one page.
 const DATA_BYTES_MAX: usize = 4095;
 
-/// Words of mount(8) that set a flag, or take it back.
+/// Words of mount(8) that set or clear a flag.
 const FLAGS: [(&str, MountFlags, bool); 24] = [
     ("ro", MountFlags::RDONLY, true),
     ("rw", MountFlags::RDONLY, false),
@@ -46,7 +46,7 @@ const FLAGS: [(&str, MountFlags, bool); 24] = [
     ("defaults", MountFlags::empty(), true),
 ];
 
-/// Words that mean something to mount(8) or fstab only, or that would mount something else.
+/// Words for mount(8) or fstab only, or for other kinds of mounts.
 const NOT_FOR_THE_KERNEL: [&str; 17] = [
     "loop",
     "bind",
@@ -67,21 +67,21 @@ const NOT_FOR_THE_KERNEL: [&str; 17] = [
     "encryption",
 ];
 
-/// Mount options, distinguished.
+/// Parsed mount options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountOptions {
     flags: MountFlags,
     data: String,
 }
 
-/// Why options cannot be given to the kernel.
+/// Rejected mount options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MountOptionError {
-    /// A newline, NUL or other control character in an option.
+    /// Option with a newline, NUL or other control character.
     Control(String),
-    /// A word for mount(8) or fstab.
+    /// Word for mount(8) or fstab.
     NotForTheKernel(String),
-    /// More than the kernel takes.
+    /// Options exceed the kernel's limit.
     TooLong,
 }
 
@@ -100,10 +100,10 @@ impl fmt::Display for MountOptionError {
 impl std::error::Error for MountOptionError {}
 
 impl MountOptions {
-    /// Tells options apart. Each may be several with commas between, as behind `mount -o`.
+    /// Parses options. Each string may hold several, separated by commas as for `mount -o`.
     ///
     /// # Errors
-    /// When one cannot be given to the kernel.
+    /// If an option cannot be passed to the kernel.
     pub fn parse<S: AsRef<str>>(options: &[S]) -> Result<Self, MountOptionError> {
         let mut flags = MountFlags::empty();
         let mut data: Vec<&str> = Vec::new();
@@ -128,18 +128,18 @@ impl MountOptions {
         Ok(Self { flags, data })
     }
 
-    /// What is left for the filesystem, with commas between.
+    /// Options for the filesystem, separated by commas.
     pub fn data(&self) -> &str {
         &self.data
     }
 
-    /// Whether it is to be mounted read-only.
+    /// Reports whether the mount is read-only.
     pub fn is_read_only(&self) -> bool {
         self.flags.contains(MountFlags::RDONLY)
     }
 }
 
-/// The options in a list with commas, but for commas within quotes, which belong to the option.
+/// Splits a list at commas, except within quotes.
 fn split(options: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let (mut begin, mut quoted) = (0, false);
@@ -158,7 +158,7 @@ fn split(options: &str) -> Vec<&str> {
     pieces
 }
 
-/// Mounts a filesystem of this type from `source` on the directory `target`.
+/// Mounts a filesystem of type `fs_type` from `source` on the directory `target`.
 ///
 /// # Errors
 /// As `mount`.
@@ -174,17 +174,18 @@ pub fn mount(
     })
 }
 
-/// Asks the kernel in its own words why such a mount fails. Nothing is mounted.
+/// Repeats the configuration of a failed mount to get the kernel's error message. Nothing is
+/// mounted.
 pub fn explain_mount(source: &OsStr, fs_type: &str, options: &MountOptions) -> Option<String> {
     let context = fsopen(fs_type, FsOpenFlags::FSOPEN_CLOEXEC).ok()?;
     configure(&context, source, options).err().and_then(|_| log_of(&context))
 }
 
-/// Mounts a filesystem where nobody sees it: the root that is returned is all there is of the
-/// mount, which ends when it and everything opened beneath it are closed, however we end.
+/// Creates a detached mount: invisible to other processes, it ends when the returned root and
+/// everything opened beneath it are closed, even if the process is killed.
 ///
 /// # Errors
-/// As `fsconfig` and `fsmount`, with what the kernel has to say; `ENOSYS` before Linux 5.2.
+/// As `fsconfig` and `fsmount`, with the kernel's message; `ENOSYS` before Linux 5.2.
 pub fn mount_detached(
     source: &OsStr,
     fs_type: &str,
@@ -217,11 +218,11 @@ fn configure(context: &OwnedFd, source: &OsStr, options: &MountOptions) -> Resul
     fsconfig_create(context)
 }
 
-/// What the kernel noted while a mount was configured; nothing before Linux 5.2.
+/// Messages of the kernel about a mount configuration; `None` before Linux 5.2.
 fn log_of(context: &OwnedFd) -> Option<String> {
     let mut words = Vec::new();
     let mut buffer = [0u8; 1024];
-    // A message a read, each after a letter for its weight; ENODATA after the last.
+    // Each read returns one message with a severity letter in front; ENODATA after the last.
     while let Ok(length) = rustix::io::read(context, &mut buffer) {
         let message = String::from_utf8_lossy(&buffer[..length]).trim().to_owned();
         let message = message.get(2..).unwrap_or_default().trim().to_owned();
@@ -235,11 +236,11 @@ fn log_of(context: &OwnedFd) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// Unmounts what is mounted on top at `target`, which is not followed when it is a link. Never
-/// lazily: what is in use stays mounted.
+/// Unmounts the topmost mount at `target`; a symbolic link is not followed. Never lazily: a busy
+/// mount stays.
 ///
 /// # Errors
-/// `EBUSY` when it is in use, else as `umount2`.
+/// `EBUSY` if it is in use, else as `umount2`.
 pub fn unmount(target: &Path) -> Result<(), Errno> {
     retry_on_intr(|| rustix::mount::unmount(target, UnmountFlags::NOFOLLOW))
 }
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kernel_does_not_take_is_refused() {
+    fn options_for_mount8_are_rejected() {
         for option in ["a\nb", "a\0b", "x\u{7f}"] {
             let refused = MountOptions::parse(&[option]);
             assert_eq!(refused, Err(MountOptionError::Control(option.to_owned())));
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_memory_comes_and_goes() {
+    fn tmpfs_is_mounted_and_unmounted() {
         if !rustix::process::geteuid().is_root() {
             println!("skipped: needs root to mount");
             return;
@@ -291,7 +292,7 @@ mod tests {
         let options = MountOptions::parse(&["size=1m,noatime"]).unwrap();
         mount(source, place.path(), "tmpfs", &options).unwrap();
         let table = crate::MountTable::read().unwrap();
-        let here = table.of_path(&place.path().canonicalize().unwrap()).unwrap().clone();
+        let here = table.mount_of_path(&place.path().canonicalize().unwrap()).unwrap().clone();
         unmount(place.path()).unwrap();
         assert_eq!(here.source, "treering-test");
         assert!(here.options.contains("noatime") && here.super_options.contains("size=1024k"));

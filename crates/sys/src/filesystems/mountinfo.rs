@@ -1,4 +1,4 @@
-//! The mount table: a pure parser of `/proc/self/mountinfo`, and which mount something open is on.
+//! Mount table: parser of `/proc/self/mountinfo`, and lookup of the mount of an open file.
 
 use std::ffi::OsString;
 use std::fs::{read, read_to_string};
@@ -9,65 +9,65 @@ use std::path::{Path, PathBuf};
 
 use crate::fd_path;
 
-/// One line of the table.
+/// One mount.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Number of the mount.
+    /// Mount ID.
     pub id: u64,
-    /// Number of the mount it is mounted on.
+    /// Mount ID of the parent.
     pub parent: u64,
-    /// Number of the filesystem, major and minor.
+    /// Device number of the filesystem: major and minor.
     pub device: (u32, u32),
-    /// The part of the filesystem that is mounted, `/` but for bind mounts and subvolumes.
+    /// Root of the mount within the filesystem; `/` except for bind mounts and subvolumes.
     pub root: PathBuf,
-    /// Where.
+    /// Mount point.
     pub point: PathBuf,
-    /// Options of the mount, separated by commas.
+    /// Mount options, separated by commas.
     pub options: String,
-    /// Type: `ext4`.
+    /// Filesystem type, as in `ext4`.
     pub fs_type: String,
-    /// What is mounted: a device, or whatever the filesystem says instead.
+    /// Mounted device, or another filesystem-specific source.
     pub source: OsString,
-    /// Options of the filesystem, separated by commas.
+    /// Superblock options, separated by commas.
     pub super_options: String,
 }
 
-/// All mounts that the process sees, in the order of the kernel.
+/// All mounts visible to the process, in kernel order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MountTable {
-    /// The mounts.
+    /// Mounts.
     pub mounts: Vec<Mount>,
 }
 
 impl MountTable {
-    /// Parses the text of a mountinfo file. A line that is none is left out.
+    /// Parses a mountinfo file; invalid lines are skipped.
     pub fn parse(text: &[u8]) -> Self {
         Self { mounts: text.split(|&byte| byte == b'\n').filter_map(parse_line).collect() }
     }
 
-    /// The table as it is now.
+    /// Reads the current table.
     ///
     /// # Errors
-    /// When `/proc` cannot be read.
+    /// If `/proc` cannot be read.
     pub fn read() -> io::Result<Self> {
         read("/proc/self/mountinfo").map(|text| Self::parse(&text))
     }
 
-    /// The mount that something open is on: by its number, which no later mount can cover, or by
-    /// its path where the kernel does not tell the number.
-    pub fn of(&self, fd: impl AsFd) -> Option<&Mount> {
+    /// Mount of an open file: by mount ID, which later mounts cannot cover, or by path if the
+    /// kernel does not report the ID.
+    pub fn mount_of(&self, fd: impl AsFd) -> Option<&Mount> {
         let info = format!("/proc/self/fdinfo/{}", fd.as_fd().as_raw_fd());
         let info = read_to_string(info).unwrap_or_default();
         let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:"));
         match id.and_then(|id| id.trim().parse::<u64>().ok()) {
             Some(id) => self.mounts.iter().find(|mount| mount.id == id),
-            None => self.of_path(&fd_path(fd)?),
+            None => self.mount_of_path(&fd_path(fd)?),
         }
     }
 
-    /// The mount that an absolute path without links is on: the longest mount point above it, of
-    /// several at the same point the last, which covers the others.
-    pub(crate) fn of_path(&self, path: &Path) -> Option<&Mount> {
+    /// Mount of an absolute path without links: the longest mount point above it; among several at
+    /// the same point the last one, which covers the others.
+    pub(crate) fn mount_of_path(&self, path: &Path) -> Option<&Mount> {
         let above = self.mounts.iter().filter(|mount| path.starts_with(&mount.point));
         above.max_by_key(|mount| mount.point.components().count())
     }
@@ -81,7 +81,7 @@ fn parse_line(line: &[u8]) -> Option<Mount> {
     let root = unescape(fields.next()?);
     let point = unescape(fields.next()?);
     let options = text(fields.next()?);
-    // Any number of optional fields (propagation), closed by a dash.
+    // Any number of optional fields (propagation), ended by a dash.
     fields.find(|field| field == b"-")?;
     Some(Mount {
         id,
@@ -104,7 +104,7 @@ fn text(field: &[u8]) -> String {
     std::ffi::OsStr::from_bytes(&unescape(field)).to_string_lossy().into_owned()
 }
 
-/// Space, tab, newline and backslash are written as a backslash and three octal digits.
+/// Decodes octal escapes of space, tab, newline and backslash.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -141,7 +141,7 @@ garbage
 ";
 
     #[test]
-    fn lines_are_parsed_and_others_left_out() {
+    fn mount_lines_are_parsed_and_invalid_ones_skipped() {
         let table = MountTable::parse(TEXT);
         let ids: Vec<_> = table.mounts.iter().map(|mount| mount.id).collect();
         assert_eq!(ids, [22, 30, 31, 34]);
@@ -156,9 +156,9 @@ garbage
     }
 
     #[test]
-    fn the_longest_and_last_mount_point_counts() {
+    fn paths_resolve_to_the_longest_and_last_mount_point() {
         let table = MountTable::parse(TEXT);
-        let id = |path: &str| table.of_path(Path::new(path)).map(|mount| mount.id);
+        let id = |path: &str| table.mount_of_path(Path::new(path)).map(|mount| mount.id);
         assert_eq!(id("/home"), Some(22));
         assert_eq!(id("/mnt/a b"), Some(22));
         assert_eq!(id("/mnt/a b\\c/deep/er"), Some(31));
@@ -166,12 +166,12 @@ garbage
     }
 
     #[test]
-    fn the_real_table_knows_where_we_are() {
+    fn the_real_table_contains_the_working_directory() {
         let table = MountTable::read().unwrap();
         let place = tempfile::tempdir().unwrap();
         let path = place.path().canonicalize().unwrap();
-        let by_descriptor = table.of(File::open(&path).unwrap());
+        let by_descriptor = table.mount_of(File::open(&path).unwrap());
         assert!(by_descriptor.is_some());
-        assert_eq!(by_descriptor, table.of_path(&path));
+        assert_eq!(by_descriptor, table.mount_of_path(&path));
     }
 }

@@ -1,34 +1,33 @@
-//! What a filesystem says of itself: sizes, room, type and mount flags (`statvfs`, `statfs`).
+//! Filesystem statistics: sizes, free space, type and mount flags (`statvfs`, `statfs`).
 
 use std::os::fd::AsFd;
 
 use rustix::fs::{StatVfsMountFlags, fstatfs, fstatvfs};
 use rustix::io::{Errno, retry_on_intr};
 
-/// A filesystem's own figures.
+/// Statistics of a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilesystemFacts {
-    /// Bytes of a block, the unit of allocation.
+    /// Block size in bytes, the unit of allocation.
     pub block_bytes: u64,
-    /// Bytes of the whole.
+    /// Capacity in bytes.
     pub capacity_bytes: u64,
-    /// Bytes that we may still use.
+    /// Bytes available to this process.
     pub free_bytes: u64,
-    /// Bytes that nobody uses, what is kept for the superuser included.
+    /// Free bytes, including those reserved for the superuser.
     pub unused_bytes: u64,
-    /// Files that we may still make; `None` where their number is not limited beforehand.
+    /// Inodes available to this process; `None` if their number is not limited in advance.
     pub free_inodes: Option<u64>,
-    /// Files that there are, of how many there can be; `None` where their number is not limited
-    /// beforehand.
+    /// Used and total inodes; `None` if their number is not limited in advance.
     pub used_inodes: Option<(u64, u64)>,
-    /// The number by which the kernel knows the type (`f_type`).
+    /// Filesystem magic number (`f_type`).
     pub type_magic: u64,
-    /// Mount flags that the kernel tells, in the words of mount(8).
+    /// Mount flags, named as in mount(8).
     pub flags: Vec<&'static str>,
 }
 
 impl FilesystemFacts {
-    /// Whether it is mounted read-only.
+    /// Reports whether the mount is read-only.
     pub fn is_read_only(&self) -> bool {
         self.flags.contains(&"ro")
     }
@@ -46,7 +45,7 @@ const FLAGS: [(StatVfsMountFlags, &str); 9] = [
     (StatVfsMountFlags::RELATIME, "relatime"),
 ];
 
-/// The figures of the filesystem that something open is on.
+/// Statistics of the filesystem that contains an open file.
 ///
 /// # Errors
 /// As `fstatfs`.
@@ -63,7 +62,7 @@ pub fn filesystem_facts(fd: impl AsFd) -> Result<FilesystemFacts, Errno> {
         free_inodes: (figures.f_files > 0).then_some(figures.f_favail),
         used_inodes: (figures.f_files > 0)
             .then(|| (figures.f_files.saturating_sub(figures.f_ffree), figures.f_files)),
-        // The magic has 32 bits; some types fill all of them, and the field is signed.
+        // The magic has 32 bits; some types use all of them, and the field is signed.
         type_magic: kind.f_type.cast_unsigned() & 0xffff_ffff,
         flags: flags.map(|&(_, word)| word).collect(),
     })
@@ -75,7 +74,7 @@ mod tests {
     use std::fs::File;
 
     #[test]
-    fn a_place_has_room_and_a_type() {
+    fn a_directory_has_capacity_and_type() {
         let place = tempfile::tempdir().unwrap();
         let facts = filesystem_facts(File::open(place.path()).unwrap()).unwrap();
         assert!(facts.block_bytes.is_power_of_two());
@@ -85,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn proc_has_its_own_number() {
+    fn proc_has_its_own_magic() {
         let facts = filesystem_facts(File::open("/proc").unwrap()).unwrap();
         assert_eq!(facts.type_magic, 0x9fa0);
         assert_eq!(facts.free_inodes, None);

@@ -1,4 +1,4 @@
-//! What a mounted XFS says of its geometry (`XFS_IOC_FSGEOMETRY`).
+//! Geometry of a mounted XFS (`XFS_IOC_FSGEOMETRY`).
 #![expect(unsafe_code, reason = "an ioctl that rustix has no function for")]
 
 use std::os::fd::AsFd;
@@ -6,7 +6,7 @@ use std::os::fd::AsFd;
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, ioctl, opcode};
 
-/// The fourth version of the call: every kernel since 2.6.12 has it.
+/// Version 4 of the call, in every kernel since 2.6.12.
 const GEOMETRY: u32 = opcode::read::<Raw>(b'X', 124);
 
 /// `struct xfs_fsop_geom_v4` of xfs_fs.h.
@@ -33,28 +33,28 @@ struct Raw {
     log_stripe_bytes: u32,
 }
 
-/// How an XFS was made.
+/// Geometry of an XFS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XfsGeometry {
-    /// Bytes of a block.
+    /// Block size in bytes.
     pub block_bytes: u32,
-    /// Bytes of a sector of the data.
+    /// Sector size of the data device, in bytes.
     pub sector_bytes: u32,
-    /// Bytes of an inode.
+    /// Inode size in bytes.
     pub inode_bytes: u32,
-    /// Bytes of a block of a directory.
+    /// Directory block size in bytes.
     pub directory_block_bytes: u32,
-    /// Allocation groups.
+    /// Number of allocation groups.
     pub groups: u32,
-    /// Bytes of the log.
+    /// Log size in bytes.
     pub log_bytes: u64,
-    /// Stripe unit and width, in blocks; 0 where there is none.
+    /// Stripe unit and width in blocks; 0 without striping.
     pub stripe_blocks: (u32, u32),
-    /// What it can, in the words of `mkfs.xfs`.
+    /// Features, as named by `mkfs.xfs`.
     pub features: Vec<&'static str>,
 }
 
-/// From xfs_fs.h. What only says how the superblock is written is left out.
+/// Feature bits from xfs_fs.h, without those that only describe the superblock format.
 const FEATURES: [(u32, &str); 15] = [
     (2, "quota"),
     (12, "ascii-ci"),
@@ -73,12 +73,13 @@ const FEATURES: [(u32, &str); 15] = [
     (26, "metadir"),
 ];
 
-/// The geometry of the XFS that something open is on.
+/// Geometry of the XFS that contains an open file.
 ///
 /// # Errors
-/// `ENOTTY` on any other filesystem.
+/// `ENOTTY` on other filesystems.
 pub fn xfs_geometry(fd: impl AsFd) -> Result<XfsGeometry, Errno> {
-    // SAFETY: the call writes one `xfs_fsop_geom_v4`, which `Raw` is, and any bytes are one.
+    // SAFETY: the call writes one `xfs_fsop_geom_v4`, which has the layout of `Raw`; any bytes are
+    // valid.
     let raw: Raw = unsafe { ioctl(fd, Getter::<GEOMETRY, Raw>::new())? };
     let has = |bit: &u32| raw.flags & (1 << bit) != 0;
     Ok(XfsGeometry {
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn other_filesystems_have_none() {
+    fn other_filesystems_have_no_xfs_geometry() {
         assert!(xfs_geometry(File::open("/proc").unwrap()).is_err());
     }
 }

@@ -1,14 +1,14 @@
-//! A child that has ended and is still to be waited for: its accounts can be read until then.
+//! Children that have ended but are not reaped: their accounts in /proc stay readable.
 
 use std::fs::read_to_string;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-/// Whether a child of ours has ended; it stays to be waited for.
+/// Reports whether a child has ended, without reaping it.
 ///
 /// # Errors
-/// `ECHILD` where it is no child of ours.
+/// `ECHILD` if the process is not a child of this one.
 pub fn child_has_ended(process: u32) -> Result<bool, Errno> {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
     waitid(WaitId::Pid(pid(process)?), options).map(|ended| ended.is_some())
@@ -17,23 +17,23 @@ pub fn child_has_ended(process: u32) -> Result<bool, Errno> {
 /// Sends a signal to a child.
 ///
 /// # Errors
-/// `EINVAL` for a signal that there is not, else as `kill`.
+/// `EINVAL` for an unknown signal, else as `kill`.
 pub fn signal_child(process: u32, signal: i32) -> Result<(), Errno> {
     let signal = Signal::from_named_raw(signal).ok_or(Errno::INVAL)?;
     kill_process(pid(process)?, signal)
 }
 
-/// Bytes that a process, and those of its children that it has waited for, wrote to storage as the
-/// kernel charges them (`write_bytes` of proc(5)): pages made dirty, whether by write calls,
-/// `io_uring`, AIO or a mapping, and direct writes; not pipes, terminals or files in memory. `None`
-/// where the kernel does not tell.
+/// Bytes that a process and its reaped children wrote to storage, as accounted by the kernel
+/// (`write_bytes` of proc(5)): pages dirtied by write calls, `io_uring`, AIO or mappings, and
+/// direct writes; not pipes, terminals or files in memory. `None` if the kernel does not report
+/// them.
 pub fn written_by(process: u32) -> Option<u64> {
     let accounts = read_to_string(format!("/proc/{process}/io")).ok()?;
     charged(&accounts)
 }
 
-/// Bytes that were made dirty or written directly, less those that were truncated before they were
-/// written, of the text of `/proc/PID/io`.
+/// Net written bytes from the text of `/proc/PID/io`: `write_bytes` minus bytes truncated before
+/// writeback.
 fn charged(accounts: &str) -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
         let value = accounts.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
@@ -53,7 +53,7 @@ mod tests {
     use super::{charged, child_has_ended, signal_child, written_by};
 
     #[test]
-    fn what_is_charged_counts_whatever_call_wrote_it() {
+    fn written_bytes_come_from_the_io_accounts() {
         let accounts = "rchar: 5\nwchar: 30\nsyscr: 1\nsyscw: 1\nread_bytes: 0\n\
             write_bytes: 1048576\ncancelled_write_bytes: 4096\n";
         assert_eq!(charged(accounts), Some(1_044_480));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_child_wrote_can_be_read_when_it_has_ended() {
+    fn written_bytes_of_an_ended_child_can_be_read() {
         let mut child = Command::new("/bin/sh")
             .args(["-c", "head -c 100000 /dev/zero | cat; :"])
             .stdout(Stdio::null())

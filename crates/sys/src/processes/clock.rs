@@ -1,15 +1,15 @@
-//! The monotonic clock, read through the vDSO: no system call.
+//! Monotonic clock, read through the vDSO without a system call.
 //!
-//! rustix finds the vDSO itself, so that the static musl build reads the clock as fast as the gnu
-//! one does. Wall-clock time is not here; the command line hands it in.
+//! rustix locates the vDSO itself, so the static musl build reads the clock as fast as the gnu one.
+//! Wall-clock time is passed in by the command line.
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Nanoseconds of `CLOCK_MONOTONIC`: since some fixed point before the process began.
+/// Current `CLOCK_MONOTONIC` time in nanoseconds.
 #[inline]
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
-    // Neither part of the monotonic time is ever negative.
+    // Monotonic time is never negative.
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
@@ -18,7 +18,7 @@ mod tests {
     use super::monotonic_ns;
 
     #[test]
-    fn time_goes_on() {
+    fn monotonic_time_never_decreases() {
         let began = monotonic_ns();
         std::thread::sleep(std::time::Duration::from_millis(2));
         let passed = monotonic_ns() - began;

@@ -1,5 +1,5 @@
-//! A program and all that it starts: how it ended and what it used, the processes that outlive it,
-//! and the pipes through which it writes.
+//! A program and its descendants: exit status and resource usage, orphaned processes, and their
+//! output pipes.
 #![expect(unsafe_code, reason = "rustix has no wait4")]
 
 use std::fs::{read_dir, read_to_string};
@@ -18,33 +18,33 @@ use rustix::process::{
 use super::child::pid;
 use super::rusage::{ThreadCpu, nanoseconds};
 
-/// The unit of `ru_inblock` and `ru_oublock`.
+/// Unit of `ru_inblock` and `ru_oublock` in bytes.
 const USAGE_BLOCK_BYTES: u64 = 512;
 
-/// How a child ended, and what it used together with those of its children that it waited for.
+/// Exit status and resource usage of a child, including those of its children that it waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChildEnd {
-    /// Its exit code; `None` where a signal ended it.
+    /// Exit code; `None` if a signal ended the process.
     pub code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// Signal that ended the process.
     pub signal: Option<i32>,
     /// CPU time.
     pub cpu: ThreadCpu,
-    /// Bytes read from storage, as the kernel charges them.
+    /// Bytes read from storage, as accounted by the kernel.
     pub read_bytes: u64,
-    /// Bytes made dirty or written to storage, as the kernel charges them.
+    /// Bytes dirtied or written to storage, as accounted by the kernel.
     pub written_bytes: u64,
 }
 
-/// Takes a child that has ended; `None` while it runs.
+/// Reaps a child that has ended; `None` while it runs.
 ///
 /// # Errors
-/// `ECHILD` where it is no child of ours.
+/// `ECHILD` if the process is not a child of this one.
 pub fn take_ended(process: u32) -> io::Result<Option<ChildEnd>> {
     let raw = pid(process)?.as_raw_nonzero().get();
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     let mut status = 0;
-    // SAFETY: both pointers are valid for what the kernel writes.
+    // SAFETY: both pointers are valid for the data that the kernel writes.
     let taken = unsafe { libc::wait4(raw, &raw mut status, libc::WNOHANG, usage.as_mut_ptr()) };
     if taken < 0 {
         return Err(io::Error::last_os_error());
@@ -68,7 +68,7 @@ pub fn take_ended(process: u32) -> io::Result<Option<ChildEnd>> {
     }))
 }
 
-/// A descriptor that can be read from once the process has ended.
+/// Opens a pidfd, which becomes readable when the process ends.
 ///
 /// # Errors
 /// `ENOSYS` before Linux 5.3.
@@ -76,7 +76,7 @@ pub fn process_descriptor(process: u32) -> io::Result<OwnedFd> {
     Ok(pidfd_open(pid(process)?, PidfdFlags::empty())?)
 }
 
-/// Whether processes whose parent has ended become children of ours, as those of a daemon do.
+/// Sets whether orphaned descendants become children of this process (child subreaper).
 ///
 /// # Errors
 /// As `prctl`.
@@ -84,8 +84,7 @@ pub fn adopt_orphans(adopt: bool) -> io::Result<()> {
     Ok(set_child_subreaper(adopt.then(getpid))?)
 }
 
-/// Our children, those included that have ended and are not waited for yet; none where /proc is
-/// not mounted.
+/// Child processes, including zombies; empty if /proc is not mounted.
 pub fn children() -> Vec<u32> {
     let own = getpid().as_raw_nonzero().get();
     let Ok(entries) = read_dir("/proc") else { return Vec::new() };
@@ -95,7 +94,7 @@ pub fn children() -> Vec<u32> {
 
 fn parent(process: u32) -> Option<i32> {
     let stat = read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, which may hold anything, stands in parentheses.
+    // The command name in parentheses may contain any character.
     let (_, behind) = stat.rsplit_once(')')?;
     behind.split_whitespace().nth(1)?.parse().ok()
 }
@@ -103,13 +102,13 @@ fn parent(process: u32) -> Option<i32> {
 /// Sends a signal to all processes of the group that this process leads or led.
 ///
 /// # Errors
-/// `ESRCH` where nobody is in it any more, `EINVAL` for a signal that there is not.
+/// `ESRCH` if the group is empty, `EINVAL` for an unknown signal.
 pub fn signal_group(leader: u32, signal: i32) -> Result<(), Errno> {
     let signal = Signal::from_named_raw(signal).ok_or(Errno::INVAL)?;
     kill_process_group(pid(leader)?, signal)
 }
 
-/// Lets reads return at once where there is nothing to be read.
+/// Sets `O_NONBLOCK` on a descriptor.
 ///
 /// # Errors
 /// As `fcntl`.
@@ -118,10 +117,10 @@ pub fn read_without_waiting(file: impl AsFd) -> io::Result<()> {
     Ok(fcntl_setfl(&file, flags | OFlags::NONBLOCK)?)
 }
 
-/// Waits until one of these can be read from or has been closed at its other end, or for so long.
+/// Waits until one of the files is readable or its other end is closed, at most for `longest`.
 ///
 /// # Errors
-/// As `poll`; a signal counts as time that is over.
+/// As `poll`; a signal counts as a timeout.
 pub fn wait_to_read(files: &[BorrowedFd<'_>], longest: Duration) -> io::Result<()> {
     let mut polled: Vec<PollFd<'_>> =
         files.iter().map(|file| PollFd::from_borrowed_fd(*file, PollFlags::IN)).collect();

@@ -1,11 +1,11 @@
-//! What only the first process of a machine does: loading modules, and turning the machine off.
+//! Operations of a guest's init process: loading modules and powering off.
 
 use std::io;
 
 use rustix::io::Errno;
 use rustix::system::{RebootCommand, init_module, reboot};
 
-/// Loads a module, without parameters. One that is there already is no error.
+/// Loads a kernel module without parameters. An already loaded module is not an error.
 ///
 /// # Errors
 /// As `init_module`.
@@ -16,10 +16,10 @@ pub fn load_module(module: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Turns the machine off, at once and without writing anything back.
+/// Powers the machine off immediately, without syncing filesystems.
 ///
 /// # Errors
-/// As `reboot`: `EPERM` for anybody but root.
+/// As `reboot`: `EPERM` without root.
 pub fn power_off() -> io::Result<()> {
     Ok(reboot(RebootCommand::PowerOff)?)
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::load_module;
 
     #[test]
-    fn what_is_no_module_is_not_loaded() {
+    fn invalid_modules_are_not_loaded() {
         assert!(load_module(b"not a module").is_err());
     }
 }

@@ -1,8 +1,8 @@
-//! Forked processes that do one piece of work and answer with bytes through a pipe.
+//! Forked processes that do one piece of work and return bytes through a pipe.
 //!
-//! The child has the forking thread only. It may allocate, since glibc and musl see to their
-//! allocators at a fork, but must not take a lock that another thread may hold: no standard output
-//! or error, nothing of a store. It ends without running any destructor of its parent.
+//! The child has only the forking thread. It may allocate, since glibc and musl keep their
+//! allocators usable across a fork, but must not take a lock that another thread may hold: no
+//! standard output or error, no access to a store. It exits without running destructors.
 #![expect(unsafe_code, reason = "fork and _exit")]
 
 use std::fs::File;
@@ -21,14 +21,14 @@ use rustix::process::{
 
 use super::panics::{silence_child, silence_children};
 
-/// The exit code of a child that did its work.
+/// Exit codes of a child: work done, and failed.
 const DONE: i32 = 0;
 const FAILED: i32 = 70;
-/// The last byte of every complete answer. A child that has sent it has nothing left to do, and is
-/// not waited for: it could be stopped between its answer and its exit.
+/// Last byte of every complete answer. A child that has sent it has nothing left to do and is
+/// killed instead of awaited, as it could be stopped between its answer and its exit.
 const COMPLETE: u8 = b'.';
 
-/// A gate at which forked processes wait for each other: it opens for all when it is dropped.
+/// Gate at which forked processes wait for each other; dropping it in the parent releases all.
 #[derive(Debug)]
 pub struct ForkGate {
     wait: OwnedFd,
@@ -36,7 +36,7 @@ pub struct ForkGate {
 }
 
 impl ForkGate {
-    /// A closed gate.
+    /// Creates a closed gate.
     ///
     /// # Errors
     /// As `pipe`.
@@ -45,42 +45,48 @@ impl ForkGate {
         Ok(Self { wait, hold })
     }
 
-    /// In a child: waits until the parent has dropped the gate.
+    /// Waits in a child until the parent has dropped the gate.
     fn pass(&self) {
-        // SAFETY: the child's own copy, which nobody uses any more: it ends without destructors.
+        // SAFETY: this is the child's own copy of the descriptor; it is not used again, since the
+        // child exits without destructors.
         unsafe { libc::close(self.hold.as_raw_fd()) };
-        // Nobody writes: the reading ends when the last holder is gone.
+        // Nobody writes: the read returns when the last write end is closed.
         let _ended = retry_on_intr(|| rustix::io::read(&self.wait, &mut [0]));
     }
 }
 
-/// A forked process at work. It is killed when this is dropped before its end.
+/// Forked process at work; dropping it kills the process.
 #[derive(Debug)]
-pub struct Forked {
+pub struct ForkedProcess {
     pid: Option<Pid>,
     answer: Option<File>,
     bytes: Vec<u8>,
     is_stopped: bool,
 }
 
-/// How a forked process ended.
+/// Result of a forked process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ForkEnd {
-    /// With an answer.
+    /// Answer of the process.
     Answered(Vec<u8>),
-    /// Without one: killed by a signal, or for another reason, in words.
+    /// Process ended without an answer; the text describes its exit status or signal.
     Lost(String),
 }
 
-/// Forks; the child passes the gate, does the work, answers and ends. It also ends with its parent.
+/// Forks a child that passes the gate, does the work, sends the answer and exits. The child is
+/// killed if its parent ends.
 ///
 /// # Errors
 /// As `fork` and `pipe`.
-pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> io::Result<Forked> {
+pub fn fork_worker(
+    gate: Option<&ForkGate>,
+    work: impl FnOnce() -> Vec<u8>,
+) -> io::Result<ForkedProcess> {
     silence_children();
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     let parent = getpid();
-    // SAFETY: the child goes on with this thread alone, and does only what is said above.
+    // SAFETY: the child continues with this thread alone, within the limits described for this
+    // module.
     let pid = unsafe { libc::fork() };
     if pid < 0 {
         return Err(io::Error::last_os_error());
@@ -101,26 +107,25 @@ pub fn fork_worker(gate: Option<&ForkGate>, work: impl FnOnce() -> Vec<u8>) -> i
             File::from(write).write_all(&answer).is_ok()
         }));
         let code = if matches!(done, Ok(true)) { DONE } else { FAILED };
-        // SAFETY: ends the child without running anything of the parent's.
+        // SAFETY: ends the child without running destructors or exit handlers of the parent.
         unsafe { libc::_exit(code) };
     }
     let answer = Some(File::from(read));
-    Ok(Forked { pid: Pid::from_raw(pid), answer, bytes: Vec::new(), is_stopped: false })
+    Ok(ForkedProcess { pid: Pid::from_raw(pid), answer, bytes: Vec::new(), is_stopped: false })
 }
 
-/// Begins a session of its own in a forked process, which has none yet: signals of the terminal do
-/// not reach it then.
+/// Starts a new session in a forked process, so that signals of the terminal do not reach it.
 pub fn own_session() {
     let _is_in_one_already = setsid();
 }
 
-impl Forked {
-    /// Whether the answer is complete, or there will be none.
+impl ForkedProcess {
+    /// Reports whether the answer is complete, or none will arrive.
     pub fn is_over(&self) -> bool {
         self.answer.is_none()
     }
 
-    /// Whether it is over without a complete answer.
+    /// Reports whether the process ended without a complete answer.
     pub fn is_lost(&self) -> bool {
         self.is_over() && self.bytes.last() != Some(&COMPLETE)
     }
@@ -134,7 +139,7 @@ impl Forked {
                 self.bytes.extend_from_slice(&piece[..count]);
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // Too long an answer is none.
+            // An answer above the limit is discarded.
             Ok(_) | Err(_) => {
                 self.answer = None;
                 self.bytes.clear();
@@ -142,11 +147,11 @@ impl Forked {
         }
     }
 
-    /// Whether a signal such as SIGSTOP has stopped the process and none has continued it since.
+    /// Reports whether the process is stopped by a signal such as SIGSTOP.
     pub fn is_stopped(&mut self) -> bool {
         let Some(pid) = self.pid else { return false };
         let options = WaitIdOptions::STOPPED | WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
-        // Each change is told once.
+        // The kernel reports each change once.
         while let Ok(Some(change)) = retry_on_intr(|| waitid(WaitId::Pid(pid), options)) {
             self.is_stopped = change.stopped();
         }
@@ -158,7 +163,7 @@ impl Forked {
         self.signal(Signal::CONT);
     }
 
-    /// Asks the process to end; a stopped one is continued, or it would not notice.
+    /// Sends SIGTERM; a stopped process is continued, as it could not handle the signal otherwise.
     pub fn terminate(&self) {
         self.signal(Signal::TERM);
         self.signal(Signal::CONT);
@@ -173,13 +178,14 @@ impl Forked {
         let _ended_already = self.pid.map(|pid| kill_process(pid, signal));
     }
 
-    /// Reaps the process. One whose answer is complete, or not at its end, is killed.
+    /// Kills the process unless it closed its pipe without a complete answer, reaps it, and returns
+    /// its result.
     pub fn end(mut self) -> ForkEnd {
         let is_complete = self.answer.is_none() && self.bytes.last() == Some(&COMPLETE);
         if is_complete || self.answer.is_some() {
             self.kill();
         } else {
-            // It has closed its end of the pipe: it is about to exit.
+            // The process has closed its end of the pipe and is about to exit.
             self.resume();
         }
         let Some(pid) = self.pid.take() else { return ForkEnd::Lost("gone".to_owned()) };
@@ -197,7 +203,7 @@ impl Forked {
     }
 }
 
-impl Drop for Forked {
+impl Drop for ForkedProcess {
     fn drop(&mut self) {
         if let Some(pid) = self.pid.take() {
             let _ended_already = kill_process(pid, Signal::KILL);
@@ -206,12 +212,12 @@ impl Drop for Forked {
     }
 }
 
-/// Waits for something to read from any of those that are not over, at most for so long, and takes
-/// it; none of them may say more than `most` bytes. Returns whether any was left.
+/// Waits until any unfinished process has output, at most for `wait`, and reads it; an answer of
+/// more than `most` bytes is discarded. Returns false if all are finished.
 ///
 /// # Errors
 /// As `poll`.
-pub fn hear_forked(all: &mut [Forked], most: usize, wait: Duration) -> io::Result<bool> {
+pub fn read_answers(all: &mut [ForkedProcess], most: usize, wait: Duration) -> io::Result<bool> {
     let wait = Timespec::try_from(wait).ok();
     let ready: Vec<bool> = {
         let answers = all.iter().map(|forked| forked.answer.as_ref());
@@ -236,22 +242,22 @@ pub fn hear_forked(all: &mut [Forked], most: usize, wait: Duration) -> io::Resul
 
 #[cfg(test)]
 mod tests {
-    use super::{ForkEnd, ForkGate, fork_worker, hear_forked};
+    use super::{ForkEnd, ForkGate, fork_worker, read_answers};
     use crate::processes::panics::{has_panicked, report_panics};
     use crate::processes::shared::Shared;
     use std::sync::atomic::Ordering;
     use std::time::Duration;
 
-    /// Only a child that never answers would take it.
+    /// Timeout that only a child without an answer would reach.
     const LONG: Duration = Duration::from_secs(60);
 
-    fn end_all(mut all: Vec<super::Forked>) -> Vec<ForkEnd> {
-        while hear_forked(&mut all, 1 << 24, LONG).unwrap() {}
-        all.into_iter().map(super::Forked::end).collect()
+    fn end_all(mut all: Vec<super::ForkedProcess>) -> Vec<ForkEnd> {
+        while read_answers(&mut all, 1 << 24, LONG).unwrap() {}
+        all.into_iter().map(super::ForkedProcess::end).collect()
     }
 
     #[test]
-    fn children_answer_and_lost_ones_are_reported() {
+    fn answers_and_killed_children_are_reported() {
         let all = vec![
             fork_worker(None, || vec![7; 1_000_000]).unwrap(),
             fork_worker(None, Vec::new).unwrap(),
@@ -281,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_passes_a_gate_before_it_is_dropped() {
+    fn children_wait_at_the_gate_until_it_is_dropped() {
         let gate = ForkGate::new().unwrap();
         let passed = Shared::number();
         let work = || {
@@ -297,9 +303,9 @@ mod tests {
     }
 
     #[test]
-    fn one_that_says_too_much_or_is_given_up_is_killed() {
+    fn children_with_too_long_answers_or_dropped_handles_are_killed() {
         let mut all = vec![fork_worker(None, || vec![0; 1 << 20]).unwrap()];
-        while hear_forked(&mut all, 1000, LONG).unwrap() {}
+        while read_answers(&mut all, 1000, LONG).unwrap() {}
         assert!(all[0].is_lost());
         assert!(matches!(all.remove(0).end(), ForkEnd::Lost(_)));
         let gate = ForkGate::new().unwrap();
@@ -318,7 +324,7 @@ mod tests {
         assert!(child.is_stopped(), "until it is continued");
         drop(gate);
         let mut all = vec![child];
-        assert!(hear_forked(&mut all, 1000, Duration::ZERO).unwrap(), "it says nothing");
+        assert!(read_answers(&mut all, 1000, Duration::ZERO).unwrap(), "it says nothing");
         assert!(!all[0].is_over());
         all[0].resume();
         assert_eq!(end_all(all), [ForkEnd::Answered(vec![1, 2])]);
@@ -335,7 +341,7 @@ mod tests {
     #[test]
     fn a_child_that_is_stopped_after_its_answer_is_not_waited_for() {
         let mut all = vec![fork_worker(None, || vec![3]).unwrap()];
-        while hear_forked(&mut all, 1000, LONG).unwrap() {}
+        while read_answers(&mut all, 1000, LONG).unwrap() {}
         all[0].signal(rustix::process::Signal::STOP);
         assert_eq!(all.remove(0).end(), ForkEnd::Answered(vec![3]));
     }

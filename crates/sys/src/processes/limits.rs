@@ -1,50 +1,50 @@
-//! Limits of the process: how many files it may have open, and how many threads there may be.
+//! Process limits: open files and threads.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limit of open files (`RLIMIT_NOFILE`); `None` is no limit.
+/// Limit of open files (`RLIMIT_NOFILE`); `None` means unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFiles {
-    /// What is in force now.
+    /// Limit in force.
     pub soft: Option<u64>,
-    /// How far it may be raised.
+    /// Upper bound for raising the limit.
     pub hard: Option<u64>,
 }
 
-/// How many files we may have open now.
+/// Current limit of open files.
 pub fn open_files() -> OpenFiles {
     let now = getrlimit(Resource::Nofile);
     OpenFiles { soft: now.current, hard: now.maximum }
 }
 
-/// Raises the number of files we may have open as far as we may, and says what it is then.
+/// Raises the limit of open files to its upper bound and returns the limit in force.
 ///
-/// A refusal is no error: what is in force is reported, and a call that meets it says `EMFILE`.
+/// A refusal is not an error: a call above the limit fails with `EMFILE`.
 pub fn raise_open_files() -> OpenFiles {
     let before = getrlimit(Resource::Nofile);
     if before.current != before.maximum {
         let raised = Rlimit { current: before.maximum, maximum: before.maximum };
-        // The kernel refuses an endless limit; then the old one stays.
+        // The kernel refuses an unlimited value; the previous limit stays.
         let _refused = setrlimit(Resource::Nofile, raised);
     }
     open_files()
 }
 
-/// How many processes and threads there may be; `None` is no limit, or an unknown one.
+/// Limits of processes and threads; `None` means unlimited or unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThreadLimits {
-    /// Those of the user together (`RLIMIT_NPROC`). Root is not bound by it.
+    /// Limit of the user (`RLIMIT_NPROC`), which does not apply to root.
     pub user: Option<u64>,
-    /// Those of the narrowest control group that we are in (`pids.max`).
+    /// Limit of the narrowest control group (`pids.max`).
     pub group: Option<u64>,
-    /// Those of the machine (`kernel.threads-max`).
+    /// Limit of the machine (`kernel.threads-max`).
     pub machine: Option<u64>,
 }
 
-/// The limits that a refused thread or process may have met.
+/// Limits that can prevent a new thread or process.
 pub fn thread_limits() -> ThreadLimits {
     let number = |path: &Path| read_to_string(path).ok()?.trim().parse().ok();
     let group = read_to_string("/proc/self/cgroup").ok().and_then(|text| {
@@ -58,8 +58,8 @@ pub fn thread_limits() -> ThreadLimits {
     }
 }
 
-/// The files of a group and those above it that limit processes, from a line of `/proc/PID/cgroup`:
-/// of version 2, also where it is mounted beside version 1, and of the controller of version 1.
+/// Paths of `pids.max` for a group and its ancestors, from a line of `/proc/PID/cgroup`: of cgroup
+/// v2, also mounted next to v1, and of the v1 controller.
 fn pids_files(line: &str) -> Vec<PathBuf> {
     let mut fields = line.splitn(3, ':').skip(1);
     let (Some(controllers), Some(own)) = (fields.next(), fields.next()) else { return Vec::new() };

@@ -1,10 +1,10 @@
-//! How much memory is left, for a process that is about to take much.
+//! Available memory, checked before large allocations.
 
 use std::fs::read_to_string;
 use std::path::Path;
 
-/// Bytes of memory that processes may still take, of the machine and of the cgroups that we are in;
-/// 0 where nobody knows.
+/// Memory available to new allocations in bytes, limited by the machine and by this process's
+/// cgroups; 0 if unknown.
 pub fn available_memory_bytes() -> u64 {
     let text = read_to_string("/proc/meminfo").unwrap_or_default();
     let kib = text.lines().find_map(|line| {
@@ -15,7 +15,7 @@ pub fn available_memory_bytes() -> u64 {
     kib.map_or(0, |kib| kib << 10).min(of_cgroups(Path::new("/sys/fs/cgroup"), own))
 }
 
-/// What the limits of a cgroup and those above it leave; its caches do not count.
+/// Memory left by the limits of a cgroup and its ancestors; page cache counts as available.
 fn of_cgroups(root: &Path, own: &str) -> u64 {
     let place = root.join(own);
     let groups = place.ancestors().take_while(|group| group.starts_with(root));
@@ -37,7 +37,7 @@ mod tests {
     use super::of_cgroups;
 
     #[test]
-    fn a_cgroup_leaves_what_it_and_those_above_allow() {
+    fn available_memory_is_limited_by_all_ancestor_groups() {
         let root = tempfile::tempdir().unwrap();
         let put = |group: &str, max: &str, stat: &str| {
             let group = root.path().join(group);

@@ -1,4 +1,4 @@
-//! Processes and threads: starting, ending, signals, limits, what they share and what they cost.
+//! Processes and threads: starting, ending, signals, limits, shared memory and resource usage.
 pub(crate) mod child;
 pub(crate) mod clock;
 pub(crate) mod descendants;

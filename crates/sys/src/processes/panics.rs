@@ -10,7 +10,7 @@ use super::shared::Shared;
 /// The number of panics, where they are counted.
 static PANICS: OnceLock<Shared<AtomicI32>> = OnceLock::new();
 
-/// Whether this process is a forked child.
+/// Set in a process that this one forked.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Counts each panic from now on, and has those of this process reported.

@@ -1,4 +1,4 @@
-//! Programs that end with us: whatever ends this process, they do not go on alone.
+//! Child programs that end together with this process.
 #![expect(unsafe_code, reason = "something is done between fork and exec")]
 
 use std::os::unix::process::CommandExt;
@@ -9,24 +9,25 @@ use rustix::process::{
     Pid, Signal, getpid, getppid, kill_process, kill_process_group, set_parent_process_death_signal,
 };
 
-/// Lets the kernel kill the program when the thread that starts it ends, by SIGKILL too.
+/// Has the kernel send SIGKILL to the program when the thread that starts it ends.
 pub fn end_with_parent(command: &mut Command) -> &mut Command {
     signal_with_parent(command, Signal::KILL)
 }
 
-/// The same for a program that has processes of its own and sees to their ends: it is asked to
-/// end, by SIGTERM. It is also in a process group of its own, which no terminal signals.
+/// Has the kernel send SIGTERM instead, for a program that ends its own children. The program gets
+/// a process group of its own, out of reach of terminal signals.
 pub fn leave_with_parent(command: &mut Command) -> &mut Command {
     signal_with_parent(command.process_group(0), Signal::TERM)
 }
 
-/// Asks a program to end, by SIGINT.
+/// Sends SIGINT to a program.
 pub fn interrupt(child: &Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let _ended_already = pid.map(|pid| kill_process(pid, Signal::INT));
 }
 
-/// Asks a program to end, by SIGTERM; a stopped one is continued, or it would not notice.
+/// Sends SIGTERM to a program; a stopped one is continued, as it could not handle the signal
+/// otherwise.
 pub fn terminate(child: &Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     for signal in [Signal::TERM, Signal::CONT] {
@@ -34,7 +35,7 @@ pub fn terminate(child: &Child) {
     }
 }
 
-/// Kills a program that was started with [`leave_with_parent`] and all that is in its group.
+/// Kills a program started with [`leave_with_parent`] and its process group.
 pub fn kill_group(child: &Child) {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let _ended_already = pid.map(|pid| kill_process_group(pid, Signal::KILL));
@@ -44,10 +45,10 @@ fn signal_with_parent(command: &mut Command, signal: Signal) -> &mut Command {
     let parent = getpid();
     let before_exec = move || {
         set_parent_process_death_signal(Some(signal))?;
-        // The parent may have ended just before.
+        // The parent may have ended before the signal was set.
         if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
     };
-    // SAFETY: between fork and exec only two system calls are made; nothing allocates or locks.
+    // SAFETY: between fork and exec only two system calls are made; no allocation, no locks.
     unsafe { command.pre_exec(before_exec) }
 }
 
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_is_asked_to_end_can_say_so() {
+    fn interrupted_programs_can_handle_the_signal() {
         let script = "trap 'echo reported; exit 7' INT; echo there; while :; do sleep 0.01; done";
         // A shell cannot trap what was ignored when it started.
         let mut command = Command::new("env");

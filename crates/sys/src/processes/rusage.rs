@@ -1,44 +1,44 @@
-//! CPU time of the calling thread, as the kernel accounts it (`getrusage(RUSAGE_THREAD)`).
+//! CPU time of the calling thread (`getrusage(RUSAGE_THREAD)`).
 #![expect(unsafe_code, reason = "rustix has no getrusage")]
 
 use std::mem::MaybeUninit;
 
-/// CPU time of one thread since it began, in nanoseconds.
+/// CPU time of a thread since its start, in nanoseconds.
 ///
-/// The sum is exact to a microsecond; how it splits into user and system follows the timer tick
-/// where the kernel is built without precise accounting.
+/// The sum is exact to a microsecond; without precise accounting in the kernel the split into user
+/// and system follows the timer tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadCpu {
-    /// In user mode.
+    /// User time.
     pub user_ns: u64,
-    /// In the kernel.
+    /// System time.
     pub system_ns: u64,
 }
 
-/// What one thread used since it began.
+/// Resource usage of a thread since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
     /// CPU time.
     pub cpu: ThreadCpu,
-    /// Switches of context, of its own will or not.
+    /// Context switches, voluntary and involuntary.
     pub switches: u64,
-    /// Faults of pages that were read from a disk.
+    /// Page faults that required I/O.
     pub major_faults: u64,
-    /// Faults of pages that were not.
+    /// Page faults without I/O.
     pub minor_faults: u64,
 }
 
-/// CPU time of the calling thread since it began.
+/// CPU time of the calling thread since its start.
 pub fn thread_cpu() -> ThreadCpu {
     thread_usage().cpu
 }
 
-/// What the calling thread used since it began.
+/// Resource usage of the calling thread since its start.
 pub fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is valid for a whole rusage, which the kernel fills.
+    // SAFETY: the pointer is valid for an rusage, which the kernel fills.
     let status = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
-    // RUSAGE_THREAD is as old as Linux 2.6.26; a refusal would leave the zeroes.
+    // RUSAGE_THREAD exists since Linux 2.6.26; a refusal would leave zeros.
     debug_assert_eq!(status, 0, "getrusage(RUSAGE_THREAD) is always there");
     // SAFETY: all-zero bytes are a valid rusage, and the kernel writes only valid ones.
     let usage = unsafe { usage.assume_init() };
@@ -55,7 +55,7 @@ pub fn thread_usage() -> ThreadUsage {
 }
 
 pub(super) fn nanoseconds(time: libc::timeval) -> u64 {
-    // The kernel never gives a negative CPU time.
+    // The kernel never returns a negative CPU time.
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1000
 }
 

@@ -1,17 +1,18 @@
-//! System V semaphores as places where processes meet: each takes one off and waits for zero.
+//! System V semaphores as barriers between processes: each process decrements one and waits for
+//! zero.
 #![expect(unsafe_code, reason = "rustix has no System V semaphores")]
 
 use rustix::io::Errno;
 
 use crate::files::entries::last_error;
 
-/// A set of semaphores that several processes know by a key.
+/// Set of semaphores, identified by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Semaphores {
     id: libc::c_int,
 }
 
-/// Anybody may meet there.
+/// Permissions: any user.
 const MODE: libc::c_int = 0o666;
 
 fn checked(result: libc::c_int) -> Result<libc::c_int, Errno> {
@@ -19,16 +20,16 @@ fn checked(result: libc::c_int) -> Result<libc::c_int, Errno> {
 }
 
 impl Semaphores {
-    /// Makes a set of so many, or takes the one that is there, and sets each to a value.
+    /// Creates a set of `count` semaphores, or opens an existing one, and sets each to `value`.
     ///
     /// # Errors
     /// As `semget` and `semctl`.
     pub fn make(key: i32, count: u16, value: u16) -> Result<Self, Errno> {
-        // SAFETY: plain numbers.
+        // SAFETY: integer arguments.
         let id = unsafe { libc::semget(key, i32::from(count), libc::IPC_CREAT | MODE) };
         let made = Self { id: checked(id)? };
         for number in 0..i32::from(count) {
-            // SAFETY: the fourth argument of SETVAL is a number.
+            // SAFETY: the fourth argument of SETVAL is an integer.
             checked(unsafe {
                 libc::semctl(made.id, number, libc::SETVAL, libc::c_int::from(value))
             })?;
@@ -36,21 +37,21 @@ impl Semaphores {
         Ok(made)
     }
 
-    /// The set of this key.
+    /// Opens the existing set with this key.
     ///
     /// # Errors
-    /// `ENOENT` when there is none, `EINVAL` when it has fewer, else as `semget`.
+    /// `ENOENT` if it does not exist, `EINVAL` if it has fewer semaphores, else as `semget`.
     pub fn find(key: i32, count: u16) -> Result<Self, Errno> {
-        // SAFETY: plain numbers.
+        // SAFETY: integer arguments.
         let id = unsafe { libc::semget(key, i32::from(count), MODE) };
         checked(id).map(|id| Self { id })
     }
 
-    /// Takes one off this semaphore and waits until it is zero: until all have come that it was
-    /// made for.
+    /// Decrements a semaphore and waits until it is zero, that is until all expected processes have
+    /// arrived.
     ///
     /// # Errors
-    /// `EAGAIN` when it is zero already, `EINTR` when a signal came, `EIDRM` when it was removed.
+    /// `EAGAIN` if it is already zero, `EINTR` on a signal, `EIDRM` if the set was removed.
     pub fn meet(self, number: u16) -> Result<(), Errno> {
         let step = |operation, flags: libc::c_int| -> Result<(), Errno> {
             let sem_flg = i16::try_from(flags).map_err(|_never| Errno::INVAL)?;
@@ -67,7 +68,7 @@ impl Semaphores {
     /// # Errors
     /// As `semctl`.
     pub fn remove(self) -> Result<(), Errno> {
-        // SAFETY: plain numbers; IPC_RMID takes no fourth argument.
+        // SAFETY: integer arguments; IPC_RMID takes no fourth one.
         checked(unsafe { libc::semctl(self.id, 0, libc::IPC_RMID) }).map(|_zero| ())
     }
 }
@@ -79,7 +80,7 @@ mod tests {
     use super::Semaphores;
 
     #[test]
-    fn all_that_it_is_made_for_meet() {
+    fn meeting_ends_when_all_processes_have_arrived() {
         // A key of this process alone; containers may have no semaphores at all.
         let key = i32::try_from(std::process::id()).unwrap() | 0x4000_0000;
         let Ok(made) = Semaphores::make(key, 3, 2) else { return };

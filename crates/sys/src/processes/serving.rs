@@ -1,5 +1,5 @@
-//! A process that serves a block device to the kernel: it must not wait for what waits for it, and
-//! it must wake up on time.
+//! Processes that serve a block device to the kernel: they must not deadlock on their own device,
+//! and must wake up on time.
 #![expect(unsafe_code, reason = "rustix has no function for most of these")]
 
 use std::io;
@@ -12,12 +12,13 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 /// `PR_SET_IO_FLUSHER` of linux/prctl.h.
 const IO_FLUSHER: libc::c_int = 57;
 
-/// What the kernel refused of [`serve_a_device`]; it works without, later and less safely.
+/// Requests of [`serve_a_device`] that the kernel refused; serving works without them, but later
+/// and less safely.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServingRefused {
-    /// That memory for us is never got by writing to the device that we serve.
+    /// Refusal of `PR_SET_IO_FLUSHER`: memory allocation may write to the served device.
     pub io_flusher: Option<Errno>,
-    /// That we run before programs that only compute.
+    /// Refusal of real-time priority over compute-bound programs.
     pub real_time: Option<Errno>,
 }
 
@@ -25,24 +26,24 @@ fn last_error() -> Errno {
     Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
 
-/// Has the kernel wake the calling thread, and those it starts from now on, when they asked for and
-/// not up to 50 us later, as it may to wake several at once.
+/// Sets the timer slack of the calling thread, and of threads it starts later, to 1 ns; the default
+/// of 50 us delays wake-ups to coalesce them.
 pub fn wake_on_time() {
-    // SAFETY: plain numbers. A refusal leaves what was; how late threads wake is measured anyway.
+    // SAFETY: integer arguments. A refusal keeps the old slack; lateness is measured anyway.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }
 
-/// Makes the calling thread, and those it starts from now on, one that serves a device: the kernel
-/// gets no memory for it by writing to the device, does not slow it down for pages that others
-/// wrote, wakes it on time, and runs it before programs that only compute.
+/// Prepares the calling thread, and threads it starts later, to serve a device: memory allocation
+/// does not write to the device, dirty page limits do not throttle it, timers are exact, and it has
+/// priority over compute-bound programs.
 pub fn serve_a_device() -> ServingRefused {
-    // SAFETY: plain numbers.
+    // SAFETY: integer arguments.
     let flusher = unsafe { libc::prctl(IO_FLUSHER, 1, 0, 0, 0) };
     let io_flusher = (flusher != 0).then(last_error);
     wake_on_time();
-    // By the system call: musl's function refuses, since POSIX means processes by it.
+    // By system call: musl's function refuses, since POSIX applies it to processes.
     let priority: libc::c_int = 1;
-    // SAFETY: `sched_param` of the kernel is one int, which it reads during the call.
+    // SAFETY: the kernel's `sched_param` is one int, which is read during the call.
     let set = unsafe {
         libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority)
     };
@@ -50,7 +51,7 @@ pub fn serve_a_device() -> ServingRefused {
     ServingRefused { io_flusher, real_time }
 }
 
-/// Sleeps until a time of [`crate::monotonic_ns`]; not at all where it is past.
+/// Sleeps until a time of [`crate::monotonic_ns`]; returns at once if it is past.
 pub fn sleep_until(at_ns: u64) {
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let until =
@@ -58,16 +59,16 @@ pub fn sleep_until(at_ns: u64) {
     while clock_nanosleep_absolute(ClockId::Monotonic, &until) == Err(Errno::INTR) {}
 }
 
-/// CPU time of the whole process, in nanoseconds.
+/// CPU time of the whole process in nanoseconds.
 pub fn process_cpu_ns() -> u64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
-/// Ends a process at once.
+/// Kills a process with SIGKILL.
 ///
 /// # Errors
-/// `ESRCH` where there is none.
+/// `ESRCH` if the process does not exist.
 pub fn kill_at_once(pid: u32) -> Result<(), Errno> {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or(Errno::SRCH)?;
     kill_process(pid, Signal::KILL)
@@ -80,7 +81,7 @@ mod tests {
     use rustix::io::Errno;
 
     #[test]
-    fn a_thread_sleeps_until_a_time_and_not_beyond_one_that_is_past() {
+    fn sleep_until_waits_for_future_times_only() {
         let wanted = monotonic_ns() + 3_000_000;
         sleep_until(wanted);
         assert!(monotonic_ns() >= wanted);
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_serves_with_what_the_kernel_allows() {
+    fn serving_works_without_privileges() {
         let refused = std::thread::spawn(serve_a_device).join().unwrap();
         if rustix::process::geteuid().is_root() {
             // Before Linux 5.6, and root of a sandbox without CAP_SYS_RESOURCE.

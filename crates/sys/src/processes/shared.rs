@@ -1,4 +1,4 @@
-//! Memory that stays common after a fork: what one process stores, the others load.
+//! Memory shared between a process and its forked children.
 #![expect(unsafe_code, reason = "a mapping of its own, seen as atomics")]
 
 use std::fmt;
@@ -8,50 +8,50 @@ use std::sync::atomic::{AtomicI32, AtomicU64};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// What may live there: bytes of zeros are a value of it, and it is changed atomically.
+/// Type that may live in shared memory: all-zero bytes are valid, and it is modified atomically.
 ///
 /// # Safety
-/// All bytes zero must be a valid value, and it must have no destructor.
-unsafe trait Common {}
+/// All-zero bytes must be a valid value, and the type must not have a destructor.
+unsafe trait ZeroInit {}
 
-// SAFETY: integers, of which zero is one; atomics have no destructor.
-unsafe impl Common for AtomicI32 {}
+// SAFETY: integers, for which zero is valid; atomics have no destructor.
+unsafe impl ZeroInit for AtomicI32 {}
 // SAFETY: as above.
-unsafe impl<const N: usize> Common for [AtomicU64; N] {}
+unsafe impl<const N: usize> ZeroInit for [AtomicU64; N] {}
 
-/// A value in memory of its own, zero at first, that forked processes have in common.
+/// Value in a mapping of its own, initially zero, shared with forked processes.
 pub struct Shared<T> {
     at: NonNull<T>,
 }
 
-// SAFETY: it is only a way to a T that lives until the last owner is gone.
+// SAFETY: a pointer to a T that is valid until this owner is dropped.
 unsafe impl<T: Send> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Shared<T> {}
 
 impl Shared<AtomicI32> {
-    /// A number.
+    /// Creates a shared number.
     ///
     /// # Panics
-    /// When there is no memory, as every allocation does.
+    /// If the mapping fails for lack of memory.
     pub fn number() -> Self {
         Self { at: map() }
     }
 }
 
 impl<const N: usize> Shared<[AtomicU64; N]> {
-    /// Several numbers.
+    /// Creates a shared array of numbers.
     ///
     /// # Panics
-    /// When there is no memory, as every allocation does.
+    /// If the mapping fails for lack of memory.
     pub fn numbers() -> Self {
         Self { at: map() }
     }
 }
 
-fn map<T: Common>() -> NonNull<T> {
+fn map<T: ZeroInit>() -> NonNull<T> {
     let (read_write, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
-    // SAFETY: the kernel chooses a free place for a new mapping of zeros.
+    // SAFETY: the kernel chooses the address of a new zeroed mapping.
     let at = unsafe { mmap_anonymous(ptr::null_mut(), size_of::<T>(), read_write, shared) };
     at.ok().and_then(|at| NonNull::new(at.cast::<T>())).expect("a page of memory")
 }
@@ -61,14 +61,14 @@ impl<T> Deref for Shared<T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: mapped, aligned to a page, zeros at first, and ours until we are dropped.
+        // SAFETY: mapped until the drop, aligned to a page and initially zero.
         unsafe { self.at.as_ref() }
     }
 }
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and nobody else has a way to it any more.
+        // SAFETY: this value owns the mapping, and no reference to it is left.
         let _it_was_mapped = unsafe { munmap(self.at.as_ptr().cast(), size_of::<T>()) };
     }
 }

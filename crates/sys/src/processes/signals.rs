@@ -1,11 +1,11 @@
-//! Stopping from outside: SIGINT, SIGTERM and SIGHUP raise a flag that workers look at.
+//! Graceful stop: SIGINT, SIGTERM and SIGHUP raise a flag that workers check.
 //!
-//! The first signal only raises the flag, so that a run can end in order. The same signal again
-//! within a second counts as the same one: a terminal and a program such as `make` or `timeout` may
-//! both send it. One that comes later, or another one, does what it does by default, at once: a run
-//! that hangs in a filesystem can be left.
-//! SIGINT and SIGHUP that the parent told us to ignore (background jobs of a script, nohup) stay
-//! ignored, unless a watch asks for SIGINT all the same; SIGTERM is always watched.
+//! The first signal only raises the flag, so that a run can end in order. The same signal within a
+//! second counts as a repetition: a terminal and a program such as `make` or `timeout` may both
+//! send it. A later or different signal has its default effect, so a run that hangs in a filesystem
+//! can still be killed. SIGINT and SIGHUP that were ignored at the start (background jobs of a
+//! script, nohup) stay ignored, unless a watch asks for SIGINT explicitly; SIGTERM is always
+//! handled.
 #![expect(unsafe_code, reason = "signal handlers, and asking for the present disposition")]
 
 use std::io;
@@ -17,19 +17,19 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::{Shared, monotonic_ns};
 use signal_hook::low_level::{emulate_default_handler, register};
 
-/// The signals that ask a run to end.
+/// Signals that ask a run to stop.
 const ASKING: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// So long after the first signal the same one again is that one still.
+/// Interval after the first signal in which the same signal counts as a repetition, in nanoseconds.
 const SAME_NS: u64 = 1_000_000_000;
 
 const GO: i32 = 0;
 const HALT: i32 = -1;
 
-/// A flag that all workers of a run look at before every step: one relaxed load of one word.
+/// Stop flag that all workers check before every step: one relaxed load of one word.
 ///
-/// It holds the number of the first signal that asked to stop, or a halt called by the run itself
-/// because one of its workers failed. Forked processes have it in common.
+/// It holds the first stop signal, or a halt called by the run itself after a worker failed. Forked
+/// processes share it.
 #[derive(Clone, Debug)]
 pub struct StopFlag {
     word: Arc<Shared<AtomicI32>>,
@@ -42,32 +42,33 @@ impl Default for StopFlag {
 }
 
 impl StopFlag {
-    /// A flag of its own, not raised, that no signal raises.
+    /// Creates a lowered flag that is not connected to signals.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether to stop.
+    /// Reports whether to stop.
     #[inline]
     pub fn is_raised(&self) -> bool {
         self.word.load(Ordering::Relaxed) != GO
     }
 
-    /// Whether the run itself called a halt, and no signal came before.
+    /// Reports whether the run itself called a halt and no signal came before.
     #[inline]
     pub fn is_halted(&self) -> bool {
         self.word.load(Ordering::Relaxed) == HALT
     }
 
-    /// The first signal that asked to stop.
+    /// First stop signal.
     pub fn signal(&self) -> Option<i32> {
         Some(self.word.load(Ordering::Relaxed)).filter(|&word| word > GO)
     }
 
-    /// Asks to stop as this signal would; the first one stays. Numbers below 1 ask nothing.
+    /// Raises the flag as this signal would; the first signal is kept. Numbers below 1 have no
+    /// effect.
     pub fn raise(&self, signal: i32) {
         if signal > GO && self.swap(GO, signal).is_err() {
-            // A halt must not hide that somebody asked.
+            // A signal replaces a halt.
             let _first_signal_stays = self.swap(HALT, signal);
         }
     }
@@ -77,7 +78,7 @@ impl StopFlag {
         let _raised_already = self.swap(GO, HALT);
     }
 
-    /// Takes back a halt; a signal stays.
+    /// Lowers the flag after a halt; a signal stays.
     pub fn lift_halt(&self) {
         let _not_halted = self.swap(HALT, GO);
     }
@@ -87,20 +88,19 @@ impl StopFlag {
     }
 }
 
-/// What the handlers look at. They stay installed for the life of the process, since a handler that
-/// is taken away and comes back could lose a signal between; without a watch they do what the
-/// signal does by default.
-struct Handlers {
+/// State of the signal handlers. They stay installed for the life of the process, since removing
+/// and reinstalling them could lose a signal; without a watch they have the default effect.
+struct SignalHandlers {
     flag: StopFlag,
     watches: AtomicUsize,
-    /// The first signal that was seen; 0 before.
+    /// First signal seen; 0 before.
     first: AtomicI32,
-    /// When that was.
+    /// Time of the first signal.
     first_ns: AtomicU64,
     installed: [AtomicBool; ASKING.len()],
 }
 
-impl Handlers {
+impl SignalHandlers {
     fn new(flag: StopFlag) -> Self {
         Self {
             flag,
@@ -111,17 +111,17 @@ impl Handlers {
         }
     }
 
-    /// What a signal does. Only atomics and the clock: it runs in a handler.
+    /// Handles a signal. Uses only atomics and the clock, as it runs in a signal handler.
     fn handle(&self, signal: i32) {
         let is_watched = self.watches.load(Ordering::Relaxed) > 0;
         if !is_watched || self.is_another(signal, monotonic_ns()) {
-            // Ends the process. An error would mean an unknown signal: then nothing is done.
+            // Ends the process. An error would mean an unknown signal, which is ignored.
             let _ended = emulate_default_handler(signal);
         }
         self.flag.raise(signal);
     }
 
-    /// Whether a signal came before, and this is not the same one.
+    /// Reports whether this signal differs from the first one, or came too late to be a repetition.
     fn is_another(&self, signal: i32, now_ns: u64) -> bool {
         match self.first.compare_exchange(0, signal, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_none_before) => {
@@ -129,7 +129,7 @@ impl Handlers {
                 false
             }
             Err(first) => {
-                // 0 while the handler of the first is just storing it.
+                // 0 while the handler of the first signal is still storing it.
                 let began_ns = self.first_ns.load(Ordering::Acquire);
                 let soon = began_ns == 0 || now_ns.saturating_sub(began_ns) < SAME_NS;
                 first != signal || !soon
@@ -143,8 +143,8 @@ impl Handlers {
         self.first_ns.store(0, Ordering::Release);
     }
 
-    /// Installs what is not installed yet. A signal that the parent told us to ignore is left so,
-    /// but for those in `all_the_same`.
+    /// Installs missing handlers. A signal ignored at the start stays ignored, except for those in
+    /// `all_the_same`.
     fn install(self: &Arc<Self>, all_the_same: &[i32]) -> io::Result<()> {
         for (signal, installed) in ASKING.into_iter().zip(&self.installed) {
             let is_left = !all_the_same.contains(&signal) && is_ignored(signal);
@@ -153,8 +153,8 @@ impl Handlers {
             }
             let handlers = Arc::clone(self);
             let action = move || handlers.handle(signal);
-            // SAFETY: the action uses atomics, clock_gettime and emulate_default_handler, all safe
-            // in a handler; it neither allocates, locks nor unwinds.
+            // SAFETY: the action uses atomics, clock_gettime and emulate_default_handler, which are
+            // async-signal-safe; it neither allocates, locks nor unwinds.
             unsafe { register(signal, action)? };
             installed.store(true, Ordering::Relaxed);
         }
@@ -162,26 +162,26 @@ impl Handlers {
     }
 }
 
-static HANDLERS: OnceLock<Arc<Handlers>> = OnceLock::new();
+static HANDLERS: OnceLock<Arc<SignalHandlers>> = OnceLock::new();
 static INSTALLING: Mutex<()> = Mutex::new(());
 
-/// While one is alive, signals raise its flag.
+/// Guard: while one exists, signals raise its flag.
 #[derive(Debug)]
 pub struct SignalWatch {
     flag: StopFlag,
 }
 
 impl SignalWatch {
-    /// Begins to watch. The first watch takes back what an earlier one has seen.
+    /// Starts watching. The first watch resets the state of earlier ones.
     ///
     /// # Errors
-    /// When a handler cannot be installed.
+    /// If a handler cannot be installed.
     pub fn begin() -> io::Result<Self> {
         Self::begin_with(&[libc::SIGTERM])
     }
 
-    /// The same, with SIGINT watched also where the parent told us to ignore it, as tools do that
-    /// install a handler without asking.
+    /// Starts watching, including SIGINT even if it was ignored at the start, like tools that
+    /// install a handler unconditionally.
     ///
     /// # Errors
     /// As [`SignalWatch::begin`].
@@ -191,7 +191,7 @@ impl SignalWatch {
 
     fn begin_with(all_the_same: &[i32]) -> io::Result<Self> {
         let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-        let handlers = HANDLERS.get_or_init(|| Arc::new(Handlers::new(StopFlag::new())));
+        let handlers = HANDLERS.get_or_init(|| Arc::new(SignalHandlers::new(StopFlag::new())));
         if handlers.watches.load(Ordering::Relaxed) == 0 {
             handlers.forget();
         }
@@ -201,7 +201,7 @@ impl SignalWatch {
         Ok(watch)
     }
 
-    /// The flag that signals raise.
+    /// Flag raised by signals.
     pub fn flag(&self) -> &StopFlag {
         &self.flag
     }
@@ -215,10 +215,10 @@ impl Drop for SignalWatch {
     }
 }
 
-/// Lets SIGUSR1 raise this flag from now on, to be lowered by whoever looks at it.
+/// Raises the flag on every SIGUSR1; the reader lowers it.
 ///
 /// # Errors
-/// When the handler cannot be installed.
+/// If the handler cannot be installed.
 pub fn raise_on_usr1(flag: Arc<AtomicBool>) -> io::Result<()> {
     let action = move || flag.store(true, Ordering::Relaxed);
     // SAFETY: the action only stores into an atomic that lives as long as it does.
@@ -228,7 +228,7 @@ pub fn raise_on_usr1(flag: Arc<AtomicBool>) -> io::Result<()> {
 
 fn is_ignored(signal: i32) -> bool {
     let mut present = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: no new action is given, and the old one is written into memory of its size.
+    // SAFETY: no new action is passed, and the old one is written into memory of its size.
     let status = unsafe { libc::sigaction(signal, ptr::null(), present.as_mut_ptr()) };
     // SAFETY: all-zero bytes are a valid sigaction, and the call writes only valid ones.
     status == 0 && unsafe { present.assume_init() }.sa_sigaction == libc::SIG_IGN
@@ -236,12 +236,12 @@ fn is_ignored(signal: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Handlers, SignalWatch, StopFlag};
+    use super::{SignalHandlers, SignalWatch, StopFlag};
 
     use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
 
     #[test]
-    fn the_first_signal_stays_and_a_halt_can_be_lifted() {
+    fn the_first_signal_is_kept_and_a_halt_can_be_lifted() {
         let flag = StopFlag::new();
         assert!(!flag.is_raised());
         flag.halt();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn one_signal_raises_the_flag_and_another_ends_the_process() {
+    fn the_first_signal_raises_the_flag_and_a_different_one_kills() {
         // SAFETY: no handler is taken away from anybody; a harness may have us ignore it.
         unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
         let watch = SignalWatch::begin().unwrap();
@@ -304,8 +304,8 @@ mod tests {
     }
 
     #[test]
-    fn the_same_signal_within_a_second_is_the_same_one() {
-        let handlers = Handlers::new(StopFlag::new());
+    fn a_repeated_signal_within_a_second_is_ignored() {
+        let handlers = SignalHandlers::new(StopFlag::new());
         let at = |signal, ms: u64| handlers.is_another(signal, ms * 1_000_000);
         assert!(!at(libc::SIGINT, 5_000), "the first");
         assert!(!at(libc::SIGINT, 5_001) && !at(libc::SIGINT, 5_999));

@@ -1,19 +1,19 @@
-//! Who we are to the kernel.
+//! User identity of the process.
 #![expect(unsafe_code, reason = "rustix has no setfsuid")]
 
 use rustix::io::Errno;
 
-/// Whether we run as root, so that mounting and formatting can be tried at all.
+/// Reports whether the process runs as root, which mounting and formatting require.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// The number of the user as whom we act (the effective one).
+/// Effective user ID.
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// The calling thread's identity towards filesystems is another's until this is dropped.
+/// Guard that changes the filesystem identity of the calling thread until it is dropped.
 #[derive(Debug)]
 pub struct RunAs {
     user: libc::uid_t,
@@ -21,26 +21,26 @@ pub struct RunAs {
 }
 
 impl RunAs {
-    /// The calling thread works on files as this user and group (`setfsuid`, `setfsgid`). Without
-    /// a right to do so only to one's own.
+    /// Accesses files as this user and group (`setfsuid`, `setfsgid`). Without privileges only the
+    /// own identity is allowed.
     ///
     /// # Errors
-    /// `EPERM` when the kernel leaves it as it was.
+    /// `EPERM` if the kernel keeps the previous identity.
     pub fn put_on(user: u32, group: u32) -> Result<Self, Errno> {
-        // SAFETY: plain numbers; each says what it was before.
+        // SAFETY: integer arguments; each call returns the previous ID.
         let before = unsafe { (libc::setfsgid(group), libc::setfsuid(user)) };
         let number = |of: libc::c_int| of.cast_unsigned();
         let worn = Self { user: number(before.1), group: number(before.0) };
-        // SAFETY: as above; the number that is never valid changes nothing.
+        // SAFETY: as above; an invalid ID changes nothing and returns the current one.
         let now = unsafe { (libc::setfsgid(u32::MAX), libc::setfsuid(u32::MAX)) };
-        // What is half put on is taken off again by the drop.
+        // On failure the drop restores the previous identity.
         if (number(now.0), number(now.1)) == (group, user) { Ok(worn) } else { Err(Errno::PERM) }
     }
 }
 
 impl Drop for RunAs {
     fn drop(&mut self) {
-        // SAFETY: plain numbers. Back to what it was is always allowed.
+        // SAFETY: integer arguments. Restoring the previous identity is always allowed.
         unsafe {
             libc::setfsuid(self.user);
             libc::setfsgid(self.group);
@@ -56,7 +56,7 @@ mod tests {
     use super::{RunAs, is_root};
 
     #[test]
-    fn files_are_anothers_while_it_is_worn() {
+    fn files_belong_to_the_other_user_while_the_guard_lives() {
         let place = tempfile::tempdir().unwrap();
         set_permissions(place.path(), PermissionsExt::from_mode(0o777)).unwrap();
         let owner = |name: &str| {

@@ -1,8 +1,8 @@
-//! Linux AIO, by its system calls: what the library `libaio` wraps.
+//! Linux AIO by its system calls, as wrapped by the library `libaio`.
 
 use rustix::io::Errno;
 
-use super::{Ended, Raw};
+use super::{CompletedRequest, RawRequest};
 use crate::files::entries::last_error;
 
 /// `struct iocb` of `linux/aio_abi.h`.
@@ -10,7 +10,7 @@ use crate::files::entries::last_error;
 #[derive(Clone, Copy, Debug, Default)]
 struct ControlBlock {
     data: u64,
-    /// Key and flags, in the order of the machine's bytes; both are zero.
+    /// Key and flags in native byte order; both are zero.
     key_and_flags: [u32; 2],
     opcode: u16,
     priority: i16,
@@ -29,39 +29,39 @@ const WRITE: u16 = 1;
 /// `struct io_event` of `linux/aio_abi.h`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
-struct Event {
+struct IoEvent {
     data: u64,
     block: u64,
     result: i64,
     more: i64,
 }
 
-/// The context of one queue.
+/// AIO context of one queue.
 #[derive(Debug)]
 pub(super) struct Aio {
     context: libc::c_ulong,
     blocks: Vec<ControlBlock>,
-    events: Vec<Event>,
+    events: Vec<IoEvent>,
 }
 
 impl Aio {
-    /// A context for so many requests.
+    /// Creates a context for `depth` requests.
     pub(super) fn new(depth: u32) -> Result<Self, Errno> {
         let mut context: libc::c_ulong = 0;
-        // SAFETY: the pointer is valid for the number that the kernel fills.
+        // SAFETY: the pointer is valid for the context that the kernel writes.
         let made = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
         if made < 0 {
             return Err(last_error());
         }
-        let events = vec![Event::default(); usize::try_from(depth).unwrap_or(1)];
+        let events = vec![IoEvent::default(); usize::try_from(depth).unwrap_or(1)];
         Ok(Self { context, blocks: Vec::with_capacity(events.len()), events })
     }
 
-    /// Gives requests to the kernel: how many it took.
+    /// Submits requests; returns how many the kernel accepted.
     ///
     /// # Safety
-    /// Descriptors must be open, and addresses valid and nobody else's until a request has ended.
-    pub(super) unsafe fn submit(&mut self, requests: &[Raw]) -> Result<usize, Errno> {
+    /// Descriptors must be open, and addresses valid and unaliased until the request completes.
+    pub(super) unsafe fn submit(&mut self, requests: &[RawRequest]) -> Result<usize, Errno> {
         self.blocks.clear();
         for request in requests {
             self.blocks.push(ControlBlock {
@@ -77,8 +77,8 @@ impl Aio {
         let list: Vec<*mut ControlBlock> =
             self.blocks.iter_mut().map(|block| &raw mut *block).collect();
         loop {
-            // SAFETY: the list and the blocks are valid during the call, which copies them; the
-            // rest is what the caller promises.
+            // SAFETY: the list and the blocks are valid during the call, which copies them;
+            // descriptors and addresses are valid by the contract of this function.
             let taken = unsafe {
                 libc::syscall(libc::SYS_io_submit, self.context, list.len(), list.as_ptr())
             };
@@ -90,12 +90,18 @@ impl Aio {
         }
     }
 
-    /// Waits for so many and tells all that have ended; how many calls that took.
-    pub(super) fn reap(&mut self, least: u32, ended: &mut Vec<Ended>) -> Result<u32, Errno> {
+    /// Waits for at least `least` completions, appends all to `ended`, returns the number of system
+    /// calls.
+    pub(super) fn reap(
+        &mut self,
+        least: u32,
+        ended: &mut Vec<CompletedRequest>,
+    ) -> Result<u32, Errno> {
         let (mut calls, mut came) = (0, 0);
         loop {
             let wanted = u64::from(least).saturating_sub(came);
-            // SAFETY: there is room for as many events as said; without a time it waits for ever.
+            // SAFETY: the buffer has room for the given number of events; without a timeout the
+            // call blocks.
             let got = unsafe {
                 libc::syscall(
                     libc::SYS_io_getevents,
@@ -110,7 +116,9 @@ impl Aio {
             match usize::try_from(got) {
                 Ok(got) => {
                     let events = self.events.iter().take(got);
-                    ended.extend(events.map(|event| Ended::new(event.data, event.result)));
+                    ended.extend(
+                        events.map(|event| CompletedRequest::new(event.data, event.result)),
+                    );
                     came += got as u64;
                 }
                 Err(_negative) if last_error() == Errno::INTR => {}
@@ -125,7 +133,7 @@ impl Aio {
 
 impl Drop for Aio {
     fn drop(&mut self) {
-        // SAFETY: the context is ours; the kernel waits for what is under way before it returns.
+        // SAFETY: the context is owned; the kernel waits for requests in flight before it returns.
         unsafe {
             libc::syscall(libc::SYS_io_destroy, self.context);
         }

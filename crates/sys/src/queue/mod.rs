@@ -1,7 +1,7 @@
-//! Reads and writes of which many are under way at a time: Linux AIO (`libaio`) and `io_uring`.
+//! Asynchronous reads and writes: Linux AIO (`libaio`) and `io_uring`.
 //!
-//! Each request has a tag and each tag a buffer, which belongs to the queue: the kernel works in it
-//! until the request has ended, and the queue lives until all have.
+//! Each request has a tag, and each tag has a buffer owned by the queue: the kernel accesses it
+//! until the request completes, and the queue outlives all of its requests.
 #![expect(unsafe_code, reason = "the kernel works in our buffers while we go on")]
 
 mod aio;
@@ -15,7 +15,7 @@ use crate::Pages;
 use aio::Aio;
 use uring::Uring;
 
-/// What carries the requests out.
+/// Kernel interface of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueKind {
     /// `io_submit` and `io_getevents`.
@@ -24,35 +24,35 @@ pub enum QueueKind {
     Uring,
 }
 
-/// The most requests that may be under way.
+/// Largest queue depth.
 const QUEUE_DEPTH_MAX: u16 = 4096;
 
-/// A read or a write.
+/// Read or write request.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer<'f> {
-    /// Of which file.
+    /// File to read or write.
     pub file: BorrowedFd<'f>,
-    /// Whether it writes.
+    /// True for a write.
     pub writes: bool,
-    /// So many bytes of the tag's buffer.
+    /// Length in bytes, within the tag's buffer.
     pub bytes: usize,
-    /// At which place of the file.
+    /// Offset in the file.
     pub position: u64,
-    /// Which request; no other of this tag may be under way.
+    /// Tag of the request; unique among the requests in flight.
     pub tag: u16,
 }
 
-/// A request that has ended.
+/// Completed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
-    /// Which.
+pub struct CompletedRequest {
+    /// Tag of the request.
     pub tag: u16,
-    /// The bytes it moved, or why it failed.
+    /// Bytes transferred, or errno.
     pub result: Result<u32, Errno>,
 }
 
-impl Ended {
-    /// From the kernel's own form: bytes, or an error number below zero.
+impl CompletedRequest {
+    /// Converts the kernel's result: a byte count, or a negative errno.
     fn new(tag: u64, result: i64) -> Self {
         let result = match u32::try_from(result) {
             Ok(bytes) => Ok(bytes),
@@ -66,14 +66,14 @@ impl Ended {
 }
 
 #[derive(Debug)]
-enum Kernel {
+enum Backend {
     Aio(Aio),
     Uring(Box<Uring>),
 }
 
-/// A request as the kernel is told it.
+/// Request as passed to the kernel.
 #[derive(Clone, Copy, Debug)]
-struct Raw {
+struct RawRequest {
     file: i32,
     writes: bool,
     address: *mut u8,
@@ -82,37 +82,37 @@ struct Raw {
     tag: u16,
 }
 
-/// A queue of requests, for the thread that made it: others may be refused (`EEXIST`), and the
-/// buffers of what is under way are then left to the kernel.
+/// Asynchronous request queue. Must be used by the thread that created it: other threads may get
+/// `EEXIST`, and the buffers of requests in flight are then leaked to the kernel.
 #[derive(Debug)]
 pub struct RequestQueue {
-    kernel: Kernel,
+    kernel: Backend,
     buffers: Vec<Pages>,
-    /// Whether a tag's request is under way.
+    /// Flag per tag: its request is in flight.
     busy: Vec<bool>,
     under_way: u32,
-    raw: Vec<Raw>,
-    /// Whether requests may lie in a ring of which nobody knows.
+    raw: Vec<RawRequest>,
+    /// True after an error that leaves unknown requests in the ring.
     broken: bool,
 }
 
-// SAFETY: the addresses in `raw` are used within one call only; buffers and rings are ours alone.
+// SAFETY: the addresses in `raw` are used within one call only; buffers and rings are owned by the
+// queue.
 unsafe impl Send for RequestQueue {}
 
 impl RequestQueue {
-    /// A queue for so many requests at a time.
+    /// Creates a queue for up to `depth` requests in flight.
     ///
     /// # Errors
-    /// `EINVAL` for none or more than 4096, else as `io_setup` and `io_uring_setup`:
-    /// `ENOSYS` or `EPERM` where the kernel or a sandbox has none for us, `EAGAIN` when there are
-    /// too many already.
+    /// `EINVAL` for a depth of 0 or more than 4096, else as `io_setup` and `io_uring_setup`:
+    /// `ENOSYS` or `EPERM` if the kernel or a sandbox denies it, `EAGAIN` if too many queues exist.
     pub fn new(kind: QueueKind, depth: u16) -> Result<Self, Errno> {
         if depth == 0 || depth > QUEUE_DEPTH_MAX {
             return Err(Errno::INVAL);
         }
         let kernel = match kind {
-            QueueKind::Aio => Kernel::Aio(Aio::new(u32::from(depth))?),
-            QueueKind::Uring => Kernel::Uring(Box::new(Uring::new(u32::from(depth))?)),
+            QueueKind::Aio => Backend::Aio(Aio::new(u32::from(depth))?),
+            QueueKind::Uring => Backend::Uring(Box::new(Uring::new(u32::from(depth))?)),
         };
         let tags = usize::from(depth);
         Ok(Self {
@@ -125,10 +125,11 @@ impl RequestQueue {
         })
     }
 
-    /// The buffer of a tag, of at least so many bytes: what a write takes, and a read has left.
+    /// Buffer of a tag, with at least `bytes` bytes: holds the data of a write, or those of a
+    /// completed read.
     ///
     /// # Errors
-    /// `EINVAL` when there is no such tag, `EBUSY` while its request is under way.
+    /// `EINVAL` for an unknown tag, `EBUSY` while its request is in flight.
     pub fn buffer(&mut self, tag: u16, bytes: usize) -> Result<&mut [u8], Errno> {
         let number = usize::from(tag);
         if *self.busy.get(number).ok_or(Errno::INVAL)? {
@@ -141,13 +142,13 @@ impl RequestQueue {
         Ok(&mut buffer[..bytes])
     }
 
-    /// Gives requests to the kernel: how many it took, perhaps fewer than given. After an error of
-    /// a ring nothing more can be given.
+    /// Submits requests; returns how many the kernel accepted, possibly fewer than given. After an
+    /// error of a ring the queue accepts no more.
     ///
     /// # Errors
-    /// What `transfers` say, and `EINVAL` and `EBUSY` as [`RequestQueue::buffer`], before any is
-    /// given, `EBUSY` also when two of these have one tag; else as `io_submit`
-    /// and `io_uring_enter`.
+    /// Errors in `transfers`, and `EINVAL` and `EBUSY` as in [`RequestQueue::buffer`], before any
+    /// request is submitted; `EBUSY` also if two of them have the same tag; else as `io_submit` and
+    /// `io_uring_enter`.
     pub fn submit<'f>(
         &mut self,
         transfers: impl IntoIterator<Item = Result<Transfer<'f>, Errno>>,
@@ -163,15 +164,16 @@ impl RequestQueue {
             }
         }
         let taken = match &mut self.kernel {
-            // SAFETY: the descriptors are borrowed until this returns, when the kernel holds the
-            // files itself; the buffers are ours, no other request works in them, and they are
-            // not touched, moved or freed before the request has ended: `busy` sees to that.
-            Kernel::Aio(aio) => unsafe { aio.submit(&self.raw) },
+            // SAFETY: the descriptors are borrowed until this returns, when the kernel holds
+            // references to the files; the buffers are owned by the queue, used by no other
+            // request, and not accessed, moved or freed before the request completes, which `busy`
+            // ensures.
+            Backend::Aio(aio) => unsafe { aio.submit(&self.raw) },
             // SAFETY: as above.
-            Kernel::Uring(uring) => unsafe { uring.submit(&self.raw) },
+            Backend::Uring(uring) => unsafe { uring.submit(&self.raw) },
         };
-        self.broken = taken.is_err() && matches!(self.kernel, Kernel::Uring(_));
-        // Of a broken ring nobody knows which it took: their buffers stay the kernel's.
+        self.broken = taken.is_err() && matches!(self.kernel, Backend::Uring(_));
+        // With a broken ring it is unknown which requests it accepted: their buffers stay busy.
         if !self.broken {
             self.release(taken.unwrap_or(0));
         }
@@ -181,7 +183,7 @@ impl RequestQueue {
         Ok(taken)
     }
 
-    /// Takes a transfer's buffer for the kernel.
+    /// Marks a transfer's buffer as busy and appends the request.
     fn prepare(&mut self, transfer: &Transfer<'_>) -> Result<(), Errno> {
         use std::os::fd::AsRawFd;
         let Transfer { file, writes, bytes, position, tag } = *transfer;
@@ -189,28 +191,28 @@ impl RequestQueue {
         let address = self.buffer(tag, bytes)?.as_mut_ptr();
         self.busy[usize::from(tag)] = true;
         let file = file.as_raw_fd();
-        self.raw.push(Raw { file, writes, address, bytes: length, position, tag });
+        self.raw.push(RawRequest { file, writes, address, bytes: length, position, tag });
         Ok(())
     }
 
-    /// Gives the buffers back that were prepared and not taken: all but so many.
+    /// Releases the buffers of prepared requests, except the first `taken`.
     fn release(&mut self, taken: usize) {
         for raw in self.raw.iter().skip(taken) {
             self.busy[usize::from(raw.tag)] = false;
         }
     }
 
-    /// Waits until so many requests have ended, as far as so many are under way, and tells all that
-    /// have. How many system calls that took: none, when they were seen to have ended.
+    /// Waits for at least `least` completions, capped at the number in flight, and appends all to
+    /// `ended`. Returns the number of system calls: 0 if the completions were already in the ring.
     ///
     /// # Errors
     /// As `io_getevents` and `io_uring_enter`.
-    pub fn reap(&mut self, least: u32, ended: &mut Vec<Ended>) -> Result<u32, Errno> {
+    pub fn reap(&mut self, least: u32, ended: &mut Vec<CompletedRequest>) -> Result<u32, Errno> {
         let before = ended.len();
         let least = least.min(self.under_way);
         let calls = match &mut self.kernel {
-            Kernel::Aio(aio) => aio.reap(least, ended),
-            Kernel::Uring(uring) => uring.reap(least, ended),
+            Backend::Aio(aio) => aio.reap(least, ended),
+            Backend::Uring(uring) => uring.reap(least, ended),
         };
         for one in &ended[before..] {
             self.under_way = self.under_way.saturating_sub(1);
@@ -221,7 +223,7 @@ impl RequestQueue {
         calls
     }
 
-    /// How many requests are under way.
+    /// Number of requests in flight.
     #[cfg(test)]
     pub(crate) fn under_way(&self) -> u32 {
         self.under_way
@@ -230,7 +232,8 @@ impl RequestQueue {
 
 impl Drop for RequestQueue {
     fn drop(&mut self) {
-        // The kernel still works in the buffers. Where it cannot be waited for they are left to it.
+        // The kernel still accesses the buffers. If the completions cannot be awaited, the buffers
+        // are leaked.
         let mut ended = Vec::new();
         while self.under_way > 0 && !self.broken {
             self.broken = self.reap(self.under_way, &mut ended).is_err();
@@ -248,7 +251,7 @@ mod tests {
 
     use rustix::io::Errno;
 
-    use super::{Ended, QueueKind, RequestQueue, Transfer};
+    use super::{CompletedRequest, QueueKind, RequestQueue, Transfer};
 
     const BLOCK: usize = 4096;
 
@@ -267,7 +270,7 @@ mod tests {
         queue.submit(transfers.iter().copied().map(Ok))
     }
 
-    fn all(queue: &mut RequestQueue) -> Vec<Ended> {
+    fn all(queue: &mut RequestQueue) -> Vec<CompletedRequest> {
         let mut ended = Vec::new();
         while queue.under_way() > 0 {
             queue.reap(1, &mut ended).unwrap();
@@ -277,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_bytes_are_read_back() {
         for kind in [QueueKind::Aio, QueueKind::Uring] {
             let Some(mut queue) = queue(kind, 8) else { continue };
             let mut file = tempfile::tempfile().unwrap();
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_come_back_with_their_tags() {
+    fn failed_requests_report_their_tags() {
         for kind in [QueueKind::Aio, QueueKind::Uring] {
             let Some(mut queue) = queue(kind, 2) else { continue };
             let read_only = std::fs::File::open("/dev/null").unwrap();
@@ -339,7 +342,7 @@ mod tests {
                 // Linux AIO looks at the file when it is given.
                 Err(errno) => assert_eq!((kind, errno), (QueueKind::Aio, Errno::BADF)),
                 Ok(1) => {
-                    let expected = [Ended { tag: 1, result: Err(Errno::BADF) }];
+                    let expected = [CompletedRequest { tag: 1, result: Err(Errno::BADF) }];
                     assert_eq!(all(&mut queue), expected, "{kind:?}");
                 }
                 Ok(odd) => panic!("{odd} taken"),
@@ -351,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_can_go_with_requests_under_way() {
+    fn queues_can_be_dropped_with_requests_in_flight() {
         for kind in [QueueKind::Aio, QueueKind::Uring] {
             let Some(mut queue) = queue(kind, 4) else { continue };
             let file = tempfile::tempfile().unwrap();

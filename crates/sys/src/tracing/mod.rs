@@ -1,4 +1,4 @@
-//! Trace events: perf events, tracefs, and the formats of their records.
+//! Trace events: perf events, tracefs and their record formats.
 pub(crate) mod perf_event;
 pub(crate) mod trace_format;
 pub(crate) mod trace_pages;

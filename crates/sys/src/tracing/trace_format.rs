@@ -1,38 +1,38 @@
-//! The `format` file of a tracepoint: where in an event its fields lie. They differ between
-//! kernels, so nobody may know them by heart. Pure: a text goes in.
+//! The `format` file of a tracepoint, which defines the layout of its events. Layouts differ
+//! between kernels.
 
-/// A field of an event.
+/// Field of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceField {
-    /// Its name.
+    /// Field name.
     pub name: String,
-    /// Where it begins, in bytes.
+    /// Offset in bytes.
     pub offset: usize,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: usize,
 }
 
-/// The fields of a tracepoint.
+/// Event layout of a tracepoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceFormat {
-    /// The number of the tracepoint, with which its events begin.
+    /// Tracepoint ID, the first field of its events.
     pub id: u32,
-    /// Its fields, those common to all tracepoints among them.
+    /// Fields, including those common to all tracepoints.
     pub fields: Vec<TraceField>,
 }
 
-/// An event has no more bytes than a page.
+/// Limit of field offsets and sizes: an event is smaller than this.
 const EVENT_BYTES_MAX: usize = 1 << 16;
 
 impl TraceFormat {
-    /// Reads such a text; `None` when it has no number.
+    /// Parses a `format` file; `None` without an ID.
     pub fn parse(text: &str) -> Option<Self> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:"))?.trim().parse().ok()?;
         let fields = text.lines().filter_map(|line| field(line.trim())).collect();
         Some(Self { id, fields })
     }
 
-    /// The field of this name.
+    /// Looks up a field by name.
     pub fn field(&self, name: &str) -> Option<&TraceField> {
         self.fields.iter().find(|field| field.name == name)
     }
@@ -53,9 +53,10 @@ fn field(line: &str) -> Option<TraceField> {
 }
 
 impl TraceField {
-    /// The field as a number without sign; `None` where the event is shorter or it is no number.
+    /// Value as an unsigned number; `None` if the event is too short or the field is not 1, 2, 4 or
+    /// 8 bytes long.
     pub fn number(&self, event: &[u8]) -> Option<u64> {
-        let bytes = self.of(event)?;
+        let bytes = self.slice(event)?;
         match self.bytes {
             1 => Some(u64::from(bytes[0])),
             2 => bytes.try_into().ok().map(u16::from_ne_bytes).map(u64::from),
@@ -65,8 +66,8 @@ impl TraceField {
         }
     }
 
-    /// The bytes of the field; `None` where the event is shorter.
-    pub fn of<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
+    /// Bytes of the field; `None` if the event is too short.
+    pub fn slice<'a>(&self, event: &'a [u8]) -> Option<&'a [u8]> {
         event.get(self.offset..self.offset + self.bytes)
     }
 }
@@ -85,7 +86,7 @@ mod tests {
         \nprint fmt: \"%d\", REC->dev\n";
 
     #[test]
-    fn fields_are_found_where_they_lie() {
+    fn fields_are_parsed_with_their_offsets() {
         let format = TraceFormat::parse(TEXT).unwrap();
         assert_eq!(format.id, 1204);
         let names: Vec<&str> = format.fields.iter().map(|field| field.name.as_str()).collect();
@@ -94,14 +95,14 @@ mod tests {
         event[16..24].copy_from_slice(&(1u64 << 40).to_ne_bytes());
         event[34..37].copy_from_slice(b"WFS");
         assert_eq!(format.field("sector").unwrap().number(&event), Some(1 << 40));
-        assert_eq!(format.field("rwbs").unwrap().of(&event).unwrap(), b"WFS\0\0\0\0\0\0\0");
+        assert_eq!(format.field("rwbs").unwrap().slice(&event).unwrap(), b"WFS\0\0\0\0\0\0\0");
         assert_eq!(format.field("rwbs").unwrap().number(&event), None);
-        assert_eq!(format.field("cmd").unwrap().of(&event[..63]), None);
+        assert_eq!(format.field("cmd").unwrap().slice(&event[..63]), None);
         assert_eq!(format.field("nr_sector"), None);
     }
 
     #[test]
-    fn what_is_no_format_has_no_fields() {
+    fn other_texts_have_no_fields() {
         assert_eq!(TraceFormat::parse("name: x\n"), None);
         let odd = "ID: 7\nfield:;\nfield:int a;offset:-1;size:4;\n\
             field:int b;\toffset:99999999999;\tsize:4;\nfield:int c;size:4;offset:8;\n";

@@ -1,33 +1,33 @@
-//! The raw pages of a tracefs ring (`trace_pipe_raw`): events with their times. Pure: bytes go in.
+//! Raw pages of a tracefs ring (`trace_pipe_raw`): events with their times.
 
-/// The head of a page: the time of its first record, and how many bytes of records follow.
+/// Page header: time of the first record, and length of the records.
 const HEAD_BYTES: usize = 16;
 
-/// Of the second word of the head: the length, and whether events before it were lost.
+/// Bits of the second header word: the length, and a flag for lost events before the page.
 const LENGTH_MASK: u64 = (1 << 20) - 1;
 const MISSED: u64 = 1 << 31;
-/// The lost are counted behind the records.
+/// The number of lost events follows the records.
 const MISSED_COUNTED: u64 = 1 << 30;
 
-/// Values of a record's type that are no length.
+/// Record types that are not lengths.
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 
-/// The highest five bits of a time are not in an absolute time stamp.
+/// Bits of a time in an absolute time stamp, which omits the highest five.
 const STAMP_BITS: u32 = 59;
 
-/// What a page says besides its events.
+/// Information of a page besides its events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TracePage {
-    /// Events that were lost before it; at least one where the kernel tells no number.
+    /// Events lost before this page; 1 if the kernel does not report the number.
     pub lost: u64,
-    /// Bytes of its records. A page that is not nearly full was still being written.
+    /// Size of the records in bytes. A page that is far from full was still being written.
     pub bytes: usize,
 }
 
-/// Tells the events of a page: the time in nanoseconds of the ring's clock, and the fields as the
-/// tracepoint's `format` lays them out. Whatever is wrong ends the page.
+/// Calls `each` with the events of a page: time in nanoseconds of the ring's clock, and fields in
+/// the layout of the tracepoint's `format`. Invalid data ends the page.
 pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> TracePage {
     let (Some(first_time), Some(commit)) = (wide(page, 0), wide(page, 8)) else {
         return TracePage::default();
@@ -78,7 +78,7 @@ pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> TracePage {
     reported
 }
 
-/// Records are aligned to four bytes. No page has more than a record can say.
+/// Rounds up to the record alignment of four bytes.
 fn aligned(bytes: u32) -> usize {
     usize::try_from(bytes.min(1 << 20)).unwrap_or(0).next_multiple_of(4)
 }
@@ -146,7 +146,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_pages_end(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let mut events = 0;
             trace_page(&bytes, |_, _| events += 1);
             assert!(events <= bytes.len());

@@ -1,7 +1,7 @@
-//! tracefs: the kernel's own files about its tracepoints, read and written below an open directory.
+//! tracefs: tracepoint control files, accessed relative to an open directory.
 //!
-//! Where it is mounted that mount is used. Elsewhere it is opened as a mount that is attached
-//! nowhere (`fsmount`): nobody else sees it, and it ends with the process, however that ends.
+//! An existing mount is used if there is one. Otherwise a detached mount (`fsmount`) is created,
+//! which is invisible to other processes and ends with this one.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,24 +14,24 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 
 use crate::MountTable;
 
-/// More than any file of tracefs that we read.
+/// Limit of a tracefs file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
-/// An open tracefs, or an instance of its own within it.
+/// Open tracefs root, or one of its instances.
 #[derive(Debug)]
 pub struct Tracefs {
     root: OwnedFd,
 }
 
 impl Tracefs {
-    /// Opens it.
+    /// Opens tracefs.
     ///
     /// # Errors
-    /// `EACCES` and `EPERM` without permission, `ENODEV` where the kernel has none.
+    /// `EACCES` and `EPERM` without permission, `ENODEV` if the kernel lacks tracefs.
     pub fn open() -> Result<Self, Errno> {
         let table = MountTable::read().unwrap_or_default();
         let mounted = table.mounts.iter().find(|mount| mount.fs_type == "tracefs");
-        // Another mount may lie over it.
+        // Another mount may cover the mount point.
         if let Some(mount) = mounted
             && let Ok(opened) = Self::at(CWD, &mount.point)
         {
@@ -48,7 +48,7 @@ impl Tracefs {
 
     fn at(dir: BorrowedFd<'_>, path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        // A first look makes sure that it can be read, which an open alone does not.
+        // Opening a file checks the permission to read, which opening the directory does not.
         let root = openat(dir, path, flags, Mode::empty())?;
         let opened = Self { root };
         opened.file("trace_clock", OFlags::RDONLY).map(|_readable| opened)
@@ -59,10 +59,10 @@ impl Tracefs {
         openat(&self.root, name, flags, Mode::empty()).map(File::from)
     }
 
-    /// The text of one of its files.
+    /// Reads a file as text.
     ///
     /// # Errors
-    /// `ENOENT` where there is none, else as `open` and `read`.
+    /// `ENOENT` if the file does not exist, else as `open` and `read`.
     pub fn read(&self, name: &str) -> Result<String, Errno> {
         let mut bytes = Vec::new();
         let file = self.file(name, OFlags::RDONLY)?;
@@ -70,16 +70,16 @@ impl Tracefs {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Writes a text into one of its files, in one call.
+    /// Writes a text into a file, in one call.
     ///
     /// # Errors
-    /// `EINVAL` where the kernel does not understand it, else as `open` and `write`.
+    /// `EINVAL` if the kernel rejects the text, else as `open` and `write`.
     pub fn write(&self, name: &str, text: &str) -> Result<(), Errno> {
         let mut file = self.file(name, OFlags::WRONLY | OFlags::TRUNC)?;
         file.write_all(text.as_bytes()).map_err(|error| errno(&error))
     }
 
-    /// Opens the raw pages of a CPU's ring, to be read without waiting.
+    /// Opens the raw ring pages of a CPU for non-blocking reads.
     ///
     /// # Errors
     /// As `open`.
@@ -88,10 +88,10 @@ impl Tracefs {
         self.file(&name, OFlags::RDONLY | OFlags::NONBLOCK).map(OwnedFd::from)
     }
 
-    /// Makes an instance with rings of its own, and opens it.
+    /// Creates and opens an instance with rings of its own.
     ///
     /// # Errors
-    /// `EEXIST` where it is there, else as `mkdir`.
+    /// `EEXIST` if the instance exists, else as `mkdir`.
     pub fn make_instance(&self, name: &str) -> Result<Self, Errno> {
         let path = format!("instances/{name}");
         mkdirat(&self.root, path.as_str(), Mode::from_raw_mode(0o700))?;
@@ -103,12 +103,12 @@ impl Tracefs {
     /// Removes an instance.
     ///
     /// # Errors
-    /// `EBUSY` while somebody has one of its files open, `ENOENT` where there is none.
+    /// `EBUSY` while one of its files is open, `ENOENT` if it does not exist.
     pub fn remove_instance(&self, name: &str) -> Result<(), Errno> {
         unlinkat(&self.root, format!("instances/{name}"), AtFlags::REMOVEDIR)
     }
 
-    /// The names of the instances that there are.
+    /// Names of the existing instances.
     ///
     /// # Errors
     /// As `open` and `getdents`.
@@ -138,7 +138,7 @@ mod tests {
     use super::Tracefs;
 
     #[test]
-    fn files_are_read_and_instances_come_and_go() {
+    fn files_are_read_and_instances_are_created_and_removed() {
         let traces = match Tracefs::open() {
             Ok(traces) => traces,
             Err(errno) => {

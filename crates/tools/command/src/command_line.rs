@@ -1,29 +1,29 @@
-//! What a command line or a plan asks for: the words of the command, what runs before and after it,
-//! and which numbers its output is searched for.
+//! Request of a command line or a plan: the words of the command, the commands before and after it,
+//! and the metrics that its output is searched for.
 
 use treering_script::{ConfigError, Settings, Watch};
 
-use super::found::Wanted;
+use super::found::MetricPattern;
 use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
 
-/// So many numbers may be looked for.
+/// Most metrics of a command.
 const METRICS_MAX: usize = 64;
 
-/// A command that is ready to run.
+/// Command with the commands around it.
 #[derive(Debug)]
 pub(super) struct CommandJob {
     /// Program and arguments, at least the program.
     pub(super) words: Vec<String>,
     pub(super) prepare: Option<String>,
     pub(super) cleanup: Option<String>,
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<MetricPattern>,
     pub(super) parameters: Vec<(String, String)>,
-    /// The directories in which programs are looked for.
+    /// Value of `PATH` for finding programs.
     pub(super) path: String,
 }
 
-/// The words that have the shell run a text; in it the directory stands as a variable, which is
-/// safe whatever its name is.
+/// Words that run a text in the shell; the directory is passed as a variable, which is safe for any
+/// name.
 pub(super) fn by_shell(text: &str) -> Vec<String> {
     let variable = format!("${{{}}}", Watch::DIRECTORY);
     vec!["sh".to_owned(), "-c".to_owned(), text.replace(Watch::PLACE, &variable)]
@@ -52,8 +52,8 @@ impl CommandJob {
         if words.iter().map(String::as_str).chain(texts).any(|text| text.contains('\0')) {
             return Err(ConfigError::new("a command cannot contain the character NUL"));
         }
-        let wanted: Vec<Wanted> =
-            settings.all(METRIC).map(Wanted::parse).collect::<Result<_, _>>()?;
+        let wanted: Vec<MetricPattern> =
+            settings.all(METRIC).map(MetricPattern::parse).collect::<Result<_, _>>()?;
         if wanted.len() > METRICS_MAX {
             return Err(ConfigError::new(format!("--{METRIC}: more than {METRICS_MAX} are given")));
         }
@@ -76,17 +76,17 @@ impl CommandJob {
         })
     }
 
-    /// Whether a number of the output decides, and not the elapsed time.
+    /// True if a metric of the output is primary, and not the elapsed time.
     pub(super) fn names_primary(&self) -> bool {
         self.wanted.iter().any(|wanted| wanted.primary)
     }
 
-    /// What a user reads of it in a message: the program.
+    /// Name of the program in messages.
     pub(super) fn name(&self) -> String {
         self.words[0].chars().take(60).collect::<String>().escape_debug().to_string()
     }
 
-    /// The command in one line.
+    /// Command in one line.
     pub(super) fn line(&self) -> String {
         shell_line(&self.words)
     }
@@ -106,7 +106,7 @@ fn parameters(settings: &Settings) -> Vec<(String, String)> {
     all
 }
 
-/// Words as a shell reads them back.
+/// Quotes words for the shell.
 pub(super) fn shell_line(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
     let quoted = |word: &String| match word.as_str() {

@@ -1,4 +1,4 @@
-//! Numbers in the output of a program: what is looked for, and what is found.
+//! Metrics in the output of a program: their patterns and their values.
 
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
@@ -9,15 +9,15 @@ use treering_script::ConfigError;
 
 use super::options::METRIC;
 
-/// Characters of an expression.
+/// Longest expression in characters.
 const PATTERN_CHARS_MAX: usize = 1000;
-/// Bytes of its compiled form.
+/// Largest compiled expression in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 const NAME_CHARS_MAX: usize = 64;
-/// Begins a place in a JSON document (RFC 6901).
+/// Prefix of a JSON pointer (RFC 6901).
 const JSON: &str = "json:";
 
-/// Units as they may be written, what their values are kept in, and by what they are multiplied.
+/// Units as users may write them, the stored unit, and the factor between them.
 const UNITS: [(&str, Unit, f64); 29] = [
     ("s", Unit::Seconds, 1.0),
     ("seconds", Unit::Seconds, 1.0),
@@ -50,28 +50,28 @@ const UNITS: [(&str, Unit, f64); 29] = [
     ("percent", Unit::Percent, 1.0),
 ];
 
-/// Where a number stands.
+/// Location of a number in the output.
 #[derive(Debug)]
-enum Place {
-    /// What the one group of an expression matches first, in the output, then among the errors.
+enum NumberLocation {
+    /// First match of the only group of an expression, in the output, then in standard error.
     Regex(Regex),
-    /// A place in the JSON document that the output is.
+    /// JSON pointer into the output.
     Pointer(String),
 }
 
-/// A number that is looked for.
+/// Pattern of a metric in the output.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct MetricPattern {
     pub(super) name: String,
-    place: Place,
+    place: NumberLocation,
     unit: Unit,
     factor: f64,
     better: Better,
     pub(super) primary: bool,
 }
 
-impl Wanted {
-    /// From `NAME=REGEX,unit=UNIT,better=higher,primary`.
+impl MetricPattern {
+    /// Parses `NAME=REGEX,unit=UNIT,better=higher,primary`.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let (name, rest) = text.split_once('=').ok_or_else(|| {
             wrong(text, "NAME=REGEX is missing")
@@ -80,8 +80,8 @@ impl Wanted {
         let name = checked_name(name)?;
         let fault = |why: &str| wrong(name, why);
         let (mut rest, mut unit, mut better, mut primary) = (rest, None, None, false);
-        // From the end, since an expression may have commas. What ends with a parenthesis is part
-        // of it, so that any expression can be given as (?:…).
+        // Fields are split from the end, since an expression may contain commas. A field that ends
+        // with a parenthesis belongs to it, so that any expression can be given as (?:…).
         while let Some((before, last)) =
             rest.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
         {
@@ -111,29 +111,29 @@ impl Wanted {
         })?;
         let place = match rest.strip_prefix(JSON) {
             Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
-                Place::Pointer(pointer.to_owned())
+                NumberLocation::Pointer(pointer.to_owned())
             }
             Some(_) => return Err(fault("a JSON pointer begins with /, as json:/jobs/0/iops")),
-            None => Place::Regex(expression(name, rest)?),
+            None => NumberLocation::Regex(expression(name, rest)?),
         };
         Ok(Self { name: name.to_owned(), place, unit, factor, better, primary })
     }
 
-    /// The metric with this value.
+    /// Metric with this value.
     pub(super) fn metric(&self, value: f64, primary: bool) -> Metric {
         let value = value * self.factor;
         command::named_by_user(&self.name, value, self.unit, self.better).primary_if(primary)
     }
 
-    /// The number, or why there is none.
+    /// Finds the number, or the reason why there is none.
     pub(super) fn find(&self, output: &str, errors: &str) -> Result<f64, NoValue> {
-        let found = match &self.place {
-            Place::Regex(regex) => [output, errors]
+        let number = match &self.place {
+            NumberLocation::Regex(regex) => [output, errors]
                 .into_iter()
                 .find_map(|text| Some(regex.captures(text)?.get(1)?.as_str()))
                 .ok_or(NoValue::NoMatch)
                 .and_then(number),
-            Place::Pointer(pointer) => {
+            NumberLocation::Pointer(pointer) => {
                 document(output).and_then(|document| match document.pointer(pointer) {
                     Some(Value::Number(number)) => number.as_f64().ok_or(NoValue::NoNumber),
                     Some(Value::String(text)) => number(text),
@@ -142,13 +142,13 @@ impl Wanted {
                 })
             }
         };
-        found.and_then(|value| {
+        number.and_then(|value| {
             if (value * self.factor).is_finite() { Ok(value) } else { Err(NoValue::NoNumber) }
         })
     }
 }
 
-/// Why a metric has no value.
+/// Reason why a metric has no value.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub(super) enum NoValue {
     #[error("its expression matches nothing in the output")]
@@ -189,8 +189,8 @@ fn checked_name(name: &str) -> Result<&str, ConfigError> {
 }
 
 fn known_unit(name: &str, word: &str) -> Result<(Unit, f64), ConfigError> {
-    let found = UNITS.iter().find(|(known, ..)| *known == word);
-    found.map(|(_, unit, factor)| (*unit, *factor)).ok_or_else(|| {
+    let unit_entry = UNITS.iter().find(|(known, ..)| *known == word);
+    unit_entry.map(|(_, unit, factor)| (*unit, *factor)).ok_or_else(|| {
         let known = UNITS.map(|(known, ..)| known).into_iter().filter(|known| !known.is_empty());
         wrong(name, &format!("unknown unit '{}'", word.escape_debug()))
             .hint(format!("units: {}", known.collect::<Vec<_>>().join(", ")))
@@ -211,7 +211,7 @@ fn expression(name: &str, text: &str) -> Result<Regex, ConfigError> {
         regex::Error::CompiledTooBig(_) => wrong(name, "the expression is too big"),
         other => {
             let lines = other.to_string();
-            // The last line says what is wrong, those before where.
+            // The last line states the error, the lines before its position.
             let what = lines.lines().last().unwrap_or_default().trim_start_matches("error: ");
             wrong(name, &format!("not a regular expression: {what}"))
         }
@@ -227,7 +227,7 @@ fn number(text: &str) -> Result<f64, NoValue> {
     text.trim().parse().map_err(|_| NoValue::NoNumber)
 }
 
-/// The document that a text is, or that begins with a line of it.
+/// Parses the text as a JSON document, or the part from a line on.
 fn document(text: &str) -> Result<Value, NoValue> {
     let text = text.trim();
     let mut starts = text
@@ -248,27 +248,27 @@ fn document(text: &str) -> Result<Value, NoValue> {
 mod tests {
     use treering_model::{Better, Unit};
 
-    use super::Wanted;
+    use super::MetricPattern;
 
     #[test]
-    fn a_metric_has_a_name_a_place_a_unit_and_a_direction() {
+    fn metrics_are_parsed_with_name_pattern_unit_and_direction() {
         let text = r"tps=(?:a,b)=?\((\S{1,9}) per sec,unit=ops/s,primary";
-        let wanted = Wanted::parse(text).unwrap();
+        let wanted = MetricPattern::parse(text).unwrap();
         assert_eq!(
             (wanted.unit, wanted.better, wanted.primary),
             (Unit::OpsPerSecond, Better::Higher, true)
         );
         assert_eq!(wanted.find("x\na,b(12.5 per sec.)", ""), Ok(12.5));
         assert_eq!(wanted.find("", "a,b=(7 per sec.)"), Ok(7.0), "also on standard error");
-        let whole = Wanted::parse(r"n=(?:a,(\d),better=lower),better=higher").unwrap();
+        let whole = MetricPattern::parse(r"n=(?:a,(\d),better=lower),better=higher").unwrap();
         assert_eq!(whole.find("a,7,better=lower", ""), Ok(7.0), "an expression in parentheses");
-        let wait = Wanted::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();
+        let wait = MetricPattern::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();
         let value = wait.find("first\nlat: 250ms\nend", "").unwrap();
         assert_eq!(wait.metric(value, false).value, 0.25);
     }
 
     #[test]
-    fn what_is_no_metric_is_refused() {
+    fn invalid_metrics_are_refused() {
         for (text, why) in [
             ("tps", "NAME=REGEX"),
             ("T p=(.)", "lower-case"),
@@ -283,19 +283,19 @@ mod tests {
             (r"x=((?:\w{200}){200}),unit=s", "too big"),
             ("x=json:a,unit=s", "begins with /"),
         ] {
-            let error = Wanted::parse(text).unwrap_err();
+            let error = MetricPattern::parse(text).unwrap_err();
             assert!(error.message.contains(why), "{text}: {error}");
         }
-        assert!(Wanted::parse(&format!("x=({}),unit=s", "a".repeat(1001))).is_err());
+        assert!(MetricPattern::parse(&format!("x=({}),unit=s", "a".repeat(1001))).is_err());
     }
 
     #[test]
-    fn a_number_that_is_not_there_is_never_zero() {
-        let wanted = Wanted::parse("x=x is (.*),unit=s").unwrap();
+    fn a_missing_number_is_never_zero() {
+        let wanted = MetricPattern::parse("x=x is (.*),unit=s").unwrap();
         for output in ["", "x is ", "x is nan", "x is inf", "x is 1e999", "x is 1,5", "x is 1 2"] {
             assert!(wanted.find(output, "").is_err(), "{output}");
         }
-        let wanted = Wanted::parse("x=json:/a/0,unit=ms").unwrap();
+        let wanted = MetricPattern::parse("x=json:/a/0,unit=ms").unwrap();
         assert_eq!(wanted.find(r#"{"a": [2]}"#, ""), Ok(2.0));
         assert_eq!(wanted.find("warming up {\n{\"a\": [\"2.5\"]}\nbye", ""), Ok(2.5));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! A command as a job: what is run, and which numbers it will give.
+//! Job that runs a command: its outline, and the metrics that it will produce.
 
 use std::path::Path;
 

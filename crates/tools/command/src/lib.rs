@@ -1,7 +1,7 @@
-//! Any program as a workload: it is run in the directory under test, with a command before and one
-//! after it, and numbers are taken from its output.
+//! Workload that runs any program in the directory under test, with a command before and one after
+//! it, and takes metrics from its output.
 //!
-//! `command_line` reads what to run, `found` finds numbers in an output, `job` describes the work,
+//! `command_line` parses the command, `found` finds numbers in an output, `job` describes the work,
 //! `session` runs it and takes its results. The engine starts the programs and ends what they
 //! leave.
 
@@ -15,11 +15,11 @@ use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
 
 use command_line::CommandJob;
 
-/// The line of command in the registry.
+/// Entry of command in the tool registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&AnyCommand), importer: None };
 
-/// The workload.
+/// Workload of any program.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AnyCommand;
 

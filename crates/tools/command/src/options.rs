@@ -1,8 +1,8 @@
-//! The options of a command, each declared once.
+//! Options of a command.
 
 use treering_script::{ClassicPayload, Manifest, OptionSpec, ValueKind};
 
-/// The name tag.
+/// Manifest of the workload: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "command",
     aliases: &[],
@@ -14,15 +14,15 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 2,
 };
 
-/// The words of the command.
+/// Operand with the words of the command.
 pub(super) const COMMAND: &str = "command";
-/// A command as one text for the shell.
+/// Option for a command as one text for the shell.
 pub(super) const SHELL: &str = "shell";
-/// What is run before.
+/// Option for the command that runs before.
 pub(super) const PREPARE: &str = "prepare";
-/// What is run after.
+/// Option for the command that runs after.
 pub(super) const CLEANUP: &str = "cleanup";
-/// A number in the output.
+/// Option for a metric in the output.
 pub(super) const METRIC: &str = "metric";
 
 /// Options of the native command line and of plans.

@@ -1,4 +1,4 @@
-//! What datasets cost: the time to read a shipped one, and the memory of reading very many names
+//! Cost of datasets: the time to read a shipped one, and the memory of reading very many names
 //! through the reader of the original's files. docs/evidence/datasets.md has the commands.
 
 use std::error::Error;
@@ -90,7 +90,7 @@ fn peak_memory() -> Result<String, Box<dyn Error>> {
     Ok(line.ok_or("no VmHWM in /proc/self/status")?.trim().to_owned())
 }
 
-/// Lines of a dataset, made as they are read: a hundred files in a directory, paths of 35 bytes.
+/// Generated lines of a dataset: a hundred files in a directory, paths of 35 bytes.
 struct Generated {
     next: u64,
     last: u64,

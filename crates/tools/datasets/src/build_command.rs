@@ -1,4 +1,4 @@
-//! Runs a user's build command in a tree, between two scans. What it says is handed to the caller,
+//! Build command of the user, run in a tree between two scans. Its output is handed to the caller,
 //! who decides where to show it.
 
 use std::io::{self, Read as _};
@@ -8,14 +8,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often a silent command is asked whether it has ended.
+/// Poll period for the end of a silent command.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
-/// How long output is awaited after the command's end. What it left running in the background may
-/// hold the pipe open for ever.
+/// Wait for output after the command's end. Background processes may hold the pipe open for ever.
 const LINGER: Duration = Duration::from_millis(500);
 
-/// Runs `sh -c COMMAND` in a directory; standard output and error go to the caller as they come.
+/// Runs `sh -c COMMAND` in a directory; standard output and error are handed to the caller at once.
 pub(super) fn run(
     command: &str,
     directory: &Path,
@@ -23,7 +22,7 @@ pub(super) fn run(
 ) -> io::Result<ExitStatus> {
     let (mut reader, writer) = io::pipe()?;
     let (pieces, received) = channel();
-    // Not joined: it ends with the last process that holds the other end of the pipe.
+    // The thread is not joined: it ends with the last process that holds the other end of the pipe.
     let forward = move || {
         let mut piece = [0; 4096];
         while let Ok(length) = reader.read(&mut piece) {
@@ -77,14 +76,14 @@ mod tests {
     }
 
     #[test]
-    fn output_error_and_status_come_back() {
+    fn output_error_and_status_are_returned() {
         assert_eq!(output_of("pwd; echo oops >&2; exit 3"), ("/\noops\n".to_owned(), Some(3)));
         let (many, status) = output_of("seq 1 50000");
         assert_eq!((many.lines().count(), status), (50000, Some(0)));
     }
 
     #[test]
-    fn a_process_left_in_the_background_is_not_awaited() {
+    fn background_processes_are_not_awaited() {
         let began = Instant::now();
         assert_eq!(output_of("sleep 20 & echo done"), ("done\n".to_owned(), Some(0)));
         assert!(began.elapsed() < Duration::from_secs(10));

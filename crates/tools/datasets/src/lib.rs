@@ -1,8 +1,7 @@
-//! Datasets of source trees: where they come from. Their types and files are a language of their
-//! own, in `treering-languages`.
+//! Datasets of source trees: storage and recording, and the language of their files.
 //!
-//! `record` makes a dataset from trees on disk, `library` finds and keeps them and has the shipped
-//! ones, `report` counts them. What a run makes of them is compilebench's.
+//! `record` makes a dataset from trees on disk, `library` finds and saves datasets and has the
+//! shipped ones, `report` computes their statistics. The compilebench workload uses them.
 
 mod build_command;
 mod language;

@@ -1,7 +1,7 @@
-//! Where datasets are found and kept: inside the program, and in the directories a caller names.
+//! Storage of datasets: inside the program, and in the directories a caller names.
 //!
-//! The user's data directory is the command line's to know. Nothing here reads a dataset's content;
-//! that is `format` and `classic`.
+//! The command line knows the user's data directory. `format` and `classic` read the content of
+//! datasets.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter};
@@ -14,7 +14,7 @@ use crate::classic::{self, ClassicError};
 use crate::format::{self, EXTENSION, FormatError, Header, ListCount, WriteError};
 use crate::{Dataset, State, TitleError, check_title};
 
-/// The shipped datasets: name and file.
+/// Shipped datasets: name and file.
 const BUILTIN: [(&str, &[u8]); 2] = [
     (
         "linux-6.1",
@@ -29,105 +29,105 @@ const BUILTIN: [(&str, &[u8]); 2] = [
     ),
 ];
 
-/// Where a dataset is.
+/// Location of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// In the program.
+    /// Shipped inside the program.
     Builtin,
-    /// A file of treering's own.
+    /// Dataset file of treering.
     File(PathBuf),
-    /// A directory with the original's four files.
+    /// Directory with the original's four files.
     ClassicFiles(PathBuf),
 }
 
-/// A dataset that can be had.
+/// Available dataset.
 #[derive(Debug)]
 pub struct DatasetInfo {
-    /// Its name.
+    /// Name of the dataset.
     pub name: String,
-    /// Where it is.
+    /// Location of the dataset.
     pub origin: Origin,
-    /// Its counts, or why it cannot be read.
+    /// Counts, or the error that prevents reading it.
     pub header: Result<Header, LibraryError>,
 }
 
-/// What to do when there is a dataset of the same name.
+/// Treatment of an existing dataset of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// Leave it and say so.
+    /// Keeps the existing dataset, and reports an error.
     Keep,
-    /// Put the new one in its place.
+    /// Replaces the existing dataset.
     Replace,
 }
 
-/// A dataset that cannot be had or kept.
+/// Error of finding, reading or saving a dataset.
 #[derive(Debug, Error)]
 pub enum LibraryError {
-    /// Not a dataset's name.
+    /// The name is not allowed.
     #[error(transparent)]
     Title(#[from] TitleError),
-    /// No dataset of this name.
+    /// No dataset has this name.
     #[error(
         "there is no dataset '{name}'{}; there are: {}",
         suggestion(.closest.as_deref()),
         .known.join(", ")
     )]
     Unknown {
-        /// The name asked for.
+        /// Requested name.
         name: String,
-        /// The name that was perhaps meant.
+        /// Similar known name.
         closest: Option<String>,
-        /// All there are.
+        /// Names of the known datasets.
         known: Vec<String>,
     },
-    /// A name that is taken by a shipped dataset.
+    /// The name is taken by a shipped dataset.
     #[error("'{name}' is one of treering's own datasets; choose another name")]
     BuiltinName {
-        /// The name.
+        /// Name of the dataset.
         name: String,
     },
-    /// There is one already.
+    /// A dataset of this name exists already.
     #[error("{} exists already", .file.display())]
     Exists {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
     },
-    /// A file or directory that cannot be read or written.
+    /// A file or directory cannot be read or written.
     #[error("cannot {action} {}", .path.display())]
     Disk {
-        /// What was tried.
+        /// Failed operation.
         action: &'static str,
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// A file that makes no sense.
+    /// A dataset file is invalid.
     #[error("cannot use {place}")]
     Content {
-        /// The file, or the name of a shipped dataset.
+        /// Path of the file, or name of a shipped dataset.
         place: String,
-        /// What is wrong.
+        /// Error in the file.
         #[source]
         source: Box<FormatError>,
     },
-    /// The original's files make no sense.
+    /// The original's files are invalid.
     #[error(transparent)]
     Classic(#[from] ClassicError),
-    /// A dataset that cannot be written.
+    /// A dataset cannot be written.
     #[error("cannot write {}", .file.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What is wrong.
+        /// Error while writing.
         #[source]
         source: WriteError,
     },
 }
 
 impl LibraryError {
-    /// What would be right, where the message does not say so.
+    /// Hint how to correct the error, where the message gives none.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Classic(error) => error.hint(),
@@ -140,13 +140,13 @@ fn suggestion(closest: Option<&str>) -> String {
     closest.map_or_else(String::new, |name| format!(" (did you mean '{name}'?)"))
 }
 
-/// The names of the shipped datasets.
+/// Names of the shipped datasets.
 pub fn builtin_names() -> impl Iterator<Item = &'static str> {
     BUILTIN.iter().map(|(name, _)| *name)
 }
 
-/// All datasets: the shipped ones, then those in the directories, by name. Of two with one name
-/// only the first is there. A directory that does not exist has none.
+/// Lists all datasets: the shipped ones, then those in the directories, by name. The first of two
+/// with the same name hides the other. A missing directory counts as empty.
 ///
 /// # Errors
 /// When a directory cannot be read. A dataset that cannot be read is listed with the reason.
@@ -155,7 +155,7 @@ pub fn list(directories: &[PathBuf]) -> Result<Vec<DatasetInfo>, LibraryError> {
     Ok(all.map(|(name, origin)| info(name, origin)).collect())
 }
 
-/// Where the dataset of a name is.
+/// Finds the dataset of a name.
 ///
 /// # Errors
 /// When there is none; the error lists what there is.
@@ -176,7 +176,7 @@ pub fn load(name: &str, directories: &[PathBuf]) -> Result<Dataset, LibraryError
     open(name, &find(name, directories)?)
 }
 
-/// Reads a dataset from where it is, under this name.
+/// Reads a dataset from its location, under this name.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -186,13 +186,13 @@ pub fn open(name: &str, origin: &Origin) -> Result<Dataset, LibraryError> {
         Origin::File(file) => from_file(file, format::read)?,
         Origin::ClassicFiles(directory) => classic::read_directory(name, directory)?,
     };
-    // A renamed file is a renamed dataset.
+    // The file name takes precedence over the name in the file.
     name.clone_into(&mut dataset.name);
     Ok(dataset)
 }
 
-/// Keeps a dataset in a directory, which is made when it is not there, and gives the file's path.
-/// The file is there as a whole and on disk, or not at all.
+/// Saves a dataset to a directory, which is created if missing, and returns the file's path. The
+/// file is complete and on disk, or does not exist.
 ///
 /// # Errors
 /// When the name is none or taken, or the disk refuses.
@@ -220,7 +220,7 @@ pub fn save(
     let out = written.map_err(|source| LibraryError::Write { file: file.clone(), source })?;
     drop(out);
     whole.publish().map_err(|error| match error.kind() {
-        // Somebody else has put it there meanwhile.
+        // The file was created by another process meanwhile.
         io::ErrorKind::AlreadyExists => LibraryError::Exists { file: file.clone() },
         _ => disk("create", &file, error),
     })?;
@@ -231,7 +231,7 @@ fn disk(action: &'static str, path: &Path, source: io::Error) -> LibraryError {
     LibraryError::Disk { action, path: path.to_owned(), source }
 }
 
-/// Every name with its place, the first of each name.
+/// Locations of all datasets by name, the first of each name.
 fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryError> {
     let mut all: Vec<(String, Origin)> =
         builtin_names().map(|name| (name.to_owned(), Origin::Builtin)).collect();
@@ -246,7 +246,7 @@ fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryErro
             let path = entry.map_err(|error| disk("read", directory, error))?.path();
             here.extend(origin(path));
         }
-        // A file before a directory of the same name.
+        // A file precedes a directory of the same name.
         here.sort_by_key(|(name, origin)| (name.clone(), !matches!(origin, Origin::File(_))));
         for (name, origin) in here {
             if all.iter().all(|(known, _)| *known != name) {
@@ -257,7 +257,7 @@ fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryErro
     Ok(all)
 }
 
-/// The dataset that an entry of a data directory is, if it is one.
+/// Dataset of an entry of a data directory, if it is one.
 fn origin(path: PathBuf) -> Option<(String, Origin)> {
     let file_name = path.file_name()?.to_str()?;
     let is_dataset = path.extension().is_some_and(|extension| extension == EXTENSION);
@@ -286,8 +286,8 @@ fn from_builtin<T>(
     name: &str,
     read: impl FnOnce(&'static [u8]) -> Result<T, FormatError>,
 ) -> Result<T, LibraryError> {
-    let found = BUILTIN.iter().find(|(known, _)| *known == name);
-    let Some((_, bytes)) = found else {
+    let shipped = BUILTIN.iter().find(|(known, _)| *known == name);
+    let Some((_, bytes)) = shipped else {
         let known: Vec<String> = builtin_names().map(str::to_owned).collect();
         let closest = closest(name, &known);
         return Err(LibraryError::Unknown { name: name.to_owned(), closest, known });
@@ -306,7 +306,7 @@ fn from_file<T>(
         .map_err(|source| LibraryError::Content { place: place(), source: source.into() })
 }
 
-/// The original's files have no header: they are read as a whole.
+/// Header of the original's files, computed by reading them as a whole.
 fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> {
     let dataset = classic::read_directory(name, directory)?;
     let mut header = Header { name: name.to_owned(), ..Header::default() };
@@ -317,7 +317,7 @@ fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> 
     Ok(header)
 }
 
-/// The known name that needs the fewest changes to become the wanted one, if those are few.
+/// Known name with the fewest edits to the requested one, if those are few.
 fn closest(name: &str, known: &[String]) -> Option<String> {
     let distances = known.iter().map(|known| (strsim::levenshtein(name, known), known));
     let (changes, closest) = distances.min_by_key(|(changes, _)| *changes)?;
@@ -330,7 +330,7 @@ mod tests {
     use super::closest;
 
     #[test]
-    fn typing_errors_are_near_and_other_words_are_not() {
+    fn misspelt_names_get_a_suggestion_and_other_words_do_not() {
         let known = ["linux-6.1".to_owned(), "linux-6.1-small".to_owned()];
         assert_eq!(closest("linux6.1", &known).as_deref(), Some("linux-6.1"));
         assert_eq!(closest("linux-6.1-smal", &known).as_deref(), Some("linux-6.1-small"));

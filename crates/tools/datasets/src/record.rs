@@ -1,6 +1,5 @@
-//! Records a dataset from trees on disk: one to four directories, and a build command between two
-//! scans when there is one. Only names, kinds and sizes are taken, nothing of where the trees
-//! stand.
+//! Recording of a dataset from trees on disk: one to four directories, and optionally a build
+//! command between two scans. Only names, kinds and sizes are recorded, no location of the trees.
 
 use std::path::Path;
 
@@ -11,42 +10,42 @@ pub use crate::record_error::RecordError;
 use crate::scan::{Scanned, scan};
 use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
 
-/// What to record.
+/// Input of a recording.
 ///
-/// Only the clean tree is needed. Without a patched tree, patched is as clean; without a compiled
-/// one, compiled is as clean. When all but the patched compiled tree are there, it is taken to be
-/// the patched tree without what the build removed and with what the build added.
+/// Only the clean tree is required. Without a patched tree, patched equals clean; without a
+/// compiled one, compiled equals clean. If only the patched compiled tree is missing, it is derived
+/// from the patched tree without the files that the build removed and with those it added.
 #[derive(Clone, Debug)]
 pub struct Recording<'a> {
-    /// The dataset's name.
+    /// Name of the dataset.
     pub name: &'a str,
-    /// Where it comes from, in words.
+    /// Description of the origin.
     pub about: &'a str,
-    /// The clean tree.
+    /// Directory of the clean tree.
     pub clean: &'a Path,
-    /// The clean tree of the later version.
+    /// Directory of the clean tree of the later version.
     pub patched: Option<&'a Path>,
-    /// A copy of the clean tree after a build.
+    /// Directory of a built copy of the clean tree.
     pub compiled: Option<&'a Path>,
-    /// A copy of the patched tree after a build.
+    /// Directory of a built copy of the patched tree.
     pub patched_compiled: Option<&'a Path>,
-    /// A shell command that builds in the clean and in the patched tree, each scanned before and
+    /// Shell command that builds in the clean and in the patched tree, each scanned before and
     /// after.
     pub build: Option<&'a str>,
-    /// Which part of the trees.
+    /// Part of the trees to record.
     pub only: Selection,
 }
 
-/// A recorded dataset.
+/// Result of recording.
 #[derive(Debug)]
 pub struct Recorded {
-    /// The dataset.
+    /// Recorded dataset.
     pub dataset: Dataset,
-    /// What was left out.
+    /// Entries left out.
     pub counters: Vec<Note>,
 }
 
-/// Records a dataset. What a build command says goes to `output`.
+/// Records a dataset. The output of a build command goes to `output`.
 ///
 /// # Errors
 /// When a tree cannot be scanned or kept, or the build command fails.
@@ -82,7 +81,7 @@ pub fn record(
     let mut scans = [Some(clean), patched, compiled, patched_compiled];
     let counters = scans.iter_mut().flatten().flat_map(|scan| std::mem::take(&mut scan.counters));
     let counters = counters.collect();
-    let states = Trees::of(scans, names.len());
+    let states = Trees::new(scans, names.len());
     let dataset = states.dataset(recording, names);
     check_prefixes(&recording.only, &dataset)?;
     Ok(Recorded { dataset, counters })
@@ -101,7 +100,7 @@ fn run_build(
     Ok(())
 }
 
-/// A prefix that finds nothing is a typing error.
+/// Refuses prefixes without any file, which are probably misspelt.
 fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError> {
     let mut path = Vec::new();
     let lost = only.without_match(|one| {
@@ -119,7 +118,7 @@ fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError
     }
 }
 
-/// The four states with what was not scanned derived from what was.
+/// Lists of the four states; those that were not scanned are derived.
 struct Trees {
     files: [FileList; 4],
     links: Vec<States>,
@@ -127,7 +126,7 @@ struct Trees {
 }
 
 impl Trees {
-    fn of(scans: [Option<Scanned>; 4], names: usize) -> Self {
+    fn new(scans: [Option<Scanned>; 4], names: usize) -> Self {
         let [clean, patched, compiled, patched_compiled] = scans;
         let is_derived = patched_compiled.is_none();
         let clean = clean.unwrap_or_default();
@@ -176,7 +175,7 @@ impl Trees {
     }
 }
 
-/// For every name the states in which it is listed.
+/// States in which each name is listed.
 fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
     let mut marks = vec![States::default(); names];
     for (state, list) in State::ALL.into_iter().zip(lists) {
@@ -187,7 +186,8 @@ fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
     marks
 }
 
-/// Patched, without what the build removed and with what the build added.
+/// Derives membership in the patched compiled tree: patched files, without those the build removed,
+/// and with those it added.
 fn is_in_patched_compiled(states: States) -> bool {
     let clean = states.contains(State::Unpatched);
     let compiled = states.contains(State::UnpatchedCompiled);
@@ -195,8 +195,8 @@ fn is_in_patched_compiled(states: States) -> bool {
     (patched && (compiled || !clean)) || (compiled && !clean)
 }
 
-/// The patched compiled files, for want of a scan. Sizes are the patched tree's where it has the
-/// file.
+/// Derives the patched compiled list if it was not scanned. Sizes are the patched tree's where it
+/// has the file.
 fn derived_files(trees: &[Scanned; 4], names: usize) -> FileList {
     let mut files = vec![States::default(); names];
     for state in State::ALL {

@@ -1,4 +1,4 @@
-//! Why trees make no dataset.
+//! Errors of recording a dataset from trees.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,66 +9,66 @@ use treering_script::NameError;
 
 use crate::TooManyBytes;
 
-/// Trees that make no dataset.
+/// Error of recording a dataset.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// A file or directory that cannot be read, or that went away during the scan.
+    /// A file or directory cannot be read, or vanished during the scan.
     #[error("cannot scan {}", .path.display())]
     Scan {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// A path that a dataset cannot have.
+    /// A path cannot be part of a dataset.
     #[error("cannot record {}", .path.display())]
     Name {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What is wrong with its path.
+        /// Error in its path.
         #[source]
         source: NameError,
     },
-    /// Sizes that cannot be added up.
+    /// The sum of the sizes overflows.
     #[error("cannot record {}", .root.display())]
     TooManyBytes {
-        /// The tree.
+        /// Directory of the tree.
         root: PathBuf,
-        /// What is wrong.
+        /// Overflow of the sum.
         #[source]
         source: TooManyBytes,
     },
-    /// A tree without a single file.
+    /// A tree has no files.
     #[error("there is no file to record below {}", .root.display())]
     NoFiles {
-        /// The tree.
+        /// Directory of the tree.
         root: PathBuf,
     },
-    /// A part of the tree that is in none of the trees.
+    /// A prefix matches nothing in any tree.
     #[error("none of the trees has a file '{prefix}' or below it")]
     NothingBelow {
-        /// The prefix.
+        /// Prefix as the user wrote it.
         prefix: String,
     },
-    /// Both a build command and trees that are built already.
+    /// Both a build command and built trees are given.
     #[error("a build command makes the compiled trees itself; give one or the other")]
     BuildAndCompiled,
     /// The build command cannot be run.
     #[error("cannot run the build command in {}", .directory.display())]
     Build {
-        /// The tree.
+        /// Directory of the tree.
         directory: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
     /// The build command failed.
     #[error("the build command failed in {}: {status}", .directory.display())]
     BuildFailed {
-        /// The tree.
+        /// Directory of the tree.
         directory: PathBuf,
-        /// How it ended.
+        /// Exit status of the command.
         status: ExitStatus,
     },
 }

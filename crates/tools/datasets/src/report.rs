@@ -1,129 +1,130 @@
-//! What is in a dataset, counted: the data behind `dataset show`, of which the command line makes a
-//! page.
+//! Statistics of a dataset, which `dataset show` presents.
 
 use treering_script::{Kind, NameId, Names};
 
 use crate::format::ListCount;
 use crate::{Dataset, FileList, State};
 
-/// How many of a list's largest files are named.
+/// Number of a list's largest files that are named.
 const LARGEST: usize = 10;
 
-/// A dataset in numbers.
+/// Statistics of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetReport {
-    /// The dataset's name.
+    /// Name of the dataset.
     pub name: String,
-    /// Where it comes from; can be empty.
+    /// Description of the origin; can be empty.
     pub about: String,
-    /// The four lists, in the order of [`State::ALL`].
+    /// Statistics of the four lists, in the order of [`State::ALL`].
     pub states: [StateReport; 4],
-    /// From clean to patched.
+    /// Changes from clean to patched.
     pub patch: Difference,
-    /// From compiled to patched compiled, build products alone.
+    /// Changes from compiled to patched compiled, of build products alone.
     pub recompile: Difference,
-    /// What a build adds to the clean tree.
+    /// Files that a build adds to the clean tree.
     pub products: ListCount,
-    /// What a build adds to the patched tree.
+    /// Files that a build adds to the patched tree.
     pub patched_products: ListCount,
 }
 
-/// One list in numbers.
+/// Statistics of one list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateReport {
-    /// Which.
+    /// State that the list describes.
     pub state: State,
-    /// Files and bytes.
+    /// Number of files and their bytes.
     pub count: ListCount,
-    /// Directories below the top, with files or empty.
+    /// Number of directories below the root, empty ones included.
     pub directories: u64,
-    /// Of these, directories with nothing in them.
+    /// Empty directories, included in the directories.
     pub empty_directories: u64,
-    /// Symbolic links.
+    /// Number of symbolic links.
     pub links: u64,
-    /// Files without content.
+    /// Number of empty files.
     pub empty_files: u64,
-    /// Files directly at the top.
+    /// Number of files directly in the root.
     pub top_files: u64,
-    /// The most components that a file's path has; 1 for a file at the top.
+    /// Most components of a file's path; 1 for a file in the root.
     pub depth: usize,
-    /// The bytes of the longest path of a file.
+    /// Length in bytes of the longest path of a file.
     pub longest_path_bytes: usize,
-    /// Sizes at quantiles, `None` when there is no file.
+    /// Quantiles of the file sizes; `None` without files.
     pub sizes: Option<SizeQuantiles>,
-    /// Files by size, one bucket a power of two, the first for empty files; up to the largest file.
+    /// Histogram of file sizes by powers of two, the first bucket for empty files; up to the
+    /// largest file.
     pub histogram: Vec<SizeBucket>,
-    /// The ten largest files, largest first.
+    /// Ten largest files, in descending order.
     pub largest: Vec<LargeFile>,
 }
 
-/// Sizes in bytes at quantiles: the smallest size that so many percent of the files do not exceed.
+/// Quantiles of file sizes in bytes: for each, the smallest size that this percentage of the files
+/// does not exceed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeQuantiles {
-    /// The smallest.
+    /// Minimum.
     pub min_bytes: u64,
-    /// 10 %.
+    /// 10th percentile.
     pub p10_bytes: u64,
-    /// 25 %.
+    /// 25th percentile.
     pub p25_bytes: u64,
-    /// 50 %.
+    /// Median.
     pub p50_bytes: u64,
-    /// 75 %.
+    /// 75th percentile.
     pub p75_bytes: u64,
-    /// 90 %.
+    /// 90th percentile.
     pub p90_bytes: u64,
-    /// 99 %.
+    /// 99th percentile.
     pub p99_bytes: u64,
-    /// The largest.
+    /// Maximum.
     pub max_bytes: u64,
-    /// The arithmetic mean.
+    /// Arithmetic mean.
     pub mean_bytes: f64,
 }
 
-/// Files with sizes from one power of two to below the next.
+/// Bucket of files with sizes from one power of two to below the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeBucket {
-    /// The smallest size in it: 0, 1, 2, 4, 8 …
+    /// Smallest size of the bucket: 0, 1, 2, 4, 8 …
     pub from_bytes: u64,
-    /// The files in it.
+    /// Number of files and their bytes.
     pub count: ListCount,
 }
 
-/// A file and its size.
+/// Path and size of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeFile {
-    /// The path, odd bytes escaped.
+    /// Path with unprintable bytes escaped.
     pub path: String,
-    /// The size.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// What becomes of a list's files in another list.
+/// Comparison of two lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// In both, with the same size.
+    /// Files in both lists with the same size.
     pub same: ListCount,
-    /// In both with different sizes; bytes as in the second.
+    /// Files in both lists with different sizes; bytes are those of the second.
     pub changed: ListCount,
-    /// Only in the second.
+    /// Files only in the second list.
     pub new: ListCount,
-    /// Only in the first.
+    /// Files only in the first list.
     pub removed: ListCount,
 }
 
 impl DatasetReport {
-    /// Counts a dataset.
+    /// Computes the statistics of a dataset.
     pub fn of(dataset: &Dataset) -> Self {
         let names = dataset.names.len();
         let sizes = State::ALL.map(|state| sizes_by_name(dataset.list(state), names));
         let [clean, patched, compiled, patched_compiled] = &sizes;
         let products = without(compiled, clean);
         let patched_products = without(patched_compiled, patched);
-        let paths = PathLengths::of(&dataset.names);
+        let paths = PathLengths::new(&dataset.names);
         Self {
             name: dataset.name.clone(),
             about: dataset.about.clone(),
-            states: State::ALL.map(|state| StateReport::of(dataset, &paths, state)),
+            states: State::ALL.map(|state| StateReport::new(dataset, &paths, state)),
             patch: difference(clean, patched),
             recompile: difference(&products, &patched_products),
             products: count(products.iter().copied().flatten()),
@@ -132,7 +133,7 @@ impl DatasetReport {
     }
 }
 
-/// The size of every name in a list, by the name's id.
+/// Sizes of the files of a list, by the name's id.
 fn sizes_by_name(list: &FileList, names: usize) -> Vec<Option<u64>> {
     let mut sizes = vec![None; names];
     for (id, size) in list.iter() {
@@ -167,7 +168,7 @@ fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> Difference {
 }
 
 impl StateReport {
-    fn of(dataset: &Dataset, paths: &PathLengths, state: State) -> Self {
+    fn new(dataset: &Dataset, paths: &PathLengths, state: State) -> Self {
         let (names, list) = (&*dataset.names, dataset.list(state));
         let here = |marks: &[(NameId, crate::States)]| {
             marks.iter().filter(|mark| mark.1.contains(state)).map(|mark| mark.0).collect()
@@ -195,7 +196,7 @@ impl StateReport {
     }
 }
 
-/// The directories below the top that hold any of these names, at any depth.
+/// Number of directories below the root that contain any of these names, at any depth.
 fn directories_above(names: &Names, listed: impl Iterator<Item = NameId>) -> u64 {
     let mut seen = vec![false; names.len()];
     seen[NameId::ROOT.index()] = true;
@@ -211,14 +212,15 @@ fn directories_above(names: &Names, listed: impl Iterator<Item = NameId>) -> u64
     count
 }
 
-/// Depths and lengths of the paths of all directories, so that a file's are one step away.
+/// Depths and lengths of the paths of all directories, from which those of files follow in one
+/// step.
 struct PathLengths {
-    /// Depth and bytes, by id; a path has at most 250 components and 4000 bytes.
+    /// Depth and length in bytes, by id; a path has at most 250 components and 4000 bytes.
     directories: Vec<(u16, u16)>,
 }
 
 impl PathLengths {
-    fn of(names: &Names) -> Self {
+    fn new(names: &Names) -> Self {
         let mut directories = vec![(0, 0); names.len()];
         let mut pending = vec![NameId::ROOT];
         while let Some(directory) = pending.pop() {
@@ -269,7 +271,7 @@ fn histogram(sorted: &[u64]) -> Vec<SizeBucket> {
     histogram
 }
 
-/// The largest files, largest first, equals in the order of the list.
+/// Largest files in descending order, equal ones in the order of the list.
 fn largest(names: &Names, list: &FileList) -> Vec<LargeFile> {
     let mut largest: Vec<(NameId, u64)> = Vec::with_capacity(LARGEST + 1);
     for (id, size) in list.iter() {

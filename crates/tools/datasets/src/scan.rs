@@ -1,7 +1,7 @@
-//! Scans a directory tree: names, kinds and sizes, in an order that does not depend on the disk.
+//! Scan of a directory tree: names, kinds and sizes, in an order that does not depend on the disk.
 //!
-//! Links are never followed and other filesystems never entered. What a scan is for, and which
-//! trees make a dataset, is decided in `record`.
+//! Links are never followed and other filesystems never entered. `record` decides which trees are
+//! scanned.
 
 use std::fs::{DirEntry, Metadata};
 use std::io;
@@ -14,21 +14,21 @@ use treering_script::{Kind, NameId, NamesBuilder};
 use crate::record_error::RecordError;
 use crate::{FileList, Selection};
 
-/// Something that a scan left out.
+/// Entries left out by a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A directory on which another filesystem (or a subvolume of its own) is mounted.
+    /// Mount point of another filesystem, or root of a subvolume.
     OtherFilesystem(PathBuf),
     /// Device files, sockets and named pipes below a directory.
     SpecialFiles {
-        /// The directory that was scanned.
+        /// Root of the scan.
         root: PathBuf,
-        /// How many.
+        /// Number of these entries.
         count: u64,
     },
 }
 
-/// What a scan found, directories by name, the files of a directory by name.
+/// Result of a scan: directories by name, the files of a directory by name.
 #[derive(Debug, Default)]
 pub(super) struct Scanned {
     pub(super) files: FileList,
@@ -71,11 +71,11 @@ struct Scan<'a> {
     names: &'a mut NamesBuilder,
     found: Scanned,
     special_files: u64,
-    /// Directories still to be read, as paths in the tree; the last is next.
+    /// Stack of directories to be read, as paths in the tree.
     pending: Vec<Vec<u8>>,
 }
 
-/// The entries of one directory; the names in one piece of memory, since there can be millions.
+/// Entries of one directory; the names share one buffer, since there can be millions.
 #[derive(Default)]
 struct Listing {
     bytes: Vec<u8>,
@@ -85,19 +85,19 @@ struct Listing {
 struct ListingEntry {
     start: usize,
     length: usize,
-    what: What,
+    what: EntryKind,
 }
 
-/// What an entry is, as far as a dataset wants to know.
+/// Kind of an entry.
 #[derive(Clone, Copy)]
-enum What {
+enum EntryKind {
     File(u64),
     Link,
     Directory,
 }
 
 impl Listing {
-    fn push(&mut self, name: &[u8], what: What) {
+    fn push(&mut self, name: &[u8], what: EntryKind) {
         self.entries.push(ListingEntry { start: self.bytes.len(), length: name.len(), what });
         self.bytes.extend_from_slice(name);
     }
@@ -108,7 +108,7 @@ impl Listing {
         self.entries.sort_unstable_by(|a, b| name(a).cmp(name(b)));
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&[u8], What)> {
+    fn iter(&self) -> impl Iterator<Item = (&[u8], EntryKind)> {
         let name = |entry: &ListingEntry| &self.bytes[entry.start..entry.start + entry.length];
         self.entries.iter().map(move |entry| (name(entry), entry.what))
     }
@@ -127,18 +127,18 @@ impl Scan<'_> {
             inside.truncate(stem);
             inside.extend_from_slice(name);
             match what {
-                What::Directory => self.pending.push(inside.clone()),
-                What::File(size) if self.selection.covers(&inside) => {
+                EntryKind::Directory => self.pending.push(inside.clone()),
+                EntryKind::File(size) if self.selection.covers(&inside) => {
                     let id = self.add(&inside, Kind::File)?;
                     self.found.files.try_push(id, size).map_err(|source| {
                         RecordError::TooManyBytes { root: self.root.to_owned(), source }
                     })?;
                 }
-                What::Link if self.selection.covers(&inside) => {
+                EntryKind::Link if self.selection.covers(&inside) => {
                     let id = self.add(&inside, Kind::File)?;
                     self.found.links.push(id);
                 }
-                What::File(_) | What::Link => {}
+                EntryKind::File(_) | EntryKind::Link => {}
             }
         }
         self.pending[first..].reverse();
@@ -150,7 +150,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// The entries of a directory that a dataset can have, sorted.
+    /// Reads the entries of a directory that a dataset can have, sorted.
     fn read(&mut self, path: &[u8]) -> Result<Listing, RecordError> {
         let place = self.place(path);
         let unreadable = |source: io::Error| RecordError::Scan { path: place.clone(), source };
@@ -165,11 +165,15 @@ impl Scan<'_> {
         Ok(listing)
     }
 
-    fn what(&mut self, directory: &[u8], entry: &DirEntry) -> Result<Option<What>, RecordError> {
+    fn what(
+        &mut self,
+        directory: &[u8],
+        entry: &DirEntry,
+    ) -> Result<Option<EntryKind>, RecordError> {
         let facts = |source: io::Error| RecordError::Scan { path: entry.path(), source };
         let kind = entry.file_type().map_err(facts)?;
         if kind.is_symlink() {
-            return Ok(Some(What::Link));
+            return Ok(Some(EntryKind::Link));
         }
         if !kind.is_dir() && !kind.is_file() {
             self.special_files += 1;
@@ -178,16 +182,16 @@ impl Scan<'_> {
         if kind.is_dir() && !self.is_wanted(directory, entry) {
             return Ok(None);
         }
-        // Does not follow links either, should the entry have become one.
+        // The call does not follow a link either, should the entry have become one.
         let facts: Metadata = entry.metadata().map_err(facts)?;
         if kind.is_file() {
-            return Ok(Some(What::File(facts.len())));
+            return Ok(Some(EntryKind::File(facts.len())));
         }
         if facts.dev() != self.device {
             self.found.counters.push(Note::OtherFilesystem(entry.path()));
             return Ok(None);
         }
-        Ok(Some(What::Directory))
+        Ok(Some(EntryKind::Directory))
     }
 
     fn is_wanted(&self, directory: &[u8], entry: &DirEntry) -> bool {

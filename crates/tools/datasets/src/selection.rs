@@ -1,12 +1,12 @@
-//! A part of a tree, chosen by prefixes of paths: what `dataset record --only` takes.
+//! Part of a tree, selected by path prefixes: the value of `dataset record --only`.
 
 use thiserror::Error;
 use treering_script::{NameError, path_components};
 
-/// Which paths of a tree are recorded.
+/// Paths of a tree to record.
 ///
-/// A prefix `fs/ext4` stands for that file or for all below that directory, `fs/.` for the files
-/// directly in `fs` without its subdirectories, and `.` for the files at the top.
+/// A prefix `fs/ext4` selects that file or everything below that directory, `fs/.` the files
+/// directly in `fs` without its subdirectories, and `.` the files in the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     prefixes: Vec<Prefix>,
@@ -20,47 +20,47 @@ struct Prefix {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
-    /// The path itself and all below.
+    /// Path itself and everything below.
     All,
-    /// The files directly in it.
+    /// Files directly in the path.
     Files,
 }
 
-/// A prefix that cannot be in a tree.
+/// Error of a prefix that cannot be a path of a tree.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("'{prefix}' is no path inside a tree; use DIRECTORY, FILE, 'DIRECTORY/.' or '.'")]
 pub struct SelectionError {
-    /// The prefix.
+    /// Prefix as the user wrote it.
     pub prefix: String,
-    /// What is wrong with it.
+    /// Error in the path.
     #[source]
     source: NameError,
 }
 
 impl Selection {
-    /// The paths below any of the prefixes; all paths when there is none.
+    /// Selects the paths below any of the prefixes; all paths without prefixes.
     ///
     /// # Errors
     /// When a prefix is absolute or leads out of the tree.
     pub fn of<P: AsRef<[u8]>>(
         prefixes: impl IntoIterator<Item = P>,
     ) -> Result<Self, SelectionError> {
-        let prefixes = prefixes.into_iter().map(|prefix| Prefix::of(prefix.as_ref()));
+        let prefixes = prefixes.into_iter().map(|prefix| Prefix::parse(prefix.as_ref()));
         Ok(Self { prefixes: prefixes.collect::<Result<_, _>>()? })
     }
 
-    /// Whether a file, link or empty directory with this path belongs to the part.
+    /// True if a file, link or empty directory with this path is selected.
     pub fn covers(&self, path: &[u8]) -> bool {
         self.prefixes.is_empty() || self.prefixes.iter().any(|prefix| prefix.covers(path))
     }
 
-    /// Whether something below a directory can belong to the part.
+    /// True if anything below the directory may be selected.
     pub(super) fn reaches_into(&self, directory: &[u8]) -> bool {
         let all = self.prefixes.is_empty() || directory.is_empty();
         all || self.prefixes.iter().any(|prefix| prefix.reaches_into(directory))
     }
 
-    /// The prefixes that cover none of these paths, as the user wrote them.
+    /// Prefixes that cover none of these paths, as the user wrote them.
     pub(super) fn without_match(&self, mut is_covered: impl FnMut(&Self) -> bool) -> Vec<String> {
         let alone = |prefix: &Prefix| Self { prefixes: vec![prefix.clone()] };
         let lost = self.prefixes.iter().filter(|prefix| !is_covered(&alone(prefix)));
@@ -69,7 +69,7 @@ impl Selection {
 }
 
 impl Prefix {
-    fn of(text: &[u8]) -> Result<Self, SelectionError> {
+    fn parse(text: &[u8]) -> Result<Self, SelectionError> {
         let error = |source| SelectionError { prefix: text.escape_ascii().to_string(), source };
         let inner = text.strip_prefix(b"./").unwrap_or(text);
         let (path, reach) = match inner {
@@ -110,7 +110,7 @@ impl Prefix {
     }
 }
 
-/// Whether a path is in a directory, at any depth.
+/// True if the path is below the directory, at any depth.
 fn is_below(path: &[u8], directory: &[u8]) -> bool {
     path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
 }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_on_the_way_are_entered() {
+    fn parent_directories_of_prefixes_are_entered() {
         let selection = Selection::of(["fs/ext4", "arch/x86/."]).unwrap();
         for (directory, expected) in [
             ("", true),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_stay_inside() {
+    fn prefixes_outside_the_tree_are_refused() {
         for bad in ["", "/", "/fs", "../x", "a/../b", "a//b", "..", "./."] {
             let error = Selection::of([bad]);
             assert_eq!(error.is_err(), bad != "./.", "{bad}: {error:?}");

@@ -5,28 +5,29 @@ use std::time::Duration;
 use super::panel::{Dial, Panel, Signal};
 use super::tick::{Part, Tick};
 
-/// So long beyond the warm-up it is waited for bytes while operations are done.
+/// Extra warm-up granted to clients that do operations but move no bytes, in seconds.
 const PATIENCE_SECONDS: f64 = 10.0;
 
-/// Decides which part it is.
+/// State machine of the run's phases.
 #[derive(Debug)]
 pub(super) struct Clock {
     warmup: u64,
-    /// What shows that a client works: bytes, or lines where the load moves none.
+    /// Counter that shows activity of a client: bytes, or lines if the load moves no bytes.
     works: Dial,
-    /// Seconds that count; `None` where something else ends it.
+    /// Length of the measured time in seconds; `None` if passes end the run.
     seconds: Option<u64>,
     /// Bytes before the measured time.
     bytes_before: u64,
     measured_ns: u64,
     warm: bool,
     over_ns: Option<u64>,
-    /// By how much a tick may come early.
+    /// Tolerance for early ticks, in seconds.
     slack: f64,
 }
 
 impl Clock {
-    /// With so much warm-up and time.
+    /// Creates the clock; `warmup` and `seconds` are the lengths of the phases, `every` is the tick
+    /// interval.
     pub(super) const fn new(
         warmup: u64,
         seconds: Option<u64>,
@@ -46,7 +47,7 @@ impl Clock {
         }
     }
 
-    /// Looks at all clients, so long after the start.
+    /// Checks all clients, `elapsed_ns` after the start; may advance the phase.
     pub(super) fn tick(
         &mut self,
         elapsed_ns: u64,
@@ -99,7 +100,8 @@ impl Clock {
     }
 }
 
-/// The longest gap between two operations, or age of one that is going on. Gaps begin anew.
+/// Longest gap between two operations, including one that is still going on, in nanoseconds. Resets
+/// the gaps.
 fn latency(elapsed_ns: u64, panels: &[Panel]) -> u64 {
     let of = |panel: &Panel| {
         let now_ns = panel.get(Dial::Began).saturating_add(elapsed_ns);
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_follow_each_other_as_in_the_original() {
+    fn phases_change_as_in_the_original() {
         let (signal, panels) = (Signal::default(), [Panel::default(), Panel::default()]);
         let mut clock = Clock::new(2, Some(3), Dial::Bytes, Duration::from_secs(1));
         panels[0].set(Dial::Bytes, 1000);
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_move_nothing_do_not_warm_up_for_ever() {
+    fn warm_up_ends_for_clients_that_move_no_bytes() {
         let (signal, panels) = (Signal::default(), [Panel::default()]);
         let mut clock = Clock::new(1, Some(1), Dial::Bytes, Duration::from_secs(1));
         panels[0].set(Dial::Lines, 1);
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_warm_up_all_counts_from_the_start() {
+    fn without_warm_up_counting_starts_at_once() {
         let (signal, panels) = (Signal::default(), [Panel::default()]);
         let mut clock = Clock::new(0, None, Dial::Lines, Duration::from_secs(1));
         assert_eq!(tick(&mut clock, 1, &signal, &panels).unwrap().part, Part::WarmUp);

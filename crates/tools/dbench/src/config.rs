@@ -1,4 +1,4 @@
-//! What a run is asked to be: from the settings of either command line.
+//! Run configuration, built from either command line.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::language::{Lines, Load, parse};
 /// Native runs work below this directory.
 pub(super) const BASE: &str = "dbench-0";
 
-/// A load and where it is from.
+/// Load and its origin.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
-    /// As it is named in messages.
+    /// Name of the load in messages.
     pub(super) name: String,
-    /// Its full path; `None` for one that was made.
+    /// Absolute path; `None` for a generated load.
     pub(super) path: Option<PathBuf>,
     pub(super) fingerprint: String,
     pub(super) load: Arc<Load>,
 }
 
-/// When it is over.
+/// End condition of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// After so many seconds of warm-up and so many that count.
+    /// Ends after `warmup` and then `seconds` of measured time.
     Time { warmup: u64, seconds: u64 },
-    /// After so many passes of each client.
+    /// Ends after this many passes of each client.
     Passes(u64),
 }
 
@@ -39,9 +39,9 @@ pub(super) enum Ends {
 #[derive(Clone, Debug)]
 pub(super) struct Config {
     pub(super) classic: bool,
-    /// One for each process, in turn.
+    /// Loads, one for each process; reused in turn if there are fewer.
     pub(super) sources: Vec<Source>,
-    /// What is played once before.
+    /// Load played once before the run, to create files.
     pub(super) fill: Option<Arc<Load>>,
     pub(super) processes: u32,
     pub(super) per_process: u32,
@@ -88,7 +88,7 @@ fn workers(word: &str) -> WorkerKind {
     if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }
 }
 
-/// As both command lines ask for it; nothing is left out.
+/// Settings that both command lines share; everything else is off.
 fn manner(style: &Style, clients: u32, seed: u64) -> Result<Manner, ConfigError> {
     Ok(Manner {
         base: Vec::new(),
@@ -108,7 +108,7 @@ fn manner(style: &Style, clients: u32, seed: u64) -> Result<Manner, ConfigError>
 }
 
 impl Config {
-    /// From the classic command line.
+    /// Builds the configuration from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Classic::resolved(settings)?;
         let processes = options.processes()?;
@@ -141,7 +141,7 @@ impl Config {
         })
     }
 
-    /// From native options.
+    /// Builds the configuration from native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Native::read(settings)?;
         let (source, fill) = native_loads(settings, &mut options)?;
@@ -169,7 +169,7 @@ impl Config {
         })
     }
 
-    /// All clients.
+    /// Number of clients, over all processes.
     pub(super) fn clients(&self) -> u32 {
         self.processes.saturating_mul(self.per_process)
     }
@@ -180,7 +180,7 @@ impl Config {
     }
 }
 
-/// What is played, and what is played once before.
+/// Loads of a native run, and the load that is played once before.
 fn native_loads(
     settings: &Settings,
     options: &mut Native,
@@ -198,9 +198,9 @@ fn native_loads(
     }
     let text =
         generate::text(options.load_seed.unwrap_or_default(), options.blocks.unwrap_or_default());
-    let all = u32::try_from(text.iter().filter(|&&byte| byte == b'\n').count());
+    let line_count = u32::try_from(text.iter().filter(|&&byte| byte == b'\n').count());
     // The last line removes it all.
-    let last = all.unwrap_or(u32::MAX).saturating_sub(1);
+    let last = line_count.unwrap_or(u32::MAX).saturating_sub(1);
     filled = filled.or(Some(1..=generate::FILL_LINES));
     played = played.or(Some(generate::FILL_LINES + 1..=last));
     let name = "the load that was made".to_owned();
@@ -216,7 +216,7 @@ impl Source {
     }
 }
 
-/// The load files with commas between; a comma may also stand in the name of one.
+/// Load files of a comma-separated list; a file name may contain a comma itself.
 fn sources(
     settings: &Settings,
     named: &str,

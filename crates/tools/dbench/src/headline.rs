@@ -81,9 +81,9 @@ impl Headline {
 
     /// The share of all operations' time that fsync takes.
     fn flush_percent(&self) -> f64 {
-        let all: u64 = self.spans.rows().iter().map(|row| row.total_ns).sum();
+        let total_ns: u64 = self.spans.rows().iter().map(|row| row.total_ns).sum();
         let flush = self.spans.row(Kind::Flush as usize).total_ns;
-        flush as f64 / all.max(1) as f64 * 100.0
+        flush as f64 / total_ns.max(1) as f64 * 100.0
     }
 
     /// The metrics of clients that play operations of these kinds, and passes. Their values mean
@@ -98,7 +98,7 @@ impl Headline {
         headline.metrics()
     }
 
-    /// The numbers so far.
+    /// Metrics of the run so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let seconds = self.seconds();
         let operations = self.operations();
@@ -135,7 +135,7 @@ impl Headline {
         metrics
     }
 
-    /// The times of the passes, where any ended.
+    /// Metrics of the passes, if any was completed.
     fn passes(&self) -> Vec<Metric> {
         let passes = self.passes.samples();
         if passes == 0 {
@@ -153,7 +153,7 @@ impl Headline {
         ]
     }
 
-    /// How long operations of a kind took, where that was timed.
+    /// Latency metrics of one operation kind; empty if its calls were not timed.
     fn latencies(&self, kind: Kind) -> Vec<Metric> {
         let row = self.spans.row(kind as usize);
         let samples = row.latency.samples();
@@ -175,7 +175,7 @@ impl Headline {
         figures.into_iter().map(of).collect()
     }
 
-    /// Whether so little ran that it says nothing.
+    /// Cautions, such as too few operations for a meaningful result.
     pub(super) fn cautions(&self) -> Vec<Caution> {
         let operations = self.operations();
         if self.clients == 0 || operations >= OPERATIONS_FEW {

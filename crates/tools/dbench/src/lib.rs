@@ -32,7 +32,7 @@ pub const TOOL: treering_kit::Tool =
 
 imitation!(Dbench, PlayJob, over_ranks: Apart);
 
-/// Whether a load file can be read: its warnings, with line and column. `file` is its name in them.
+/// Checks a load file and returns its warnings, with line and column. `file` is its name in them.
 ///
 /// # Errors
 /// When it cannot; says where, and what would be right.

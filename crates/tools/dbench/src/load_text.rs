@@ -10,7 +10,7 @@ use flate2::read::MultiGzDecoder;
 const BYTES_MAX: usize = 256 << 20;
 /// Nor is a line; a file that unpacks without end has no other.
 const LINE_BYTES_MAX: usize = 1 << 20;
-/// So much is unpacked at a time.
+/// Bytes unpacked per read.
 const PART_BYTES: usize = 64 << 10;
 
 /// The text of a load file.
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_unpacks_without_end_is_refused_with_its_line() {
+    fn overlong_line_of_a_packed_load_is_refused() {
         let mut text = b"a\nb\n".to_vec();
         text.resize(3 << 20, 0);
         let refused = reading(&packed(&text)).unwrap_err();

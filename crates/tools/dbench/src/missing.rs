@@ -1,9 +1,9 @@
-//! What clients print whose directory does not exist: all that the load asks for fails, until the
-//! first operation that the original does not survive. Nothing is called here.
+//! Output of clients whose directory does not exist: each operation of the load fails, up to the
+//! first that the original does not survive. No system call is made.
 
 use crate::language::{Expected, HandleId, Load, Operation};
 
-/// The original's lines of one client, for this reason in the system's words.
+/// Output of one client of the original; `why` is the system message.
 pub(super) fn lines(load: &Load, directory: &str, client: u32, why: &str) -> String {
     let name = |number| {
         let path = load.names.get(number as usize).map(|name| name.of_client(client));

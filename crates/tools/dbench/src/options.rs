@@ -27,7 +27,7 @@ const OTHER_BACKEND: Support =
     Support::Rejected("only load files for files are played, not those of other backends");
 
 options! {
-    /// How files are opened and synced.
+    /// Options for opening and syncing files, and for the rate.
     pub(super) struct Style {
         /// Limit on megabytes per second read and written by each client.
         target_rate('R'): Option<String> = Text;
@@ -58,7 +58,7 @@ options! {
         /// Where the clients work, below its directory clients.
         #[recorded = false]
         directory('D'): String = Path, ".";
-        /// What is done otherwise than in the load.
+        /// Deviations from the load.
         style: Style;
         /// Clients of each process: it plays each line for all of them in turn.
         clients_per_process: u32 = Number[1..=CLIENTS_MAX as u64], "1";
@@ -136,7 +136,7 @@ options! {
         load_seed: Option<u64> = Number, "1";
         /// Number of blocks of about 3550 operations in the generated load.
         blocks: Option<u32> = Number[1..=BLOCKS_MAX as u64], "4";
-        /// What is done otherwise than in the load.
+        /// Deviations from the load.
         style: Style;
         /// What a client is.
         clients_as: &'static str = Choice(&["threads", "processes"]), "threads";
@@ -146,7 +146,7 @@ options! {
 }
 
 impl Classic {
-    /// Reads it, with what depends on other options.
+    /// Reads the options and resolves defaults that depend on other options.
     pub(super) fn resolved(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Self::read(settings)?;
         options.warmup.get_or_insert(options.timelimit / 5);
@@ -154,7 +154,7 @@ impl Classic {
         Ok(options)
     }
 
-    /// How many processes there are.
+    /// Number of processes.
     pub(super) fn processes(&self) -> Result<u32, ConfigError> {
         let Some(text) = &self.nprocs else {
             return Err(ConfigError::new("You need to specify NPROCS")

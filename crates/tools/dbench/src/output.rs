@@ -13,12 +13,12 @@ use super::load_text::read;
 use super::missing::lines;
 use super::options::Classic;
 use super::session::PLAY;
-use super::text::{self as output, Result as Outcome};
+use super::text::{self as output, RunResult};
 use super::tick::{Seen, Tick};
 use crate::language::{Kind, parse};
 use treering_kit::cautions;
 
-/// How a classic command line is run. What is wrong with it was reported when the job was made.
+/// Output of a classic command line. Errors in the options were reported when the job was built.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::resolved(settings)?;
     let processes = options.processes()?;
@@ -58,7 +58,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 /// The error number of a filesystem that takes no writes.
 const READ_ONLY: i32 = 30;
-/// The system's words for a path that is not there.
+/// System message of `ENOENT`.
 const MISSING: &str = "No such file or directory";
 
 struct Output {
@@ -77,7 +77,7 @@ struct Output {
     accounts: Vec<ClientAccount>,
     messages: Vec<String>,
     unreported: u64,
-    /// Whether a client could not go on.
+    /// True once a client has failed.
     failing: bool,
 }
 
@@ -100,8 +100,7 @@ impl Output {
         }
     }
 
-    /// Megabytes per second: those of the latest second that counted; where there was none, of the
-    /// time until it was over, or of all.
+    /// Throughput in MB/s at the latest counted second; without one, up to the end of the run.
     fn megabytes(&self) -> f64 {
         if let Some(tick) = self.seen.decisive(self.once) {
             return tick.megabytes();
@@ -113,7 +112,7 @@ impl Output {
         if seconds > 0.0 { bytes as f64 / 1e6 / seconds } else { 0.0 }
     }
 
-    /// What clients said, for standard error.
+    /// Messages of the clients, for standard error.
     fn messages(&mut self) -> String {
         let reported = self.messages.drain(..);
         let mut lines = reported.fold(String::new(), |lines, message| lines + &message + "\n");
@@ -123,7 +122,7 @@ impl Output {
         lines
     }
 
-    /// After everything, when it went well.
+    /// Final report of a successful run.
     fn report(&mut self, wall_ns: u64) -> Said {
         let mut text = String::new();
         if self.shows_passes {
@@ -138,7 +137,7 @@ impl Output {
         let mut spans = Spans::new(Kind::COUNT);
         self.accounts.iter().for_each(|client| spans.merge(&client.spans));
         let longest = spans.rows().iter().map(|row| row.longest_ns).max().unwrap_or_default();
-        let end = Outcome {
+        let end = RunResult {
             megabytes: self.megabytes(),
             clients: self.clients,
             processes: self.processes,
@@ -162,7 +161,7 @@ impl Output {
         Said { out: text, err: self.messages(), ..Said::default() }
     }
 
-    /// What the original says when a client could not go on.
+    /// Text of the original when a client cannot go on.
     fn failed(&mut self, why: &str) -> Said {
         let mut text = String::new();
         if let Some(rest) = why.strip_prefix("client ")
@@ -185,7 +184,7 @@ impl ClassicOutput for Output {
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
         // The original's clients fail of the first file that the load opens there.
         let mut text = self.open(scene).out;
-        // It was read before, and found good.
+        // The load was read successfully when the job was built.
         let load = read(&self.load_path).ok().and_then(|load| parse(&self.load, &load, None).ok());
         if let Some(load) = load {
             let directory = lacking.path.display().to_string();

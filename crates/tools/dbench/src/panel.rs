@@ -1,4 +1,4 @@
-//! What a client shows while it works, in memory that all processes have, and what it is reported.
+//! Live counters of each client in shared memory, and the run phase signalled to all clients.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use treering_script::Board;
 
 use super::tick::Part;
 
-/// Says to all clients which part it is.
+/// Run phase, shared with all clients.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signal {
     board: Board,
@@ -29,13 +29,13 @@ impl Signal {
     }
 }
 
-/// The numbers of one client.
+/// Shared counters of one client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Panel {
     board: Board,
 }
 
-/// What a panel shows.
+/// Index of a shared counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Dial {
@@ -46,13 +46,13 @@ pub(super) enum Dial {
     /// The longest time from the start of one operation to that of the next, since it was last
     /// asked for; nanoseconds.
     Gap,
-    /// When its last call ended, nanoseconds of the trial.
+    /// End of the last call, in nanoseconds of the trial.
     Seen,
-    /// When it began, nanoseconds of the trial.
+    /// Start of the client, in nanoseconds of the trial.
     Began,
-    /// Whether it is done.
+    /// 1 once the client is done.
     Done,
-    /// The latest point it has set, and one.
+    /// Last sync point set, plus 1; 0 before the first.
     Point,
 }
 

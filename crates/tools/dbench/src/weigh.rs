@@ -1,4 +1,4 @@
-//! What a load asks of a filesystem, found by keeping account of its files while nothing is done.
+//! Footprint of a load on a filesystem, computed by tracking its files without any I/O.
 
 use std::collections::HashMap;
 
@@ -6,39 +6,39 @@ use crate::language::{Disposition, Load, NameId, Operation};
 
 /// Files and bytes of one client in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Weight {
-    /// That stand at the same time, at most.
+pub(super) struct LoadFootprint {
+    /// Maximum number of files that exist at the same time.
     pub(super) files: u64,
     pub(super) dirs: u64,
     pub(super) bytes: u64,
-    /// That are made in all.
+    /// Number of files created in total.
     pub(super) made: u64,
     pub(super) read: u64,
     pub(super) written: u64,
 }
 
-/// Names that all removals of trees look at, at most: beyond them what stands is reported too high.
+/// Maximum number of names examined for tree removals; beyond it the footprint is overestimated.
 const LOOKS_MAX: usize = 20_000_000;
 
 #[derive(Default)]
-struct Account {
+struct FootprintCounter {
     looks: usize,
-    weight: Weight,
+    weight: LoadFootprint,
     sizes: HashMap<NameId, u64>,
     open: HashMap<u32, NameId>,
     standing: u64,
 }
 
-/// What one client asks for, loops counted once, drawn operations not at all.
-pub(super) fn weigh(load: &Load) -> Weight {
-    let mut account = Account::default();
+/// Footprint of one client. Loops are counted once; drawn operations are not counted.
+pub(super) fn weigh(load: &Load) -> LoadFootprint {
+    let mut account = FootprintCounter::default();
     for op in &load.ops {
         account.take(op.operation, load);
     }
     account.weight
 }
 
-impl Account {
+impl FootprintCounter {
     fn take(&mut self, operation: Operation, load: &Load) {
         match operation {
             Operation::Create { name, directory: true, .. } | Operation::Mkdir { name } => {
@@ -101,11 +101,11 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
-    use super::{Weight, weigh};
+    use super::{LoadFootprint, weigh};
     use crate::language::parse;
 
     #[test]
-    fn what_stands_at_the_same_time_is_counted() {
+    fn footprint_counts_files_that_exist_at_the_same_time() {
         let load = br#"Mkdir "\d" 0x0
 NTCreateX "\d\a" 0x40 0x2 1 0x0
 WriteX 1 99 1 1 0x0
@@ -118,7 +118,8 @@ Rename "\d\b" "\d\c" 0x0
 WriteX 2 0 30 30 0x0
 Deltree "\d" 0x0"#;
         let weight = weigh(&parse("f", load, None).unwrap());
-        let expected = Weight { files: 3, dirs: 1, bytes: 130, made: 2, read: 50, written: 161 };
+        let expected =
+            LoadFootprint { files: 3, dirs: 1, bytes: 130, made: 2, read: 50, written: 161 };
         assert_eq!(weight, expected);
     }
 

@@ -35,7 +35,7 @@ fn name() -> impl Strategy<Value = &'static str> {
     (0..NAMES.len()).prop_map(|at| NAMES[at])
 }
 
-/// An operation; whether it succeeds is left to the filesystem.
+/// Line of an operation, whose success depends on the filesystem.
 fn line() -> impl Strategy<Value = String> {
     let handle = || 1..6_u32;
     prop_oneof![
@@ -79,7 +79,7 @@ fn load() -> impl Strategy<Value = String> {
     })
 }
 
-/// Plays a load as the original, in a place; why it ended early, if it did.
+/// Plays a load in classic mode at a place; returns the error if it ended early.
 fn play<P: Run + ?Sized>(text: &str, options: &[(&str, &str)], place: &P) -> Option<String> {
     let dir = temp_dir();
     let path = dir.path().join("load");
@@ -91,13 +91,13 @@ fn play<P: Run + ?Sized>(text: &str, options: &[(&str, &str)], place: &P) -> Opt
     perform(job.as_ref(), place).failure
 }
 
-struct Ran {
+struct RunOutcome {
     metrics: Vec<Metric>,
     cautions: Vec<String>,
     failure: Option<String>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
+fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> RunOutcome {
     let mut session = job.begin(&TargetFacts::unknown());
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let (progress, stop) = (Progress::new(), StopFlag::new());
@@ -112,11 +112,11 @@ fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> Ran {
     };
     let cautions = session.cautions().iter().map(|caution| caution.message.clone()).collect();
     assert_was_foreseen(job, &session.metrics());
-    Ran { metrics: session.metrics(), cautions, failure }
+    RunOutcome { metrics: session.metrics(), cautions, failure }
 }
 
-/// Where clients that make the same directory do so at the same time, it is not known who does; so
-/// they take turns, as clients of one process do.
+/// Options that make clients take turns: when concurrent clients create the same directory, the one
+/// that succeeds is not determined.
 const IN_TURN: [(&str, &str); 2] = [("nprocs", "1"), ("clients-per-process", "2")];
 
 /// Sizes of directories differ between filesystems.
@@ -154,7 +154,7 @@ proptest! {
 }
 
 #[test]
-fn a_load_that_was_made_plays_without_a_surprise_pass_after_pass() {
+fn generated_load_plays_repeatedly_without_unexpected_outcomes() {
     let dir = temp_dir();
     let path = dir.path().join("load");
     let load = generate::text(5, 1);

@@ -12,7 +12,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{Call, CreateHow, OpenHow, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-/// A call in words.
+/// Text form of a call.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
     match *call {
@@ -49,15 +49,15 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// What a run did.
-struct Ran {
+/// Calls and results of a run.
+struct RunOutcome {
     calls: Vec<String>,
     metrics: Vec<Metric>,
     failure: Option<String>,
     said: Option<String>,
 }
 
-impl Ran {
+impl RunOutcome {
     /// The calls after the preparation.
     #[track_caller]
     fn calls(&self) -> Vec<&str> {
@@ -73,7 +73,7 @@ impl Ran {
 }
 
 /// Runs the tasks of a session one after the other, each call for a second of made-up time.
-fn perform(session: &mut dyn Session) -> Ran {
+fn perform(session: &mut dyn Session) -> RunOutcome {
     let memory = MemoryFilesystem::default();
     let mut calls = Vec::new();
     let failure = rehearse_session(session, &mut |request| {
@@ -97,11 +97,11 @@ fn perform(session: &mut dyn Session) -> Ran {
     });
     let failure = failure.err().map(|failure| failure.to_string());
     let said = session.cautions().into_iter().find(|caution| caution.message.contains('['));
-    Ran { calls, metrics: session.metrics(), failure, said: said.map(|caution| caution.message) }
+    RunOutcome { calls, metrics: session.metrics(), failure, said: said.map(|caution| caution.message) }
 }
 
 /// Plays a load once, with these options.
-fn play(load: &str, options: &[(&str, &str)]) -> Ran {
+fn play(load: &str, options: &[(&str, &str)]) -> RunOutcome {
     let dir = temp_dir();
     let path = dir.path().join("load");
     std::fs::write(&path, load).unwrap();
@@ -136,7 +136,7 @@ const CALLS_BEFORE: [&str; 13] = [
     "write 5000 at 0",
 ];
 
-/// The calls of a line after those, but for the close of what is left open.
+/// Checks the calls of a line after `BEFORE`, without the closes of handles left open.
 #[track_caller]
 fn after(line: &str, options: &[(&str, &str)], expected: &[&str]) {
     let ran = play(&format!("{BEFORE}{line}\n"), options);
@@ -254,7 +254,7 @@ fn the_newer_language_is_played() {
 }
 
 #[test]
-fn what_must_come_out_as_recorded_ends_the_run_and_other_things_are_reported() {
+fn unexpected_outcomes_end_the_run_or_are_reported() {
     for (line, why) in [
         ("Unlink \"/d/x\" NT_STATUS_OK", "unlink d/x failed (No such file or directory)"),
         ("Unlink \"/d/f\" NT_STATUS_GONE", "unlink d/f succeeded - expected NT_STATUS_GONE"),
@@ -284,7 +284,7 @@ fn what_must_come_out_as_recorded_ends_the_run_and_other_things_are_reported() {
 }
 
 #[test]
-fn several_clients_of_a_process_play_each_line_in_turn() {
+fn clients_of_a_process_play_each_line_in_turn() {
     let load = "Mkdir \"/clients\" *\nMkdir \"/clients/client1\" *\n";
     let ran = play(load, &[("clients-per-process", "3")]);
     let made: Vec<&str> =
@@ -295,7 +295,7 @@ fn several_clients_of_a_process_play_each_line_in_turn() {
 }
 
 #[test]
-fn handles_that_are_used_twice_are_closed_one_after_the_other() {
+fn reused_handles_are_closed_in_order() {
     let load = "Mkdir \"/d\" *\nNTCreateX \"/d/f\" 0 2 7 *\nNTCreateX \"/d/g\" 0 2 7 *\n\
                 Close 7 0x0\nClose 7 0x0\n";
     let ran = play(load, &[]);
@@ -303,7 +303,7 @@ fn handles_that_are_used_twice_are_closed_one_after_the_other() {
 }
 
 #[test]
-fn a_directory_that_was_removed_is_opened_anew() {
+fn removed_directories_are_reopened() {
     let load = "Mkdir \"/d\" *\nNTCreateX \"/d/f\" 0 2 7 0x0\nClose 7 0x0\nUnlink \"/d/f\" 0x0\n\
                 Rmdir \"/d\" 0x0\nMkdir \"/d\" *\nNTCreateX \"/d/f\" 0 2 8 0x0\nClose 8 0x0\n";
     let ran = play(load, &[("no-resolve", "true")]);

@@ -1,4 +1,4 @@
-//! A filesystem's files as all workers know them: names, directories, sizes, and how full it is.
+//! Files of a filesystem, shared by all workers: names, directories, sizes, and fullness.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,26 +13,26 @@ use crate::language::{Filesystem, Sizes};
 /// The blocks in which space is reckoned.
 const BLOCK_BYTES: u64 = 4096;
 
-/// What a filesystem holds.
+/// Files and directories of one filesystem.
 #[derive(Debug)]
 pub(super) struct Fileset {
     /// The files that are worked on.
     pub(super) data: Population,
-    /// Those that fill it up when it is aged; all directly in `data`.
+    /// Files that fill up an aged filesystem; all directly in `data`.
     pub(super) fill: Population,
-    /// The directories of `metaop`; in the place of a directory stands whether one was renamed.
+    /// Directories of `metaop`; the directory index of an entry tells whether it was renamed.
     pub(super) meta: Population,
     /// The directories of the files that are worked on.
     pub(super) dirs: Series,
     sizes: SizeDraw,
-    /// Its room before anything was made.
+    /// Free and used space before any file was created.
     room_before: OnceLock<Room>,
-    /// Bytes in whole blocks by which its files have grown since.
+    /// Growth of the files since the start, in bytes of whole blocks.
     grown: AtomicI64,
 }
 
 impl Fileset {
-    /// An empty one; sizes of files are whole blocks when they must suit `O_DIRECT`.
+    /// Empty file set; with `direct`, file sizes are whole blocks as `O_DIRECT` requires.
     pub(super) fn new(filesystem: &Filesystem, direct: bool) -> Self {
         Self {
             data: Population::default(),
@@ -59,7 +59,7 @@ impl Fileset {
         self.sizes.draw(random)
     }
 
-    /// Whether a file of an earlier run has a size that a new one could have.
+    /// True if a file of `bytes` found from an earlier run has a size that a new file could have.
     pub(super) fn could_make(&self, bytes: u64) -> bool {
         self.sizes.could_be(bytes)
     }
@@ -70,7 +70,7 @@ impl Fileset {
         u32::try_from(dir).unwrap_or(0)
     }
 
-    /// A file of one size has another one.
+    /// Records a change of a file's size.
     pub(super) fn resized(&self, from: u64, to: u64) {
         let blocks = |bytes: u64| i64::try_from(bytes.div_ceil(BLOCK_BYTES)).unwrap_or(i64::MAX);
         let change = blocks(to).saturating_sub(blocks(from));
@@ -82,8 +82,8 @@ impl Fileset {
         let _first_word_stands = self.room_before.set(room);
     }
 
-    /// The share of it that is used, and by how many bytes it has grown. A filesystem that writes
-    /// later says so later: what was written counts at once.
+    /// Used share of the filesystem, 0 to 1, and its growth in bytes. Written data counts at once,
+    /// even if the filesystem allocates it later.
     pub(super) fn fullness(&self, room: Room) -> (f64, u64) {
         let before = self.room_before.get().copied().unwrap_or(room);
         let used = |room: Room| room.capacity_bytes.saturating_sub(room.unused_bytes);
@@ -94,7 +94,7 @@ impl Fileset {
     }
 }
 
-/// The sizes with the weights that they are drawn with.
+/// File sizes with their effective weights.
 pub(super) fn drawn_sizes(filesystem: &Filesystem) -> Sizes {
     match &filesystem.sizes {
         Sizes::Weights(rows) if filesystem.sizes_as_original => {
@@ -107,9 +107,10 @@ pub(super) fn drawn_sizes(filesystem: &Filesystem) -> Sizes {
 /// Draws sizes.
 #[derive(Debug)]
 enum SizeDraw {
-    /// From the first on, below the second; whether in whole blocks, and drawn as by the original.
+    /// Uniform draw: lower bound, exclusive upper bound, whole blocks only, biased as in the
+    /// original.
     Range(u64, u64, bool, bool),
-    /// Sizes with the sum of the weights up to them.
+    /// Sizes with cumulative weights.
     Weights(Vec<(u64, u64)>),
 }
 
@@ -131,7 +132,7 @@ impl SizeDraw {
         }
     }
 
-    /// Whether it is one of the sizes; the end of a range is one as well.
+    /// True if `bytes` is a possible size; the upper bound of a range counts as well.
     fn could_be(&self, bytes: u64) -> bool {
         match self {
             Self::Range(least, most, true, _) => {
@@ -167,29 +168,29 @@ fn makers(filesystems: usize) -> Arc<[AtomicU32]> {
     (0..filesystems).map(|_| AtomicU32::new(0)).collect()
 }
 
-/// What the workers of a run have in common beside the files.
+/// State shared by the workers of a run, apart from the files.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Common {
-    /// Rings when they are to end.
+    /// Deadline of the workers.
     pub(super) deadline: Deadline,
-    /// How many of them make files in each filesystem.
+    /// Number of running workers that create files, for each filesystem.
     makers: Arc<[AtomicU32]>,
     trouble: Arc<Mutex<Option<SessionError>>>,
 }
 
 impl Common {
-    /// That of a run on so many filesystems.
+    /// Shared state of a run on `filesystems` filesystems.
     pub(super) fn new(filesystems: usize) -> Self {
         Self { makers: makers(filesystems), ..Self::default() }
     }
 
-    /// Another common, with a deadline of its own, of the same run.
+    /// Shared state with a new deadline, for another group of the same run.
     pub(super) fn another(&self) -> Self {
         let (deadline, trouble) = (Deadline::default(), Arc::clone(&self.trouble));
         Self { deadline, makers: makers(self.makers.len()), trouble }
     }
 
-    /// The filesystems in which one with this plan works.
+    /// Creator counts of the filesystems in which a worker with this plan works.
     fn reach(&self, plan: &Plan) -> &[AtomicU32] {
         match plan.bound {
             Some(number) => self.makers.get(number..=number).unwrap_or_default(),
@@ -197,32 +198,32 @@ impl Common {
         }
     }
 
-    /// One with this plan will work.
+    /// Registers a worker with this plan as a creator of files.
     pub(super) fn join(&self, plan: &Plan) {
         for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
             makers.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// One with this plan has ended.
+    /// Unregisters a worker with this plan.
     pub(super) fn leave(&self, plan: &Plan) {
         for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
             makers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
-    /// Whether anybody still makes files where one with this plan works.
+    /// True while a worker still creates files in a filesystem that `plan` uses.
     pub(super) fn has_makers(&self, plan: &Plan) -> bool {
         self.reach(plan).iter().any(|makers| makers.load(Ordering::Relaxed) > 0)
     }
 
-    /// Something that none of them can go on after; the first word stands.
+    /// Records a fatal error and ends all workers; the first error wins.
     pub(super) fn fail(&self, why: SessionError) {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.deadline.reach();
     }
 
-    /// What they cannot go on after.
+    /// Fatal error of the run, if any.
     pub(super) fn trouble(&self) -> Option<SessionError> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_an_earlier_run_have_sizes_that_new_ones_could_have() {
+    fn reused_files_must_have_possible_sizes() {
         let could = |sizes: Sizes, direct, bytes: &[u64]| {
             let fileset = Fileset::new(&filesystem(sizes), direct);
             bytes.iter().map(|&bytes| fileset.could_make(bytes)).collect::<Vec<_>>()
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn fullness_is_what_the_filesystem_says_or_what_was_written() {
+    fn fullness_is_the_larger_of_statfs_and_written_bytes() {
         let fileset = Fileset::new(&filesystem(Sizes::Range(0, 0)), false);
         let room = |used: u64| Room {
             capacity_bytes: 1 << 20,

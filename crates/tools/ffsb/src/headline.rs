@@ -5,7 +5,7 @@ use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, CautionCode, Metric, OPERATIONS_FEW, Scope, TaskTotals};
 
 use super::operation::Operation;
-use super::tally::{Done, Tally};
+use super::tally::{OperationCounts, Tally};
 use crate::language::{Profile, Sizes};
 use treering_kit::span::Span;
 
@@ -13,7 +13,7 @@ use treering_kit::span::Span;
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
     setup: Span,
-    /// What each group did.
+    /// Counters of each group.
     groups: Vec<Tally>,
     work: Span,
     sync: Span,
@@ -22,7 +22,7 @@ pub(super) struct Headline {
 }
 
 impl Headline {
-    /// That of a run of so many groups.
+    /// Empty results of a run with `groups` groups.
     pub(super) fn new(groups: usize) -> Self {
         Self {
             setup: Span::default(),
@@ -55,7 +55,7 @@ impl Headline {
         self.cpu_ns += task.cpu.total_ns();
     }
 
-    /// What all groups did.
+    /// Sum of all groups.
     fn all(&self) -> Tally {
         self.groups.iter().fold(Tally::default(), |mut sum, group| {
             // Ranges differ between groups and are no headline.
@@ -64,7 +64,7 @@ impl Headline {
         })
     }
 
-    /// The numbers so far.
+    /// Metrics of the run so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let all = self.all();
         let of = || Scope::Trial;
@@ -120,13 +120,13 @@ impl Headline {
         metrics.into_iter().map(|metric| metric.of_tasks(self.tasks)).collect()
     }
 
-    /// The metrics of a run of these kinds of operation; of none, those of a setup. Their values
-    /// mean nothing.
+    /// Metrics that a run of these operation kinds will have, with meaningless values; without
+    /// kinds, those of a setup.
     pub(super) fn foreseen(kinds: impl Iterator<Item = Operation>) -> Vec<Metric> {
         let task = TaskTotals { wall_ns: 1, ..TaskTotals::default() };
         let mut tally = Tally::default();
         for kind in kinds {
-            tally.done[kind.place()] = Done { operations: 1, transactions: 1, bytes: 1 };
+            tally.done[kind.place()] = OperationCounts { operations: 1, transactions: 1, bytes: 1 };
         }
         let mut headline = Self::new(1);
         headline.set_up(&task);
@@ -134,10 +134,10 @@ impl Headline {
         headline.metrics()
     }
 
-    /// Whether so few operations ran that the draws decide.
+    /// Cautions, such as too few operations for the drawn mix to be representative.
     pub(super) fn cautions(&self, profile: &Profile) -> Vec<Caution> {
         let operations = self.all().operations();
-        // Of what has not begun nothing was drawn.
+        // A run that has not begun has drawn nothing.
         if self.tasks == 0 || operations >= OPERATIONS_FEW {
             return Vec::new();
         }
@@ -174,7 +174,7 @@ fn heaviest(sizes: &Sizes) -> Option<(u64, f64, f64)> {
 mod tests {
     use super::{Headline, heaviest};
     use crate::language::Sizes;
-    use crate::tally::{Done, Tally};
+    use crate::tally::{OperationCounts, Tally};
     use treering_model::TaskTotals;
 
     fn task(began_ms: u64, wall_ms: u64) -> TaskTotals {
@@ -191,8 +191,8 @@ mod tests {
         assert!(headline.metrics().iter().all(|metric| metric.name == "setup_seconds"));
         headline.set_up(&task(0, 500));
         let mut tally = Tally::default();
-        tally.done[1] = Done { operations: 30, transactions: 300, bytes: 30 << 20 };
-        tally.done[3] = Done { operations: 10, transactions: 80, bytes: 10 << 20 };
+        tally.done[1] = OperationCounts { operations: 30, transactions: 300, bytes: 30 << 20 };
+        tally.done[3] = OperationCounts { operations: 10, transactions: 80, bytes: 10 << 20 };
         headline.worked(0, &task(1000, 2000), &tally);
         headline.worked(1, &task(1000, 3000), &tally);
         headline.synced(&task(4000, 1000));

@@ -36,7 +36,7 @@ pub const TOOL: treering_kit::Tool =
 
 imitation!(Ffsb, BenchJob, over_ranks: Apart);
 
-/// Whether a profile can be read: its warnings, with line and column. `file` is its name in them.
+/// Checks a profile and returns its warnings, with line and column. `file` is its name in them.
 ///
 /// # Errors
 /// When it cannot; says where, and what would be right.

@@ -1,5 +1,4 @@
-//! The names that FFSB gives; and read again: what of a directory is a run's, and what is somebody
-//! else's.
+//! File names of FFSB, and classification of directory entries as generated or foreign.
 
 use std::ffi::CStr;
 
@@ -9,7 +8,7 @@ use treering_script::EntryKind;
 pub(super) const DATA: &CStr = c"data";
 /// The part with the directories of `metaop`.
 pub(super) const META: &CStr = c"meta";
-/// With this and a number are called the files that are worked on,
+/// Name prefix of the files that are worked on,
 pub(super) const DATAFILE: &[u8; 8] = b"datafile";
 /// those that fill a filesystem up,
 pub(super) const FILLFILE: &[u8; 8] = b"fillfile";
@@ -20,7 +19,7 @@ pub(super) const METAFILE: &[u8; 8] = b"metafile";
 
 /// An entry that a run can have made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ours {
+pub(super) enum GeneratedName {
     /// `datafileN`.
     Data(u64),
     /// `fillfileN`.
@@ -31,8 +30,8 @@ pub(super) enum Ours {
     Meta(u64, u32),
 }
 
-impl Ours {
-    /// What an entry of `data` is; `None` when it is not ours.
+impl GeneratedName {
+    /// Classifies an entry of `data`; `None` if FFSB does not create such an entry.
     pub(super) fn in_data(name: &[u8], kind: EntryKind) -> Option<Self> {
         match kind {
             EntryKind::File => Self::in_datadir(name, kind)
@@ -46,13 +45,13 @@ impl Ours {
         }
     }
 
-    /// What an entry of a `datadirN` is.
+    /// Classifies an entry of a `datadirN`; `None` if it is foreign.
     pub(super) fn in_datadir(name: &[u8], kind: EntryKind) -> Option<Self> {
         let number = name.strip_prefix(DATAFILE).and_then(number);
         number.filter(|_| kind == EntryKind::File).map(Self::Data)
     }
 
-    /// What an entry of `meta` is.
+    /// Classifies an entry of `meta`; `None` if it is foreign.
     pub(super) fn in_meta(name: &[u8], kind: EntryKind) -> Option<Self> {
         let rest = name.strip_prefix(METAFILE).filter(|_| kind == EntryKind::Directory)?;
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -62,7 +61,7 @@ impl Ours {
         number(digits).filter(|_| plain).map(|number| Self::Meta(number, count))
     }
 
-    /// Its name.
+    /// File name of the entry.
     pub(super) fn name(self) -> Vec<u8> {
         let (word, number, letters): (&[u8], u64, u32) = match self {
             Self::Data(number) => (DATAFILE, number, 0),
@@ -138,19 +137,22 @@ impl Name {
 
 #[cfg(test)]
 mod tests {
-    use super::{Name, Ours};
+    use super::{GeneratedName, Name};
     use treering_script::EntryKind::{Directory, File, Other};
 
     #[test]
-    fn names_that_a_run_gives_are_read_again_and_no_others() {
-        for ours in [Ours::Data(0), Ours::Data(98_765), Ours::Fill(9)] {
-            assert_eq!(Ours::in_data(&ours.name(), File), Some(ours));
-            assert_eq!(Ours::in_data(&ours.name(), Directory), None);
+    fn only_generated_names_are_recognized() {
+        for ours in [GeneratedName::Data(0), GeneratedName::Data(98_765), GeneratedName::Fill(9)] {
+            assert_eq!(GeneratedName::in_data(&ours.name(), File), Some(ours));
+            assert_eq!(GeneratedName::in_data(&ours.name(), Directory), None);
         }
-        assert_eq!(Ours::in_data(&Ours::Dir(7).name(), Directory), Some(Ours::Dir(7)));
-        for ours in [Ours::Meta(3, 0), Ours::Meta(30, 25)] {
-            assert_eq!(Ours::in_meta(&ours.name(), Directory), Some(ours));
-            assert_eq!(Ours::in_meta(&ours.name(), File), None);
+        assert_eq!(
+            GeneratedName::in_data(&GeneratedName::Dir(7).name(), Directory),
+            Some(GeneratedName::Dir(7))
+        );
+        for ours in [GeneratedName::Meta(3, 0), GeneratedName::Meta(30, 25)] {
+            assert_eq!(GeneratedName::in_meta(&ours.name(), Directory), Some(ours));
+            assert_eq!(GeneratedName::in_meta(&ours.name(), File), None);
         }
         let odd: [&[u8]; 8] = [
             b"datafile",
@@ -163,14 +165,14 @@ mod tests {
             b"\xffdatafile1",
         ];
         for name in odd {
-            assert_eq!(Ours::in_data(name, File), None, "{name:?}");
+            assert_eq!(GeneratedName::in_data(name, File), None, "{name:?}");
         }
-        assert_eq!(Ours::in_data(b"datadir4294967296", Directory), None);
-        assert_eq!(Ours::in_data(b"datadir4294967295", Directory), None);
-        assert_eq!(Ours::in_data(b"datafile1", Other), None);
-        assert_eq!(Ours::in_datadir(b"fillfile1", File), None);
-        assert_eq!(Ours::in_meta(b"metafile1b", Directory), None);
-        assert_eq!(Ours::in_meta(b"metafilea", Directory), None);
+        assert_eq!(GeneratedName::in_data(b"datadir4294967296", Directory), None);
+        assert_eq!(GeneratedName::in_data(b"datadir4294967295", Directory), None);
+        assert_eq!(GeneratedName::in_data(b"datafile1", Other), None);
+        assert_eq!(GeneratedName::in_datadir(b"fillfile1", File), None);
+        assert_eq!(GeneratedName::in_meta(b"metafile1b", Directory), None);
+        assert_eq!(GeneratedName::in_meta(b"metafilea", Directory), None);
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The filesystems of a run: where they are, and what they hold.
+//! Filesystems of a run: their locations and files.
 
 use std::sync::Arc;
 
 use super::fileset::Fileset;
 use crate::language::Filesystem;
 
-/// What the names of native filesystems begin with.
+/// Name prefix of the directories of native filesystems.
 pub(super) const DIRECTORY: &str = "ffsb-";
 
 /// The directory of a native filesystem.
@@ -13,16 +13,16 @@ pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
 
-/// Where the files of a filesystem are found.
+/// Location of a filesystem's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the place of this number.
+    /// Target root of this number.
     Root(u16),
-    /// In a directory of the target that has its number.
+    /// Numbered directory below the target.
     Below,
 }
 
-/// The files of all filesystems, and where they are.
+/// Files of all filesystems, and their locations.
 #[derive(Clone, Debug)]
 pub(super) struct Namespace {
     pub(super) filesets: Arc<[Fileset]>,
@@ -30,7 +30,7 @@ pub(super) struct Namespace {
 }
 
 impl Namespace {
-    /// The filesystems of a profile, in these places.
+    /// Filesystems of a profile at these locations.
     pub(super) fn new(filesystems: &[Filesystem], places: Vec<Place>, direct: bool) -> Self {
         let filesets = filesystems.iter().map(|filesystem| Fileset::new(filesystem, direct));
         Self { filesets: filesets.collect::<Vec<_>>().into(), places: Arc::from(places) }

@@ -18,7 +18,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
 pub(super) const PROFILE: &str = "profile";
 
 options! {
-    /// How sizes of files are drawn.
+    /// Options for the draw of file sizes.
     pub(super) struct Drawing {
         /// Draw file sizes with the shares of FFSB 6.0-RC2, which differ from the configured
         /// weights.
@@ -34,7 +34,7 @@ options! {
         profile: Option<String> = Operand;
         /// The random seed; the original has none and draws anew each time.
         seed: Option<u64> = Number;
-        /// How sizes are drawn.
+        /// Size draw options.
         drawing: Drawing;
     }
 }
@@ -53,7 +53,7 @@ options! {
         callout: Option<&'static str> = Choice(&["run", "skip", "refuse"]), "refuse";
         /// The random seed.
         seed: u64 = Number, "1";
-        /// How sizes are drawn.
+        /// Size draw options.
         drawing: Drawing;
     }
 }

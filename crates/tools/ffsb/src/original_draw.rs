@@ -1,12 +1,12 @@
-//! How FFSB 6.0-RC2 draws sizes: as few random bytes as can hold the number of choices, modulo that
-//! number, so that the first choices come more often.
+//! Biased size draw of FFSB 6.0-RC2: as few random bytes as can hold the number of choices, modulo
+//! that number, so that the first choices come more often.
 //!
 //! That its threads go through the same random bytes again and again is not imitated.
 
 use treering_script::Random;
 
-/// How many values the bytes have of which the original takes the remainder: one byte below 256
-/// choices, two below 65,536, three below 16,777,216, else four.
+/// Number of values of the random bytes that the original reduces modulo `choices`: one byte below
+/// 256 choices, two below 65,536, three below 16,777,216, else four.
 const fn values(choices: u64) -> u64 {
     match choices {
         0..0x100 => 1 << 8,
@@ -16,13 +16,13 @@ const fn values(choices: u64) -> u64 {
     }
 }
 
-/// A number below `choices` as the original draws it; 0 where there is no choice.
+/// Number below `choices`, drawn as by the original; 0 for a single choice.
 pub(super) fn below(choices: u64, random: &mut Random) -> u64 {
     if choices < 2 { 0 } else { random.below(values(choices)) % choices }
 }
 
-/// Rows of a size and a weight, with the weights that the original's draw gives them: it goes
-/// through the rows from the last one to the first.
+/// Sizes with the effective weights of the original's draw, which searches the rows from last to
+/// first.
 pub(super) fn weights(rows: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let sum = rows.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
     let (all, choices) = (values(sum), sum.max(1));
@@ -63,7 +63,7 @@ mod tests {
                 number < sum
             })
         };
-        // What the weights stand for: every byte, modulo the sum.
+        // Expected weights: every byte value, modulo the sum.
         for (bytes, weight) in &drawn {
             let count = (0..256).filter(|byte| by_draw(byte % 100).unwrap().0 == *bytes).count();
             assert_eq!(count as u64, *weight, "{bytes}");

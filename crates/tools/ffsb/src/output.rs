@@ -1,4 +1,4 @@
-//! FFSB's own way to run and to speak: the configuration, lines while it goes on, the report.
+//! Classic output of FFSB: the configuration, progress lines, and the report.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ use super::text::{self, GroupReport};
 use crate::language::Profile;
 use treering_kit::cautions;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::read(settings)?;
     let (_, profile) = read_profile(settings, options.profile.as_deref())?;
@@ -52,9 +52,9 @@ struct Output {
     profile: Profile,
     /// The share of each filesystem that was used at the start.
     shares: Vec<f64>,
-    /// Filesystems of which it was said that they age.
+    /// Per filesystem: true once its aging was announced.
     aging: Vec<bool>,
-    /// How long the files took, until it is said.
+    /// Duration of the file setup, until it is printed.
     set_up_ns: Option<u64>,
     groups: Vec<Tally>,
     /// The work, from the first thread's start to the end of the sync after it.
@@ -63,7 +63,7 @@ struct Output {
     user_ns: u64,
     system_ns: u64,
     final_sync: bool,
-    /// Whether the start is still to be reported.
+    /// True until the start was reported.
     starting: bool,
     reported: bool,
 }
@@ -136,21 +136,22 @@ impl Output {
         out(syncing + &text::finished(&witness.time()))
     }
 
-    /// How long the setup took, when something comes after it: one that failed is not reported.
+    /// Setup time, printed once the next phase begins; a failed setup prints none.
     fn set_up(&mut self) -> Said {
         let words = self.set_up_ns.take().map(|ns| text::set_up(seconds(ns)));
         words.map(out).unwrap_or_default()
     }
 
-    /// The report, once, of what was done so far.
+    /// Report of the work done so far; printed only once.
     fn report(&mut self) -> Said {
         let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
         else {
             return Said::default();
         };
-        let all = self.profile.groups.iter().zip(&self.groups);
-        let groups: Vec<GroupReport<'_>> =
-            all.map(|(group, tally)| GroupReport { tally, stats: group.stats.as_ref() }).collect();
+        let groups = self.profile.groups.iter().zip(&self.groups);
+        let groups: Vec<GroupReport<'_>> = groups
+            .map(|(group, tally)| GroupReport { tally, stats: group.stats.as_ref() })
+            .collect();
         let in_seconds = |ns: u64| ns as f64 / 1e9;
         let took = in_seconds(self.ended_ns.saturating_sub(began_ns));
         let (user, system) = (in_seconds(self.user_ns), in_seconds(self.system_ns));
@@ -174,9 +175,9 @@ impl ClassicOutput for Output {
     }
 
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
-        let mut said = self.open(scene);
-        said.err += &format!("{}: {}\n", lacking.path.display(), lacking.why);
-        said
+        let mut printed = self.open(scene);
+        printed.err += &format!("{}: {}\n", lacking.path.display(), lacking.why);
+        printed
     }
 
     fn refused(&mut self, error: &ConfigError) -> Said {
@@ -216,7 +217,7 @@ impl ClassicOutput for Output {
                     out(text::set_up(seconds(wall_ns)) + &text::set_up_only())
                 })
             }
-            // What was done before it failed is not lost.
+            // A failed run still reports the work done before the failure.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => {
                 let has_done = self.groups.iter().any(|group| group.operations() > 0);
                 if has_done { self.report() } else { Said::default() }

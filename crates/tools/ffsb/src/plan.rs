@@ -1,47 +1,47 @@
-//! What a worker is to do: the profile's thread group in the form in which it is followed.
+//! Work of one worker: a thread group of the profile, prepared for execution.
 
 use treering_script::Random;
 
 use super::operation::Operation;
 use crate::language::{Filesystem, Stats, ThreadGroup};
 
-/// How a run as a whole is followed.
+/// Options common to all workers of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manner {
-    /// Whether random offsets are whole 4 KiB blocks.
+    /// Align random offsets to 4 KiB blocks.
     pub(super) align: bool,
-    /// Whether files are opened with `O_DIRECT`.
+    /// Open files with `O_DIRECT`.
     pub(super) direct: bool,
-    /// As the original: with a stat before each transfer, and its own times of calls.
+    /// Behave as the original: a stat before each transfer, and its own call times.
     pub(super) classic: bool,
 }
 
-/// Which files a worker has to do with.
+/// File population that a worker operates on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
-    /// Those that are worked on.
+    /// Files of the benchmark.
     Data,
-    /// Those that fill the filesystem up.
+    /// Files that fill up an aged filesystem.
     Fill,
 }
 
-/// What a worker is to do.
+/// Work of one worker.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) manner: Manner,
     pub(super) files: Kept,
-    /// The filesystem that it keeps to.
+    /// Filesystem to work in; `None` for any.
     pub(super) bound: Option<usize>,
     /// Between two operations.
     pub(super) delay_ns: u64,
     pub(super) read: Transfer,
     pub(super) write: Transfer,
-    /// Bytes that are left out after each block that is read.
+    /// Bytes skipped after each block that is read.
     pub(super) skip_bytes: Option<u64>,
     pub(super) stats: Option<Stats>,
-    /// Whether any of its operations makes files.
+    /// True if any operation creates files.
     pub(super) makes_files: bool,
-    /// Whether new files stay empty.
+    /// Leave new files empty.
     pub(super) empty_files: bool,
     /// Operations that have a weight, with the sum of the weights up to them.
     draws: Vec<(u64, Operation)>,
@@ -51,19 +51,19 @@ fn makes_files(group: &ThreadGroup) -> bool {
     Operation::ALL.into_iter().any(|operation| operation.makes() && group.weight(operation) > 0)
 }
 
-/// How much is moved by an operation, and how.
+/// Transfer size and pattern of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Transfer {
-    /// By an operation.
+    /// Bytes per operation.
     pub(super) bytes: u64,
-    /// By a call.
+    /// Bytes per call.
     pub(super) block_bytes: u32,
-    /// Whether each call has an offset of its own.
+    /// Draw a random offset for each call.
     pub(super) random: bool,
 }
 
 impl Plan {
-    /// That of a thread group.
+    /// Plan of a thread group.
     pub(super) fn of_group(group: &ThreadGroup, manner: Manner) -> Self {
         let mut sum = 0;
         let draws = Operation::ALL.into_iter().filter_map(|operation| {
@@ -96,14 +96,14 @@ impl Plan {
         }
     }
 
-    /// That of a group that ages a filesystem.
+    /// Plan of a group that ages a filesystem.
     pub(super) fn of_aging(group: &ThreadGroup, place: usize, block: u32, manner: Manner) -> Self {
         let plan = Self::of_group(group, manner);
         let write = Transfer { block_bytes: block, ..plan.write };
         Self { files: Kept::Fill, bound: Some(place), write, stats: None, ..plan }
     }
 
-    /// That of making the files of a filesystem.
+    /// Plan for creating the initial files of a filesystem.
     pub(super) fn of_filling(
         filesystem: &Filesystem,
         place: usize,
@@ -129,11 +129,11 @@ impl Plan {
         }
     }
 
-    /// The next operation, each as likely as its weight says.
+    /// Draws the next operation by the weights.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> Operation {
-        let all = self.draws.last().map_or(0, |&(sum, _)| sum);
-        let drawn = if self.draws.len() > 1 { random.below(all) } else { 0 };
+        let weight_sum = self.draws.last().map_or(0, |&(sum, _)| sum);
+        let drawn = if self.draws.len() > 1 { random.below(weight_sum) } else { 0 };
         let chosen = self.draws.iter().find(|&&(sum, _)| drawn < sum);
         chosen.map_or(Operation::Stat, |&(_, operation)| operation)
     }

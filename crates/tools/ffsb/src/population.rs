@@ -1,4 +1,4 @@
-//! The files that stand, shared by all workers: which there are, how large, and who uses them.
+//! Existing files, shared by all workers: numbers, sizes and locks.
 //!
 //! Files have numbers, and one that was deleted gives its number, and with it its name, to the next
 //! that is made. Who looks for a file draws a number until it is one of a file that stands and that
@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use treering_script::Random;
 
-/// Numbers of which the standing ones are counted together.
+/// Size of a chunk: file numbers whose existing files are counted together.
 const CHUNK: u64 = 4096;
 const CHUNK_PLACES: usize = 4096;
 /// Each shelf has twice as many places as the one before: room for 2^44 files.
@@ -21,58 +21,58 @@ const DRAWS: u32 = 48;
 /// Counted choices after which the files are called busy.
 const CHOICES: u32 = 8;
 
-/// Nothing stands under this number.
+/// Slot state: no file has this number.
 const VACANT: u32 = u32::MAX;
 /// A file is being made.
 const MAKING: u32 = u32::MAX - 1;
-/// Somebody has the file alone. Smaller words count those who share it.
+/// Slot state: held exclusively. Smaller values count the sharers.
 const ALONE: u32 = u32::MAX - 2;
 /// More do not share a file.
 const SHARERS_MAX: u32 = u32::MAX - 3;
 
-/// How a file is used.
+/// Lock mode of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Hold {
-    /// With others.
+pub(super) enum LockMode {
+    /// Held by several workers.
     Shared,
     /// Alone.
     Alone,
 }
 
-/// How many workers have to do with the same files at the same time.
+/// Concurrency of the workers on these files, which decides whether slots need atomic updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Crowd {
-    /// One: nobody comes between its reading and its writing.
+pub(super) enum Concurrency {
+    /// One worker: load and store suffice.
     One,
     /// Several.
     Many,
 }
 
-/// A file that is held.
+/// File that is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Held {
+pub(super) struct LockedFile {
     pub(super) number: u64,
-    /// The directory it is in.
+    /// Directory of the file.
     pub(super) dir: u32,
-    /// Its size when it was found.
+    /// File size when the file was locked, in bytes.
     pub(super) bytes: u64,
 }
 
-/// What a search came to.
+/// Result of a search for a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Found {
-    /// This file, held as asked.
-    File(Held),
-    /// Those that stand are all in use.
+pub(super) enum FileLookup {
+    /// File, locked in the requested mode.
+    File(LockedFile),
+    /// Every existing file is in use.
     Busy,
-    /// None stands.
+    /// No file exists.
     Nothing,
 }
 
 #[derive(Debug)]
 struct Slot {
     word: AtomicU32,
-    /// The directory it is in, as the owner of the population numbers them.
+    /// Directory of the file, in the numbering of the population's owner.
     dir: AtomicU32,
     bytes: AtomicU64,
 }
@@ -83,23 +83,23 @@ impl Slot {
     }
 
     #[inline]
-    fn take(&self, hold: Hold, crowd: Crowd) -> bool {
+    fn take(&self, hold: LockMode, concurrency: Concurrency) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let next = match hold {
-            Hold::Shared if word < SHARERS_MAX => word + 1,
-            Hold::Alone if word == 0 => ALONE,
+            LockMode::Shared if word < SHARERS_MAX => word + 1,
+            LockMode::Alone if word == 0 => ALONE,
             _ => return false,
         };
-        if crowd == Crowd::One {
+        if concurrency == Concurrency::One {
             self.word.store(next, Ordering::Relaxed);
             return true;
         }
         self.word.compare_exchange(word, next, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    fn held(&self, number: u64) -> Held {
+    fn held(&self, number: u64) -> LockedFile {
         let (dir, bytes) = (self.dir.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
-        Held { number, dir, bytes }
+        LockedFile { number, dir, bytes }
     }
 
     fn stands(&self) -> bool {
@@ -107,14 +107,14 @@ impl Slot {
     }
 }
 
-/// Slots, and how many of each chunk of them stand.
+/// Slots, and the number of existing files in each chunk of them.
 #[derive(Debug)]
-struct Shelf {
+struct SlotTable {
     slots: Box<[Slot]>,
     standing: Box<[AtomicU32]>,
 }
 
-impl Shelf {
+impl SlotTable {
     /// The shelf of this number: each is twice as long as the one before.
     fn new(shelf: u32) -> Self {
         let chunks = 1_u64 << shelf;
@@ -128,14 +128,14 @@ impl Shelf {
 /// Files with numbers.
 #[derive(Debug)]
 pub(super) struct Population {
-    shelves: [OnceLock<Shelf>; SHELVES],
-    /// Numbers that were given out.
+    shelves: [OnceLock<SlotTable>; SHELVES],
+    /// Numbers given out so far.
     ever: AtomicU64,
     /// Numbers of deleted files, the longest vacant first.
     vacant: Mutex<VecDeque<u64>>,
 }
 
-/// The shelf of a number, and its place there.
+/// Table of a number, and its index in that table.
 #[inline]
 fn place(number: u64) -> (u32, usize) {
     // Before the first one stands, as it were, one of CHUNK places: then each begins at a power.
@@ -161,48 +161,58 @@ impl Population {
         self.shelves.get(shelf as usize)?.get()?.slots.get(place)
     }
 
-    /// How many stand of the chunk of a number, which has been given out.
+    /// Count of existing files in the chunk of a number that was given out.
     fn standing_with(&self, number: u64) -> &AtomicU32 {
         let (shelf, place) = place(number);
-        let shelf = self.shelves[shelf as usize].get_or_init(|| Shelf::new(shelf));
+        let shelf = self.shelves[shelf as usize].get_or_init(|| SlotTable::new(shelf));
         &shelf.standing[place / CHUNK_PLACES]
     }
 
-    /// A file's slot. Who holds a file knows that it has one.
+    /// Slot of a file that is locked, or was given out; such a slot always exists.
     #[inline]
     fn known(&self, number: u64) -> &Slot {
         self.slot(number).expect("a number that was given out has a slot")
     }
 
-    /// A file that stands, each equally likely, held as asked until it is let go.
+    /// Locks a random existing file, each equally likely; it stays locked until `let_go`.
     #[expect(clippy::inline_always, reason = "what it says stays in registers; worth a tenth")]
     #[inline(always)]
-    pub(super) fn find(&self, random: &mut Random, hold: Hold, crowd: Crowd) -> Found {
+    pub(super) fn find(
+        &self,
+        random: &mut Random,
+        hold: LockMode,
+        concurrency: Concurrency,
+    ) -> FileLookup {
         let ever = self.ever.load(Ordering::Relaxed);
         for _ in 0..DRAWS {
             let number = random.below(ever);
-            if let Some(slot) = self.slot(number).filter(|slot| slot.take(hold, crowd)) {
-                return Found::File(slot.held(number));
+            if let Some(slot) = self.slot(number).filter(|slot| slot.take(hold, concurrency)) {
+                return FileLookup::File(slot.held(number));
             }
         }
-        self.find_by_counting(random, hold, crowd)
+        self.find_by_counting(random, hold, concurrency)
     }
 
     #[cold]
-    fn find_by_counting(&self, random: &mut Random, hold: Hold, crowd: Crowd) -> Found {
+    fn find_by_counting(
+        &self,
+        random: &mut Random,
+        hold: LockMode,
+        concurrency: Concurrency,
+    ) -> FileLookup {
         for _ in 0..CHOICES {
             let standing = self.standing();
             if standing == 0 {
-                return Found::Nothing;
+                return FileLookup::Nothing;
             }
             if let Some(number) = self.nth(random.below(standing)) {
                 let slot = self.known(number);
-                if slot.take(hold, crowd) {
-                    return Found::File(slot.held(number));
+                if slot.take(hold, concurrency) {
+                    return FileLookup::File(slot.held(number));
                 }
             }
         }
-        Found::Busy
+        FileLookup::Busy
     }
 
     /// The chunks in the order of their numbers: how many stand, and their slots.
@@ -211,12 +221,12 @@ impl Population {
         shelves.flat_map(|shelf| shelf.standing.iter().zip(shelf.slots.chunks(CHUNK_PLACES)))
     }
 
-    /// Files that stand.
+    /// Number of existing files.
     pub(super) fn standing(&self) -> u64 {
         self.chunks().map(|(standing, _)| u64::from(standing.load(Ordering::Relaxed))).sum()
     }
 
-    /// The number of the standing file that has so many before it.
+    /// Number of the existing file that has `before` existing files before it.
     fn nth(&self, mut before: u64) -> Option<u64> {
         for (first, (standing, slots)) in (0..).step_by(CHUNK_PLACES).zip(self.chunks()) {
             let here = u64::from(standing.load(Ordering::Relaxed));
@@ -229,9 +239,9 @@ impl Population {
         None
     }
 
-    /// A number for a new file: the longest vacant one, with its directory, else a new one in the
-    /// directory that `dir` says. Nobody finds the file before it is born.
-    pub(super) fn conceive(&self, dir: impl FnOnce() -> u32) -> Held {
+    /// Number for a new file: the one vacant for longest, with its directory, else a new one in the
+    /// directory that `dir` returns. The file cannot be found before `born`.
+    pub(super) fn conceive(&self, dir: impl FnOnce() -> u32) -> LockedFile {
         let vacant = self.vacant().pop_front();
         let number = vacant.unwrap_or_else(|| self.ever.fetch_add(1, Ordering::Relaxed));
         self.standing_with(number);
@@ -240,7 +250,7 @@ impl Population {
         if vacant.is_none() {
             slot.dir.store(dir(), Ordering::Relaxed);
         }
-        Held { bytes: 0, ..slot.held(number) }
+        LockedFile { bytes: 0, ..slot.held(number) }
     }
 
     /// The file has been made.
@@ -251,7 +261,7 @@ impl Population {
         self.standing_with(number).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A file that was there before.
+    /// Adds a file that existed before the run.
     pub(super) fn adopt(&self, number: u64, dir: u32, bytes: u64) {
         self.ever.fetch_max(number + 1, Ordering::Relaxed);
         self.standing_with(number);
@@ -261,16 +271,16 @@ impl Population {
 
     /// Lets go of a file.
     #[inline]
-    pub(super) fn let_go(&self, number: u64, hold: Hold, crowd: Crowd) {
+    pub(super) fn let_go(&self, number: u64, hold: LockMode, concurrency: Concurrency) {
         let word = &self.known(number).word;
-        match (hold, crowd) {
-            (Hold::Shared, Crowd::One) => {
+        match (hold, concurrency) {
+            (LockMode::Shared, Concurrency::One) => {
                 word.store(word.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
             }
-            (Hold::Shared, Crowd::Many) => {
+            (LockMode::Shared, Concurrency::Many) => {
                 word.fetch_sub(1, Ordering::Release);
             }
-            (Hold::Alone, _) => word.store(0, Ordering::Release),
+            (LockMode::Alone, _) => word.store(0, Ordering::Release),
         }
     }
 
@@ -302,7 +312,7 @@ impl Population {
     }
 }
 
-/// Numbers that are given out one after the other, and count when all before them are done.
+/// Sequence of numbers handed out to workers; `count` advances once all lower numbers are done.
 #[derive(Debug, Default)]
 pub(super) struct Series {
     given: AtomicU32,
@@ -311,7 +321,7 @@ pub(super) struct Series {
 }
 
 impl Series {
-    /// A series whose first numbers are done.
+    /// Sequence whose first `done` numbers are done already.
     pub(super) fn new(done: u32) -> Self {
         Self { given: done.into(), done: done.into(), ahead: Mutex::default() }
     }
@@ -333,7 +343,7 @@ impl Series {
         self.done.store(next, Ordering::Release);
     }
 
-    /// How many are done, without a gap.
+    /// Number of completed items without a gap.
     #[inline]
     pub(super) fn count(&self) -> u32 {
         self.done.load(Ordering::Acquire)
@@ -342,7 +352,7 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Crowd, Found, Held, Hold, Population, Series};
+    use super::{CHUNK, Concurrency, FileLookup, LockMode, LockedFile, Population, Series};
     use treering_script::Random;
 
     fn populated(files: u64) -> Population {
@@ -355,9 +365,9 @@ mod tests {
     }
 
     fn draw(population: &Population, random: &mut Random) -> u64 {
-        match population.find(random, Hold::Alone, Crowd::Many) {
-            Found::File(Held { number, .. }) => {
-                population.let_go(number, Hold::Alone, Crowd::Many);
+        match population.find(random, LockMode::Alone, Concurrency::Many) {
+            FileLookup::File(LockedFile { number, .. }) => {
+                population.let_go(number, LockMode::Alone, Concurrency::Many);
                 number
             }
             other => panic!("{other:?}"),
@@ -371,13 +381,13 @@ mod tests {
     }
 
     #[test]
-    fn every_file_that_stands_is_drawn_equally_often_the_last_one_too() {
+    fn existing_files_are_drawn_uniformly() {
         let population = populated(3 * CHUNK);
         let mut random = Random::new(5);
         // 1 in 400 stands: drawing and counting both happen.
         let kept: Vec<u64> = (0..3 * CHUNK).filter(|number| number % 400 == 399).collect();
         for number in (0..3 * CHUNK).filter(|number| !kept.contains(number)) {
-            assert!(population.known(number).take(Hold::Alone, Crowd::Many));
+            assert!(population.known(number).take(LockMode::Alone, Concurrency::Many));
             population.bury(number);
         }
         let mut counts = vec![0_u64; kept.len()];
@@ -391,30 +401,39 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_shared_or_had_alone() {
+    fn locks_are_shared_or_exclusive() {
         let population = populated(1);
         let mut random = Random::new(1);
-        let first = Found::File(Held { number: 0, dir: 7, bytes: 100 });
-        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), first);
-        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), first);
-        assert_eq!(population.find(&mut random, Hold::Alone, Crowd::Many), Found::Busy);
-        population.let_go(0, Hold::Shared, Crowd::Many);
-        population.let_go(0, Hold::Shared, Crowd::Many);
-        assert_eq!(population.find(&mut random, Hold::Alone, Crowd::Many), first);
-        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::Busy);
-        population.bury(0);
-        assert_eq!(population.find(&mut random, Hold::Shared, Crowd::Many), Found::Nothing);
+        let first = FileLookup::File(LockedFile { number: 0, dir: 7, bytes: 100 });
+        assert_eq!(population.find(&mut random, LockMode::Shared, Concurrency::Many), first);
+        assert_eq!(population.find(&mut random, LockMode::Shared, Concurrency::Many), first);
         assert_eq!(
-            Population::default().find(&mut random, Hold::Shared, Crowd::Many),
-            Found::Nothing
+            population.find(&mut random, LockMode::Alone, Concurrency::Many),
+            FileLookup::Busy
+        );
+        population.let_go(0, LockMode::Shared, Concurrency::Many);
+        population.let_go(0, LockMode::Shared, Concurrency::Many);
+        assert_eq!(population.find(&mut random, LockMode::Alone, Concurrency::Many), first);
+        assert_eq!(
+            population.find(&mut random, LockMode::Shared, Concurrency::Many),
+            FileLookup::Busy
+        );
+        population.bury(0);
+        assert_eq!(
+            population.find(&mut random, LockMode::Shared, Concurrency::Many),
+            FileLookup::Nothing
+        );
+        assert_eq!(
+            Population::default().find(&mut random, LockMode::Shared, Concurrency::Many),
+            FileLookup::Nothing
         );
     }
 
     #[test]
-    fn numbers_of_deleted_files_come_again_first_in_first_out_with_their_directory() {
+    fn numbers_of_deleted_files_are_reused_in_order() {
         let population = populated(3);
         for number in [2, 0] {
-            assert!(population.known(number).take(Hold::Alone, Crowd::Many));
+            assert!(population.known(number).take(LockMode::Alone, Concurrency::Many));
             population.bury(number);
         }
         let made: Vec<u64> = (0..3).map(|_| population.conceive(|| 9).number).collect();
@@ -443,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn many_workers_never_have_the_same_file_alone() {
+    fn exclusive_locks_are_exclusive_among_many_workers() {
         let population = populated(50);
         let held: Vec<_> = (0..50).map(|_| std::sync::atomic::AtomicBool::new(false)).collect();
         std::thread::scope(|scope| {
@@ -452,8 +471,8 @@ mod tests {
                 scope.spawn(move || {
                     let mut random = Random::new(seed);
                     for _ in 0..20_000 {
-                        let Found::File(Held { number, .. }) =
-                            population.find(&mut random, Hold::Alone, Crowd::Many)
+                        let FileLookup::File(LockedFile { number, .. }) =
+                            population.find(&mut random, LockMode::Alone, Concurrency::Many)
                         else {
                             continue;
                         };
@@ -465,7 +484,7 @@ mod tests {
                             let again = population.conceive(|| 0).number;
                             population.born(again, 1);
                         } else {
-                            population.let_go(number, Hold::Alone, Crowd::Many);
+                            population.let_go(number, LockMode::Alone, Concurrency::Many);
                         }
                     }
                 });

@@ -11,7 +11,7 @@ use treering_model::Counters;
 use treering_script::{Dir, EntryKind, Expect, Io, Script, SessionError, Stop};
 
 use super::fileset::{Common, Fileset};
-use super::names::{DATA, DATADIR, META, Ours};
+use super::names::{DATA, DATADIR, GeneratedName, META};
 use super::namespace::{Namespace, Place, directory};
 use super::tally::Prepared;
 use crate::language::Filesystem;
@@ -24,24 +24,24 @@ const SUB_DIR: Dir = Dir(4);
 /// Files of an earlier run are taken over up to this number: no run has made as many.
 const NUMBERS_MAX: u64 = 1 << 32;
 
-/// What was found in a filesystem.
+/// Leftovers of an earlier run in a filesystem.
 #[derive(Debug, Default)]
-struct Left {
+struct Leftovers {
     /// Files: directory (0 is `data`), and which.
-    files: Vec<(u32, Ours)>,
+    files: Vec<(u32, GeneratedName)>,
     dirs: Vec<u32>,
-    metas: Vec<Ours>,
+    metas: Vec<GeneratedName>,
     data: bool,
     meta: bool,
 }
 
-/// The code that prepares one filesystem.
+/// Script that prepares one filesystem.
 pub(super) struct Prepare {
     filesystem: Filesystem,
     number: usize,
     namespace: Namespace,
     common: Common,
-    left: Left,
+    left: Leftovers,
     reused: bool,
     looks_only: bool,
 }
@@ -54,7 +54,7 @@ fn datadir(number: u32) -> CString {
     c([DATADIR, number.to_string().as_bytes()].concat())
 }
 
-/// The directory of a file that was found, which is opened unless it is the one that is open.
+/// Open directory of a found file; `open` caches the one opened last.
 fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<Dir, Stop> {
     if dir == 0 {
         return Ok(DATA_DIR);
@@ -67,7 +67,7 @@ fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<Dir, Stop> 
 }
 
 impl Prepare {
-    /// The preparation of one filesystem.
+    /// Preparation of filesystem `number`.
     pub(super) fn new(
         filesystem: &Filesystem,
         number: usize,
@@ -79,13 +79,13 @@ impl Prepare {
             number,
             namespace,
             common,
-            left: Left::default(),
+            left: Leftovers::default(),
             reused: false,
             looks_only: false,
         }
     }
 
-    /// The same, which only looks for what no run has made.
+    /// Only checks for foreign entries.
     pub(super) fn looks_only(self) -> Self {
         Self { looks_only: true, ..self }
     }
@@ -94,12 +94,12 @@ impl Prepare {
         &self.namespace.filesets[self.number]
     }
 
-    /// Whether something was found, here or in another filesystem, that no run has made.
+    /// True once foreign entries were found, in this or another filesystem.
     fn is_hindered(&self) -> bool {
         self.common.trouble().is_some()
     }
 
-    /// Lists `data` with the directories in it, and `meta`.
+    /// Lists `data` and its subdirectories, and `meta`.
     fn list_all(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.left.data = self.list(io, ROOT, DATA, DATA_DIR, 0)?;
         for place in 0..self.left.dirs.len() {
@@ -115,7 +115,7 @@ impl Prepare {
         Ok(())
     }
 
-    /// Lists a directory as far as all in it is ours. Whether it is there.
+    /// Lists a directory up to the first foreign entry; false if it does not exist.
     fn list(
         &mut self,
         io: &mut dyn Io,
@@ -135,13 +135,13 @@ impl Prepare {
             for entry in entries {
                 let (name, kind) = (entry.name.to_bytes(), entry.kind);
                 let ours = match into {
-                    DATA_DIR => Ours::in_data(name, kind),
-                    META_DIR => Ours::in_meta(name, kind),
-                    _ => Ours::in_datadir(name, kind),
+                    DATA_DIR => GeneratedName::in_data(name, kind),
+                    META_DIR => GeneratedName::in_meta(name, kind),
+                    _ => GeneratedName::in_datadir(name, kind),
                 };
                 match ours {
-                    Some(Ours::Dir(number)) => self.left.dirs.push(number),
-                    Some(meta @ Ours::Meta(..)) => self.left.metas.push(meta),
+                    Some(GeneratedName::Dir(number)) => self.left.dirs.push(number),
+                    Some(meta @ GeneratedName::Meta(..)) => self.left.metas.push(meta),
                     Some(file) => self.left.files.push((number, file)),
                     None => {
                         self.foreign(into, number, entry.name, kind);
@@ -167,12 +167,12 @@ impl Prepare {
         )));
     }
 
-    /// Whether all is there that a run of this profile would make, but for the sizes.
+    /// True if the leftovers match what a run of this profile creates, apart from the sizes.
     fn could_be_reused(&self) -> bool {
-        let Left { files, dirs, metas, data, meta } = &self.left;
+        let Leftovers { files, dirs, metas, data, meta } = &self.left;
         let mut numbers = HashSet::new();
         let plain = files.iter().all(|(_, file)| match file {
-            Ours::Data(number) => *number < NUMBERS_MAX && numbers.insert(number),
+            GeneratedName::Data(number) => *number < NUMBERS_MAX && numbers.insert(number),
             _ => false,
         });
         let wanted = self.filesystem.files;
@@ -193,7 +193,7 @@ impl Prepare {
             return Ok(false);
         }
         for (&(dir, file), bytes) in self.left.files.iter().zip(sizes) {
-            if let Ours::Data(number) = file {
+            if let GeneratedName::Data(number) = file {
                 self.fileset().data.adopt(number, dir, bytes);
             }
         }
@@ -201,7 +201,7 @@ impl Prepare {
         Ok(true)
     }
 
-    /// Removes what was found, and makes the directories.
+    /// Removes the leftovers and makes the directories.
     fn build(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.left.files.sort_unstable();
         let mut open = 0;

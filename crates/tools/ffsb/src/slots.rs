@@ -5,10 +5,10 @@ use treering_script::{Dir, MAX_DIRS};
 
 /// Directories that all workers together keep open, beside the parts.
 const OPEN_MAX: u32 = 8192;
-/// A worker keeps at least so many.
+/// Minimum number of directory slots of a worker.
 const OPEN_MIN: u32 = 8;
 
-/// A part of a filesystem that is kept open.
+/// Directory of a filesystem that is kept open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Part {
@@ -20,10 +20,10 @@ pub(super) enum Part {
 /// Parts of a filesystem.
 const PARTS: usize = 3;
 
-/// How many filesystems a worker can have to do with.
+/// Maximum number of filesystems per worker.
 pub(super) const FILESYSTEMS_MAX: usize = 256;
 
-/// What is open where.
+/// Contents of a worker's directory slots.
 #[derive(Debug)]
 pub(super) struct Slots {
     parts: Vec<bool>,
@@ -37,7 +37,7 @@ fn slot(number: usize) -> Dir {
 }
 
 impl Slots {
-    /// Those of one of so many workers on so many filesystems.
+    /// Slots of one of `workers` workers on `filesystems` filesystems.
     pub(super) fn new(filesystems: usize, workers: u16) -> Self {
         let parts = filesystems.min(FILESYSTEMS_MAX) * PARTS;
         let share = (OPEN_MAX / u32::from(workers.max(1))).max(OPEN_MIN);
@@ -51,7 +51,7 @@ impl Slots {
         slot(filesystem * PARTS + part as usize)
     }
 
-    /// Whether a part must be opened first; from now on it is open.
+    /// Marks a part as open; true if it was not, and must be opened first.
     #[inline]
     pub(super) fn opens_part(&mut self, filesystem: usize, part: Part) -> bool {
         let open = self.parts.get_mut(filesystem * PARTS + part as usize);
@@ -69,7 +69,7 @@ impl Slots {
         slot(self.parts.len() + self.place(filesystem, dir))
     }
 
-    /// Whether it must be opened into its slot first; from now on it is open there.
+    /// Marks a directory as open in its slot; true if it was not, and must be opened first.
     #[inline]
     pub(super) fn opens_dir(&mut self, filesystem: usize, dir: u32) -> bool {
         let place = self.place(filesystem, dir);

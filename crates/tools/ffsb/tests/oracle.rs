@@ -1,5 +1,5 @@
-//! Random profiles of FFSB: all that is asked for is done, and what stands afterwards has names of
-//! FFSB and sizes that can be.
+//! Random profiles of FFSB: every requested operation is done, and the resulting names and sizes
+//! are valid.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -40,7 +40,7 @@ const OPERATIONS: [&str; 15] = [
     "create",
     "create_fsync",
 ];
-/// Those before leave names and sizes of files as they are.
+/// Operation indices; operations before `APPEND` leave names and sizes of files unchanged.
 const APPEND: usize = 10;
 const CREATE: usize = 13;
 
@@ -48,7 +48,7 @@ const CREATE: usize = 13;
 struct Files {
     files: u64,
     dirs: u32,
-    /// From, and below, or sizes with weights.
+    /// Bounds of the size range, or sizes with weights.
     sizes: Result<(u64, u64), Vec<(u64, u64)>>,
     block: u64,
 }
@@ -67,7 +67,7 @@ struct Group {
 }
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct RunRequest {
     align: bool,
     filesystems: Vec<Files>,
     groups: Vec<Group>,
@@ -90,7 +90,7 @@ fn files() -> impl Strategy<Value = Files> {
         .prop_map(|(files, dirs, sizes, block)| Files { files, dirs, sizes, block })
 }
 
-/// A group; `to` says how many of the operations it may have.
+/// Group with operations of the first `to` kinds.
 fn group(to: usize, threads: u16, filesystems: usize) -> impl Strategy<Value = Group> {
     let bound = proptest::option::of(0..filesystems);
     let weights = proptest::collection::vec(0..3_u64, to);
@@ -110,13 +110,13 @@ fn group(to: usize, threads: u16, filesystems: usize) -> impl Strategy<Value = G
     )
 }
 
-/// Profiles of so many groups with up to so many threads each.
-fn asked(to: usize, threads: u16, groups: usize) -> impl Strategy<Value = Asked> {
+/// Profiles of `groups` groups with up to `threads` threads each.
+fn asked(to: usize, threads: u16, groups: usize) -> impl Strategy<Value = RunRequest> {
     let filesystems = proptest::collection::vec(files(), 1..3);
     (filesystems, any::<bool>(), 1..80_u64, any::<u64>()).prop_flat_map(
         move |(filesystems, align, operations, seed)| {
             let group = group(to, threads, filesystems.len());
-            proptest::collection::vec(group, 1..=groups).prop_map(move |groups| Asked {
+            proptest::collection::vec(group, 1..=groups).prop_map(move |groups| RunRequest {
                 align,
                 filesystems: filesystems.clone(),
                 groups,
@@ -127,7 +127,7 @@ fn asked(to: usize, threads: u16, groups: usize) -> impl Strategy<Value = Asked>
     )
 }
 
-impl Asked {
+impl RunRequest {
     fn profile(&self) -> String {
         let mut text = format!("time = 1\nalignio = {}\n", u8::from(self.align));
         for (number, one) in self.filesystems.iter().enumerate() {
@@ -198,16 +198,16 @@ fn native(dir: &TempDir, profile: &str, words: &[(&str, &str)]) -> Box<dyn Job> 
     Ffsb.native(&Settings::new(given)).unwrap()
 }
 
-/// What came of a run.
-struct Ran {
+/// Results of a run.
+struct RunOutcome {
     metrics: Vec<Metric>,
     cautions: Vec<&'static str>,
     remains: Vec<String>,
-    /// Why the session could not go on.
+    /// Error that ended the session.
     failure: Option<String>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> Ran {
+fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> RunOutcome {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
@@ -220,7 +220,7 @@ fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> Ran {
         Err(error) => panic!("{error}"),
     };
     assert_decides_as_foreseen(job, &session.metrics());
-    Ran {
+    RunOutcome {
         metrics: session.metrics(),
         cautions: session.cautions().iter().map(|caution| caution.code.name()).collect(),
         remains: session.remains(),
@@ -228,13 +228,13 @@ fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> Ran {
     }
 }
 
-impl Ran {
+impl RunOutcome {
     fn of_run(&self, name: &str) -> Option<f64> {
         let one = |metric: &&Metric| metric.name == name && metric.scope == Scope::Trial;
         self.metrics.iter().find(one).map(|metric| metric.value)
     }
 
-    /// Operations of one kind, from its rate.
+    /// Number of operations of one kind, from its rate.
     fn done(&self, operation: &str) -> u64 {
         let scope = Scope::Kind(operation.to_owned());
         let one =
@@ -255,9 +255,9 @@ impl Ran {
     }
 }
 
-/// What stands of FFSB, all names and places being right.
+/// Files of FFSB found afterwards; names and directories are checked on the way.
 #[derive(Debug, Default, PartialEq)]
-struct Standing {
+struct FileCensus {
     /// Sizes by filesystem.
     files: BTreeMap<usize, Vec<u64>>,
     dirs: u64,
@@ -271,8 +271,8 @@ fn number<'n>(name: &'n str, word: &str) -> Option<&'n str> {
         .then_some(digits)
 }
 
-fn standing(snapshot: &Snapshot) -> Standing {
-    let mut standing = Standing::default();
+fn standing(snapshot: &Snapshot) -> FileCensus {
+    let mut standing = FileCensus::default();
     let mut seen = BTreeSet::new();
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     for (path, kind, bytes) in &snapshot.entries {
@@ -300,8 +300,8 @@ fn standing(snapshot: &Snapshot) -> Standing {
     standing
 }
 
-/// What holds for every run that was not out of files.
-fn check(asked: &Asked, ran: &Ran, snapshot: &Snapshot) {
+/// Checks the invariants of a run that did not run out of files.
+fn check(asked: &RunRequest, ran: &RunOutcome, snapshot: &Snapshot) {
     let roots: Vec<String> = (0..asked.filesystems.len()).map(|n| format!("ffsb-{n}")).collect();
     assert_eq!(ran.remains, roots);
     match &ran.failure {
@@ -337,13 +337,13 @@ fn check(asked: &Asked, ran: &Ran, snapshot: &Snapshot) {
     }
 }
 
-fn in_memory(job: &dyn Job) -> (Ran, Snapshot) {
+fn in_memory(job: &dyn Job) -> (RunOutcome, Snapshot) {
     let memory = MemoryFilesystem::default();
     let ran = perform(job, &memory, &StopFlag::new());
     (ran, memory.snapshot())
 }
 
-fn on_disk(job: &dyn Job) -> (Ran, Snapshot) {
+fn on_disk(job: &dyn Job) -> (RunOutcome, Snapshot) {
     let real = temp_dir();
     let ran = perform(job, &Target::open(real.path()).unwrap(), &StopFlag::new());
     (ran, Snapshot::of_directory(real.path()).unwrap())
@@ -416,7 +416,7 @@ proptest! {
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A run that must end by itself.
-fn ends(profile: &str, operations: &str) -> Ran {
+fn ends(profile: &str, operations: &str) -> RunOutcome {
     let dir = temp_dir();
     let job = native(&dir, profile, &[("operations", operations)]);
     let stop = &StopFlag::new();
@@ -436,9 +436,9 @@ fn ends(profile: &str, operations: &str) -> Ran {
     })
 }
 
-/// Those that delete want more than those that make files will ever make.
+/// Groups that delete more than the creating groups ever create.
 #[test]
-fn who_has_nothing_left_to_do_does_not_wait_for_those_who_have_ended() {
+fn run_fails_when_no_files_are_left_and_creators_have_ended() {
     let group = |threads: u32, weights: &str| {
         format!("[threadgroup]\nnum_threads={threads}\nwrite_blocksize=4k\n{weights}\n[end]\n")
     };
@@ -450,7 +450,7 @@ fn who_has_nothing_left_to_do_does_not_wait_for_those_who_have_ended() {
 }
 
 #[test]
-fn who_makes_files_elsewhere_helps_nobody() {
+fn creators_on_another_filesystem_do_not_prevent_the_failure() {
     let group = |place: &str, weights: &str| {
         format!("[threadgroup]\nnum_threads=1\nbindfs={place}\nwrite_blocksize=4k\n{weights}\n")
     };

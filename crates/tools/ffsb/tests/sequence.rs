@@ -1,5 +1,4 @@
-//! The calls of each of FFSB's operations in their order, and what is counted of them: in memory,
-//! without an engine.
+//! Tests of the calls of each FFSB operation and of its counters, in memory and without an engine.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -14,12 +13,12 @@ use treering_script::{
 };
 use treering_testkit::temp_dir;
 
-/// One file of 10,000 bytes in `data` itself.
+/// Profile lines: one file of 10,000 bytes in `data` itself.
 const FILE: &str = "num_files=1\nmin_filesize=10000\nmax_filesize=10000";
 /// Whole blocks and a rest.
 const SIZES: &str = "read_size=9000\nread_blocksize=4096\nwrite_size=9000\nwrite_blocksize=4096";
 
-/// A call in words.
+/// Text form of a call.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
     match *call {
@@ -57,7 +56,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// The call after which a classic run is told that its time is over.
+/// Predicate for the call after which a classic run's time is over.
 type Last<'l> = &'l dyn Fn(&str) -> bool;
 
 /// The calls of a script; `heard` learns of each and may ring.
@@ -79,16 +78,16 @@ fn calls(
     calls
 }
 
-/// What a run did.
-struct Ran {
+/// Calls and results of a run.
+struct RunOutcome {
     /// The phases' calls, each task's by itself.
     phases: Vec<(String, Vec<Vec<String>>)>,
     metrics: Vec<Metric>,
     memory: MemoryFilesystem,
 }
 
-impl Ran {
-    /// The calls of the first worker, without those that open directories.
+impl RunOutcome {
+    /// Calls of the first worker, without opens of directories.
     fn work(&self) -> Vec<String> {
         let (_, tasks) = self.phases.iter().find(|(name, _)| name == "benchmark").unwrap();
         let opens = |call: &&String| !call.starts_with("root ") && !call.starts_with("opendir ");
@@ -111,7 +110,7 @@ impl Ran {
 }
 
 /// Runs a session, each task for a second of made-up time; a classic one until `last`.
-fn perform(session: &mut dyn Session, last: Last<'_>) -> Ran {
+fn perform(session: &mut dyn Session, last: Last<'_>) -> RunOutcome {
     let memory = MemoryFilesystem::default();
     let mut phases: Vec<(String, Vec<Vec<String>>)> = Vec::new();
     let rehearsed = rehearse_session(session, &mut |request| {
@@ -143,10 +142,10 @@ fn perform(session: &mut dyn Session, last: Last<'_>) -> Ran {
         Ok(())
     });
     assert_eq!(rehearsed, Ok(()));
-    Ran { phases, metrics: session.metrics(), memory }
+    RunOutcome { phases, metrics: session.metrics(), memory }
 }
 
-fn run(profile: &str, classic: bool, given: &[(&str, &str)], last: Last<'_>) -> Ran {
+fn run(profile: &str, classic: bool, given: &[(&str, &str)], last: Last<'_>) -> RunOutcome {
     let dir = temp_dir();
     let path = dir.path().join("p");
     std::fs::write(&path, profile).unwrap();
@@ -160,7 +159,7 @@ fn run(profile: &str, classic: bool, given: &[(&str, &str)], last: Last<'_>) -> 
     perform(job.begin(&facts).as_mut(), last)
 }
 
-/// A profile of one filesystem and one thread.
+/// Profile of one filesystem and one thread.
 fn profile(filesystem: &str, group: &str) -> String {
     format!(
         "time=1\n[filesystem]\nlocation=/m\n{filesystem}\n[end]\n[threadgroup]\nnum_threads=1\n\
@@ -168,7 +167,7 @@ fn profile(filesystem: &str, group: &str) -> String {
     )
 }
 
-/// One operation in both ways: its calls, and what was counted.
+/// Runs one operation in classic and in native mode: its calls, and the counters.
 fn once(operation: &str, filesystem: &str, group: &str) -> [(String, [f64; 3]); 2] {
     let text = profile(filesystem, &format!("{group}\n{operation}_weight=1"));
     [true, false].map(|classic| {
@@ -183,7 +182,8 @@ fn once(operation: &str, filesystem: &str, group: &str) -> [(String, [f64; 3]); 
     })
 }
 
-/// Calls that are the same but for the stat before a transfer, and what is counted.
+/// Checks that the modes make the same calls except for the stat before a transfer, and that the
+/// counters match.
 fn is(operation: &str, filesystem: &str, group: &str, calls: &str, counted: [f64; 3]) {
     let [(classic, of_classic), (native, of_native)] = once(operation, filesystem, group);
     assert_eq!(classic, calls, "{operation}");
@@ -193,7 +193,7 @@ fn is(operation: &str, filesystem: &str, group: &str, calls: &str, counted: [f64
     assert_eq!(of_native, counted, "{operation}, natively");
 }
 
-/// The place where the only `seek` of these calls goes to, and the calls with it left out.
+/// Position of the only `seek` in these calls, and the calls without it.
 fn seek(calls: &str) -> (u64, String) {
     let mut to = None;
     let words: Vec<String> = calls
@@ -313,7 +313,7 @@ fn skips_begin_at_the_start_and_end_with_the_file() {
     assert_eq!(counted, [1.0, 3.0, 3072.0]);
 }
 
-/// Positions of all seeks, and bytes of the transfers after them.
+/// Positions of all seeks, and the bytes of the transfers after them.
 fn moves(calls: &[String], word: &str) -> Vec<(u64, u64)> {
     let pairs = calls.windows(2).filter_map(|pair| {
         let position = pair[0].strip_prefix("seek ")?.parse().ok()?;
@@ -388,7 +388,7 @@ fn a_classic_run_removes_makes_syncs_works_and_syncs() {
 }
 
 #[test]
-fn numbers_of_deleted_files_come_again() {
+fn numbers_of_deleted_files_are_reused() {
     let group = "create_weight=1\ndelete_weight=1\nwrite_blocksize=4k";
     let text = profile("num_files=3\nmin_filesize=0\nmax_filesize=0\nnum_dirs=2", group);
     let ran = run(&text, false, &[("operations", "300")], &|_| false);

@@ -1,17 +1,17 @@
-//! Draws: numbers that are fixed, and such that are spread as the file says.
+//! Amounts of attributes: fixed numbers, and random ones with a distribution from the file.
 
 use std::sync::Arc;
 
 use treering_script::Random;
 
-/// The slots of a table, one a percent.
+/// Number of ranges of a table, one for each percent.
 const SLOTS: usize = 100;
-/// A uniform number has as many bits as a double keeps.
+/// Shift that leaves the 53 bits of a double's mantissa.
 const UNIT_SHIFT: u32 = 11;
-/// Draws of a gamma distribution that are rejected: never so many.
+/// Most rejected draws of a gamma or normal distribution; practically never reached.
 const TRIES_MAX: u32 = 10_000;
 
-/// A number of an attribute.
+/// Amount of an attribute.
 #[derive(Clone, Debug)]
 pub(super) enum Amount {
     Fixed(u64),
@@ -19,7 +19,7 @@ pub(super) enum Amount {
 }
 
 impl Amount {
-    /// The next value, as a whole number; below 0 there is none.
+    /// Draws the next value as an integer; negative values become 0.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match self {
@@ -28,7 +28,7 @@ impl Amount {
         }
     }
 
-    /// The next value.
+    /// Draws the next value.
     pub(super) fn draw_real(&self, random: &mut Random) -> f64 {
         match self {
             Self::Fixed(number) => *number as f64,
@@ -36,7 +36,7 @@ impl Amount {
         }
     }
 
-    /// What it is on average, about.
+    /// Approximate mean of the value.
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Fixed(number) => *number as f64,
@@ -44,7 +44,7 @@ impl Amount {
         }
     }
 
-    /// The number, where nothing is drawn.
+    /// Value of a fixed amount; `None` for a random one.
     pub(super) const fn fixed(&self) -> Option<u64> {
         match self {
             Self::Fixed(number) => Some(*number),
@@ -53,38 +53,38 @@ impl Amount {
     }
 }
 
-/// A number cut to a whole one; what is none is 0.
+/// Truncates to an integer; NaN and negative numbers become 0.
 pub(super) fn whole(number: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
     let whole = number as u64;
     whole
 }
 
-/// How values are spread.
+/// Distribution, clamped and rounded.
 #[derive(Clone, Debug)]
 pub(super) struct Spread {
     pub(super) kind: Kind,
     pub(super) least: Option<f64>,
     pub(super) most: Option<f64>,
-    /// Values are multiples of this; 0 leaves them.
+    /// Unit to which values are rounded; 0 for none.
     pub(super) round: f64,
 }
 
-/// A distribution.
+/// Kind of distribution.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
-    /// From one to the other.
+    /// Uniform distribution in this interval.
     Uniform {
         from: f64,
         to: f64,
     },
-    /// `from` and a gamma distribution of this shape and mean behind it.
+    /// Gamma distribution of this shape and mean, shifted by `from`.
     Gamma {
         from: f64,
         mean: f64,
         shape: f64,
     },
-    /// One of a hundred ranges.
+    /// Table of a hundred equally likely ranges.
     Table(Box<[(f64, f64); SLOTS]>),
     Erlang {
         shape: f64,
@@ -113,7 +113,7 @@ pub(super) enum Kind {
 }
 
 impl Spread {
-    /// The next value.
+    /// Draws the next value.
     pub(super) fn draw(&self, random: &mut Random) -> f64 {
         let value = self.kind.draw(random);
         let value =
@@ -122,7 +122,7 @@ impl Spread {
         self.most.map_or(value, |most| value.min(most))
     }
 
-    /// The mean, bounds left out.
+    /// Mean of the distribution, before clamping.
     pub(super) fn mean(&self) -> f64 {
         match &self.kind {
             Kind::Uniform { from, to } => f64::midpoint(*from, *to),
@@ -136,12 +136,12 @@ impl Spread {
             }
             Kind::Lognormal { shape, scale } => (scale + shape * shape / 2.0).exp(),
             Kind::Triangular { lower, upper, mode } => (lower + upper + mode) / 3.0,
-            // Of any shape that is used it is near the scale.
+            // For all common shapes the mean is near the scale.
             Kind::Weibull { scale, .. } => *scale,
         }
     }
 
-    /// The same around another mean.
+    /// Moves the distribution to another mean.
     pub(super) fn around(&self, mean: f64) -> Self {
         let kind = match &self.kind {
             Kind::Uniform { from, .. } => Kind::Uniform { from: *from, to: 2.0 * mean - from },
@@ -181,17 +181,17 @@ impl Kind {
     }
 }
 
-/// From 0 on, below 1.
+/// Draws from [0, 1).
 fn unit(random: &mut Random) -> f64 {
     (random.bits() >> UNIT_SHIFT) as f64 / (1_u64 << (u64::BITS - UNIT_SHIFT)) as f64
 }
 
-/// Above 0, to 1.
+/// Draws from (0, 1].
 fn above_zero(random: &mut Random) -> f64 {
     1.0 - unit(random)
 }
 
-/// The normal distribution, by the polar method of Marsaglia.
+/// Draws from the standard normal distribution, by the polar method of Marsaglia.
 fn normal(random: &mut Random) -> f64 {
     for _ in 0..TRIES_MAX {
         let (x, y) = (2.0 * unit(random) - 1.0, 2.0 * unit(random) - 1.0);
@@ -203,7 +203,8 @@ fn normal(random: &mut Random) -> f64 {
     0.0
 }
 
-/// The gamma distribution of a shape and the scale 1, by the method of Marsaglia and Tsang.
+/// Draws from the gamma distribution of a shape and the scale 1, by the method of Marsaglia and
+/// Tsang.
 pub(super) fn gamma(shape: f64, random: &mut Random) -> f64 {
     if shape <= 0.0 || !shape.is_finite() {
         return 0.0;
@@ -229,7 +230,7 @@ mod tests {
 
     use super::{Kind, Spread, whole};
 
-    /// Mean and deviation of what is drawn.
+    /// Mean and deviation of a sample.
     fn moments(kind: Kind) -> (f64, f64) {
         let spread = Spread { kind, least: None, most: None, round: 0.0 };
         let mut random = Random::new(7);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn distributions_have_their_moments() {
+    fn distributions_have_the_expected_mean_and_deviation() {
         let gamma_half = std::f64::consts::PI.sqrt() / 2.0;
         for (kind, mean, deviation) in [
             (Kind::Uniform { from: 2.0, to: 8.0 }, 5.0, 3.0_f64.sqrt()),
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_and_multiples_hold() {
+    fn draws_respect_bounds_and_rounding() {
         let kind = Kind::Normal { mean: 0.0, deviation: 1000.0 };
         let spread = Spread { kind, least: Some(100.0), most: Some(500.0), round: 64.0 };
         let mut random = Random::new(1);
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_size_is_none() {
+    fn invalid_sizes_become_zero() {
         for (number, size) in [(f64::NAN, 0), (-5.0, 0), (f64::INFINITY, u64::MAX), (7.9, 7)] {
             assert_eq!(whole(number), size);
         }

@@ -1,4 +1,4 @@
-//! The headline numbers: those of the IO Summary, and of each flowop.
+//! Headline metrics: those of the IO Summary, and of each flowop.
 
 use treering_model::metrics::filebench::{READS_PER_SECOND, WRITES_PER_SECOND};
 use treering_model::metrics::latency::LATENCY_NANOSECONDS;
@@ -12,7 +12,7 @@ use treering_kit::span::Span;
 
 const MIB: f64 = 1_048_576.0;
 
-/// Adds up a run.
+/// Sums of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
     rows: Vec<Row>,
@@ -37,12 +37,12 @@ impl Headline {
         }
     }
 
-    /// A task of the setup ended.
+    /// Adds a task of the setup.
     pub(super) fn set_up(&mut self, task: &TaskTotals) {
         self.setup.add(task);
     }
 
-    /// A thread ended.
+    /// Adds a thread that ended.
     pub(super) fn worked(&mut self, task: &TaskTotals, account: &Account) {
         self.work.add(task);
         self.tasks += 1;
@@ -50,22 +50,22 @@ impl Headline {
         account.add_to(&mut self.sums);
     }
 
-    /// The sync after the work ended.
+    /// Records the sync after the work.
     pub(super) fn synced(&mut self, task: &TaskTotals) {
         self.sync_ns = task.wall_ns;
     }
 
-    /// Operations on files.
+    /// Number of file operations.
     pub(super) fn operations(&self) -> u64 {
-        Summary::of(&self.rows, &self.sums).operations
+        Summary::new(&self.rows, &self.sums).operations
     }
 
-    /// The numbers so far.
+    /// Metrics so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let of = || Scope::Trial;
         let mut metrics = vec![times::SETUP_SECONDS.of(of(), self.setup.seconds())];
         let seconds = self.work.seconds();
-        let all = Summary::of(&self.rows, &self.sums);
+        let all = Summary::new(&self.rows, &self.sums);
         if all.operations == 0 || seconds <= 0.0 {
             return self.of_tasks(metrics);
         }
@@ -99,7 +99,7 @@ impl Headline {
         metrics
     }
 
-    /// The metrics of a run of this plan. Their values mean nothing.
+    /// Metrics that a run of this plan will have. The values are meaningless.
     pub(super) fn foreseen(plan: &Plan) -> Vec<Metric> {
         let mut headline = Self::new(plan);
         let task = TaskTotals { wall_ns: 1, ..TaskTotals::default() };

@@ -1,4 +1,5 @@
-//! A configured filebench: the plan of a file, what it will ask of the filesystem, and the session.
+//! Configured filebench workload: the plan of a file, its demands on the filesystem, and the
+//! session.
 
 use std::path::PathBuf;
 
@@ -12,25 +13,25 @@ use super::headline::Headline;
 use super::names::{DIRECTORY, directory};
 use super::options::{Classic, Native, WORKLOAD};
 use super::personalities::{find, names};
-use super::plan::{FilesetPlan, Plan, SECONDS_MAX, Wishes};
+use super::plan::{FilesetPlan, Plan, PlanOverrides, SECONDS_MAX};
 use super::session::{BenchSession, Manner};
-use crate::language::{self, Action, Quit, Script};
+use crate::language::{self, Action, EndCondition, Script};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
-/// No workload file is as long; more is not read.
+/// Longest accepted workload file in bytes.
 const BYTES_MAX: u64 = 2 << 20;
 
-/// A file that was read and understood.
+/// Parsed and planned workload file.
 #[derive(Clone, Debug)]
 pub(super) struct Understood {
-    /// The name of a personality, or the full path.
+    /// Name of the personality, or absolute path of the file.
     pub(super) named: String,
     pub(super) script: Script,
     pub(super) plan: Plan,
     pub(super) warnings: Vec<String>,
 }
 
-/// Filebench with all its settings.
+/// Filebench job with all its settings.
 #[derive(Debug)]
 pub(super) struct BenchJob {
     understood: Understood,
@@ -38,7 +39,7 @@ pub(super) struct BenchJob {
     parameters: Vec<(String, String)>,
 }
 
-/// The text of a personality or of a file, and its name.
+/// Text and name of a personality or a file.
 fn text(settings: &Settings, named: &str, by_name: bool) -> Result<(String, Vec<u8>), ConfigError> {
     if by_name && let Some(text) = find(named) {
         return Ok((named.to_owned(), text.as_bytes().to_vec()));
@@ -59,48 +60,48 @@ fn text(settings: &Settings, named: &str, by_name: bool) -> Result<(String, Vec<
     Ok((full.display().to_string(), text))
 }
 
-/// Reads what the settings name.
+/// Reads and plans the workload that the settings name.
 pub(super) fn understand(
     settings: &Settings,
     named: &str,
     by_name: bool,
     overrides: &language::Overrides,
-    wishes: &Wishes,
+    plan_overrides: &PlanOverrides,
 ) -> Result<Understood, ConfigError> {
     let (full, text) = text(settings, named, by_name)?;
     let (script, mut faults) = language::parse(named, &text, overrides)?;
-    if script.run.is_none() && wishes.seconds.is_none() {
+    if script.run.is_none() && plan_overrides.seconds.is_none() {
         let named = named.escape_debug();
         return Err(ConfigError::new(format!("{named}: the file has no run"))
             .hint("end it with a line `run 60`; natively, --seconds 60 does it"));
     }
-    let plan = Plan::new(&script, wishes, &mut faults)?;
+    let plan = Plan::new(&script, plan_overrides, &mut faults)?;
     Ok(Understood { named: full, script, plan, warnings: faults.into_warnings() })
 }
 
-/// What the classic command line means.
+/// Parses the classic command line.
 pub(super) fn understand_classic(
     settings: &Settings,
     options: &mut Classic,
 ) -> Result<(Understood, Manner), ConfigError> {
     let seed = *options.seed.get_or_insert(settings.started_unix_ms);
-    let wishes = Wishes { sizes: options.meaning.sizes(), seconds: None, seed };
+    let plan_overrides = PlanOverrides { sizes: options.meaning.sizes(), seconds: None, seed };
     let manner = Manner { classic: true, seed, queue: options.meaning.queue() };
     if options.cvars.is_some() {
-        // Nothing is run: any file will do.
-        return Ok((understand(settings, "varmail", true, &[], &wishes)?, manner));
+        // Nothing is run, so any file will do.
+        return Ok((understand(settings, "varmail", true, &[], &plan_overrides)?, manner));
     }
     let Some(named) = options.file.as_deref() else {
         return Err(ConfigError::new("usage: filebench {-f <wmlscript> | -h | -c [cvartype]}"));
     };
-    Ok((understand(settings, named, false, &[], &wishes)?, manner))
+    Ok((understand(settings, named, false, &[], &plan_overrides)?, manner))
 }
 
 fn parameter(name: &str, value: impl ToString) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
 
-/// What the file says: its variables under their names, then the lines of the rest.
+/// Recorded parameters of the workload file: its variables by name, then its other lines.
 fn contents(script: &Script) -> Vec<(String, String)> {
     let text = language::text(script);
     let mut lines = 0;
@@ -114,7 +115,7 @@ fn contents(script: &Script) -> Vec<(String, String)> {
     text.lines().map(one).collect()
 }
 
-/// Variables that are given on the command line.
+/// Variables set on the command line.
 fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
     let mut all = Vec::new();
     for pair in &options.set {
@@ -133,7 +134,7 @@ fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
 }
 
 impl BenchJob {
-    /// From the classic command line.
+    /// Builds the job from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Classic::read(settings)?;
         let (understood, manner) = understand_classic(settings, &mut options)?;
@@ -144,7 +145,7 @@ impl BenchJob {
         Ok(Self { understood, manner, parameters })
     }
 
-    /// From native options.
+    /// Builds the job from native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Native::read(settings)?;
         let Some(named) = &options.workload else {
@@ -155,9 +156,9 @@ impl BenchJob {
             )));
         };
         let Native { seconds, seed, .. } = options;
-        let wishes = Wishes { sizes: options.meaning.sizes(), seconds, seed };
+        let plan_overrides = PlanOverrides { sizes: options.meaning.sizes(), seconds, seed };
         let overrides = overrides(&options)?;
-        let understood = understand(settings, named, true, &overrides, &wishes)?;
+        let understood = understand(settings, named, true, &overrides, &plan_overrides)?;
         let manner = Manner { classic: false, seed, queue: options.meaning.queue() };
         let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
         let given = |(name, value): &(String, String)| parameter("set", format!("{name}={value}"));
@@ -175,7 +176,7 @@ impl BenchJob {
     }
 }
 
-/// Files that stand at the beginning, their bytes, and directories, about.
+/// Approximate number of preallocated files, their bytes, and directories.
 fn prepared(fileset: &FilesetPlan) -> (u64, u64, u64) {
     let share = fileset.prealloc.unwrap_or(0) as f64 / 100.0;
     let files = whole((fileset.entries as f64 * share).ceil());
@@ -209,7 +210,7 @@ impl Job for BenchJob {
             footprint.written_files = footprint.written_files.saturating_add(files);
             footprint.written_bytes = footprint.written_bytes.saturating_add(bytes);
             footprint.peak_dirs = footprint.peak_dirs.saturating_add(dirs);
-            // Whatever is made meanwhile, there are never more than the entries.
+            // Whatever is created during the run, there are never more files than entries.
             footprint.peak_files = footprint.peak_files.saturating_add(fileset.entries);
             footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
             footprint.peak_block_bytes =
@@ -219,7 +220,7 @@ impl Job for BenchJob {
     }
 
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
-        // The file as it is understood: the outline is a workload file again.
+        // The outline is the parsed workload file.
         let text = language::text(&self.understood.script);
         let mut lines: Vec<OutlineLine> = text.lines().map(str::to_owned).collect();
         let mut say = |words: String| lines.push(format!("# {words}"));
@@ -240,7 +241,7 @@ impl Job for BenchJob {
             say(format!("process {process}, thread {name}: {count} threads of {steps} flowops"));
         }
         say(match (self.plan().run_length.seconds, self.plan().run_length.quit) {
-            (Some(seconds), Quit::Timeout) => format!("for {seconds} seconds"),
+            (Some(seconds), EndCondition::Timeout) => format!("for {seconds} seconds"),
             (Some(seconds), _) => format!("until it is done, for {seconds} seconds at most"),
             (None, _) => "until it is done".to_owned(),
         });
@@ -249,8 +250,8 @@ impl Job for BenchJob {
 
     fn work(&self) -> Work {
         match self.plan().run_length.quit {
-            Quit::Timeout => Work::Timed,
-            Quit::AllDone | Quit::FirstDone => Work::Drawn,
+            EndCondition::Timeout => Work::Timed,
+            EndCondition::AllDone | EndCondition::FirstDone => Work::Drawn,
         }
     }
 

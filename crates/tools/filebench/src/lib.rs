@@ -1,8 +1,8 @@
 //! filebench: workload files in WML, the language of filebench 1.5, and personalities by name.
 //!
-//! `wml` is the language and `plan` what a file means; `tree` lays filesets out and `pool` knows
-//! what of them stands; `prepare` makes them, `worker` does the flowops of a thread.
-//! Nothing here calls the kernel.
+//! `language` parses WML and `plan` interprets it; `tree` lays out filesets and `pool` tracks their
+//! existing entries; `prepare` creates them, `worker` executes the flowops of a thread. Nothing in
+//! this crate calls the kernel.
 
 mod classic;
 mod draw;
@@ -31,19 +31,18 @@ use treering_script::ConfigError;
 use job::BenchJob;
 use treering_kit::imitation;
 
-/// The line of filebench in the registry.
+/// Entry of filebench in the tool registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&Filebench), importer: Some(&import::Filebench) };
 
 imitation!(Filebench, BenchJob, over_ranks: Apart);
 
-/// A workload file as it is understood, written again, and what is to be said of it. `file` is its
-/// name in messages.
+/// Parses a workload file and formats it again, with warnings. `file` is its name in messages.
 ///
 /// # Errors
 /// When it cannot be read, or makes no sense; says where, and what would be right.
 pub fn show_workload(file: &str, text: &[u8]) -> Result<(String, Vec<String>), ConfigError> {
     let (script, mut faults) = language::parse(file, text, &[])?;
-    plan::Plan::new(&script, &plan::Wishes::default(), &mut faults)?;
+    plan::Plan::new(&script, &plan::PlanOverrides::default(), &mut faults)?;
     Ok((language::text(&script), faults.into_warnings()))
 }

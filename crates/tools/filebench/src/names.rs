@@ -1,21 +1,21 @@
-//! The names in a fileset: serial numbers of eight digits, alone or as a path.
+//! Names of entries in a fileset: serial numbers of eight digits, alone or as a path.
 
 use std::ffi::{CStr, CString};
 
-/// What a fileset is called below the target of a native run.
+/// Prefix of the directory of a fileset below the target of a native run.
 pub(super) const DIRECTORY: &str = "filebench-";
 const DIGITS: usize = 8;
-/// Components of the longest path, more than a tree is deep.
+/// Most components of a path, above the limit on the depth of a tree.
 const COMPONENTS_MAX: usize = 64;
 const BYTES: usize = COMPONENTS_MAX * (DIGITS + 1);
 
-/// The name of a fileset below the target.
+/// Name of a fileset below the target.
 pub(super) fn directory(fileset: usize) -> CString {
     // Letters and digits: there is no NUL.
     CString::new(format!("{DIRECTORY}{fileset}")).unwrap_or_default()
 }
 
-/// A name or a path, without allocating.
+/// Buffer for a name or path, without allocation.
 #[derive(Clone, Debug)]
 pub(super) struct Name {
     bytes: [u8; BYTES],
@@ -29,14 +29,14 @@ impl Default for Name {
 }
 
 impl Name {
-    /// A serial number alone.
+    /// Sets the name to a serial number.
     #[inline]
     pub(super) fn set(&mut self, serial: u32) {
         self.length = 0;
         self.push(serial);
     }
 
-    /// A path of serial numbers, the last one apart.
+    /// Sets the name to a path of serial numbers, with the last one given separately.
     pub(super) fn set_path(&mut self, above: &[u32], last: Option<u32>) {
         self.length = 0;
         above.iter().copied().chain(last).for_each(|serial| self.push(serial));
@@ -58,14 +58,14 @@ impl Name {
         self.length = begin + DIGITS;
     }
 
-    /// The name.
+    /// Name as a C string.
     #[inline]
     pub(super) fn as_c_str(&self) -> &CStr {
         CStr::from_bytes_with_nul(&self.bytes[..=self.length]).unwrap_or_default()
     }
 }
 
-/// The serial number that a name is; `None` when it is none of filebench's.
+/// Parses a serial number; `None` for names that filebench does not generate.
 pub(super) fn serial(name: &CStr) -> Option<u32> {
     let digits = name.to_bytes();
     let ours = digits.len() == DIGITS && digits.iter().all(u8::is_ascii_digit);
@@ -77,7 +77,7 @@ mod tests {
     use super::{COMPONENTS_MAX, Name, serial};
 
     #[test]
-    fn names_have_eight_digits_and_are_read_again() {
+    fn names_have_eight_digits_and_parse_back() {
         let mut name = Name::default();
         assert_eq!(name.as_c_str(), c"");
         name.set(1);

@@ -1,5 +1,5 @@
-//! What all workers of a run have in common: the filesets with what stands in them, and what the
-//! workers tell each other.
+//! State shared by all workers of a run: the filesets with their entries, and the synchronisation
+//! of the workers.
 
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
@@ -13,29 +13,29 @@ use super::pool::Pool;
 use super::tally::Account;
 use super::tree::{ROOT, Tree};
 
-/// Directories that all workers together keep open.
+/// Most directories that all workers together keep open.
 const OPEN_MAX: u64 = 8192;
-/// A worker keeps at least so many.
+/// Least number of directories that a worker may keep open.
 const OPEN_MIN: u64 = 8;
-/// Percent.
+/// Whole of a percentage.
 const ALL: u64 = 100;
 
-/// A fileset.
+/// Fileset of a run.
 #[derive(Debug)]
 pub(super) struct Fileset {
     pub(super) plan: FilesetPlan,
     pub(super) tree: Tree,
     pub(super) files: Pool,
     pub(super) leaves: Pool,
-    /// The next directory that is listed.
+    /// Position of the rotation of listed directories.
     pub(super) dir_rotor: AtomicU32,
-    /// What it is called in the directory above.
+    /// Name within its parent directory.
     pub(super) name: CString,
-    /// In which of the roots that is, in classic mode.
+    /// Index of its root among the plan's, in classic mode.
     pub(super) root: u16,
-    /// Files that are made before, in their order.
+    /// Preallocated files, in the order of their creation.
     pub(super) made_before: Vec<u32>,
-    /// Leaf directories that are made before.
+    /// Preallocated leaf directories.
     pub(super) leaves_before: Vec<u32>,
 }
 
@@ -67,14 +67,14 @@ impl Fileset {
         }
     }
 
-    /// The next directory in rotation.
+    /// Next directory in rotation.
     pub(super) fn next_dir(&self) -> u32 {
         let count = u32::try_from(self.tree.dirs.len()).unwrap_or(u32::MAX).max(1);
         self.dir_rotor.fetch_add(1, Ordering::Relaxed) % count
     }
 }
 
-/// Each entry with the probability in percent, in random order.
+/// Chooses each entry with a probability in percent; the order is random.
 fn chosen(count: u32, percent: Option<u64>, random: &mut Random) -> Vec<u32> {
     let percent = percent.unwrap_or(0);
     let mut all: Vec<u32> =
@@ -83,50 +83,50 @@ fn chosen(count: u32, percent: Option<u64>, random: &mut Random) -> Vec<u32> {
     all
 }
 
-/// Something to wait at: a semaphore with its high-water mark, or what a block waits for.
+/// Semaphore with a high-water mark, or the event that a `block` waits for.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
-    /// What was posted and not taken.
+    /// Number of posts that were not taken.
     pub(super) posted: AtomicI64,
-    /// How much may still be posted by those that block.
+    /// Number of posts left before blocking posters wait.
     pub(super) room: AtomicI64,
     pub(super) was_posted: Signal,
     pub(super) was_taken: Signal,
 }
 
-/// How often a row was done, and the bytes, by all.
+/// Executions and bytes of a row, summed over all workers.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
+pub(super) struct RowCounter {
     pub(super) count: AtomicU64,
     pub(super) bytes: AtomicU64,
 }
 
-/// What the workers tell each other.
+/// Synchronisation of the workers.
 #[derive(Debug)]
-pub(super) struct Common {
+pub(super) struct SharedState {
     pub(super) deadline: Deadline,
     pub(super) gates: Vec<Gate>,
-    /// The first gate of each worker.
+    /// Index of the first gate of each worker.
     pub(super) first_gate: Vec<usize>,
-    /// The gates of each row.
+    /// Indices of the gates of each row.
     pub(super) gates_of_row: Vec<Vec<usize>>,
-    pub(super) watched: Vec<Watched>,
-    pub(super) total: Watched,
-    /// Events that wait to be taken.
+    pub(super) watched: Vec<RowCounter>,
+    pub(super) total: RowCounter,
+    /// Number of events that can be taken.
     pub(super) events: AtomicU64,
     pub(super) event_came: Signal,
-    /// How many work, and how many of them wait for another.
+    /// Number of workers that have not ended, and of those that wait for another.
     pub(super) working: AtomicU32,
     pub(super) waiting: AtomicU32,
-    /// How often somebody passed a gate.
+    /// Number of times any worker passed a gate.
     pub(super) passed: AtomicU64,
-    /// Which snapshot is asked for, and what each worker reported last.
+    /// Number of the requested snapshot, and the last report of each worker.
     pub(super) snapshot: AtomicU64,
     pub(super) reported: Vec<Mutex<Account>>,
     trouble: Mutex<Option<SessionError>>,
 }
 
-impl Common {
+impl SharedState {
     fn new(plan: &Plan) -> Self {
         let mut gates = Vec::new();
         let mut first_gate = Vec::new();
@@ -147,8 +147,8 @@ impl Common {
             gates,
             first_gate,
             gates_of_row,
-            watched: plan.rows.iter().map(|_| Watched::default()).collect(),
-            total: Watched::default(),
+            watched: plan.rows.iter().map(|_| RowCounter::default()).collect(),
+            total: RowCounter::default(),
             events: AtomicU64::new(0),
             event_came: Signal::default(),
             working: AtomicU32::new(workers),
@@ -160,7 +160,7 @@ impl Common {
         }
     }
 
-    /// Something that none of them can go on after; the first word stands.
+    /// Records a fatal error and stops all workers; the first error wins.
     pub(super) fn fail(&self, why: SessionError) {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
         trouble.get_or_insert(why);
@@ -168,19 +168,19 @@ impl Common {
         self.deadline.reach();
     }
 
-    /// What went wrong.
+    /// Fatal error, if there was one.
     pub(super) fn trouble(&self) -> Option<SessionError> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// So many events come, of which never more than this wait.
+    /// Adds events, of which at most `most` accumulate.
     pub(super) fn events_come(&self, events: u64, most: u64) {
         let more = |before: u64| Some(before.saturating_add(events).min(most));
         let _always = self.events.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
         self.event_came.raise();
     }
 
-    /// Takes up to so many events: how many there were.
+    /// Takes up to `most` events, and returns their number.
     pub(super) fn take_events(&self, most: u64) -> u64 {
         let less = |before: u64| Some(before.saturating_sub(most));
         let before = self.events.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less);
@@ -188,18 +188,18 @@ impl Common {
     }
 }
 
-/// Everything.
+/// State shared by all workers of a run.
 #[derive(Debug)]
 pub(super) struct Namespace {
     pub(super) plan: Plan,
     pub(super) filesets: Vec<Fileset>,
-    pub(super) common: Common,
+    pub(super) common: SharedState,
     pub(super) classic: bool,
-    /// Slots of directories that a worker may fill beside those of the filesets.
+    /// Number of slots that a worker may fill with directories, beside those of the filesets.
     pub(super) slots: u32,
 }
 
-/// The directories in which the filesets of a plan are, each once, and in which of them each is.
+/// Paths in which the filesets of a plan lie, each once, and the index of each fileset's path.
 pub(super) fn roots(plan: &Plan) -> (Vec<String>, Vec<u16>) {
     let (mut roots, mut of) = (Vec::new(), Vec::new());
     for fileset in &plan.filesets {
@@ -213,7 +213,8 @@ pub(super) fn roots(plan: &Plan) -> (Vec<String>, Vec<u16>) {
 }
 
 impl Namespace {
-    /// That of a plan, drawn from a seed.
+    /// Creates the filesets and the synchronisation of a plan; sizes and names are drawn from the
+    /// seed.
     pub(super) fn new(plan: &Plan, classic: bool, seed: u64) -> Self {
         let (_, of) = roots(plan);
         let alone = plan.workers() == 1;
@@ -226,20 +227,20 @@ impl Namespace {
         let share = (OPEN_MAX / plan.workers().max(1)).max(OPEN_MIN);
         let room = u64::from(MAX_DIRS) - u64::from(Self::first_slot(filesets.len()));
         let slots = u32::try_from(share.min(room)).unwrap_or(1).max(1);
-        Self { plan: plan.clone(), filesets, common: Common::new(plan), classic, slots }
+        Self { plan: plan.clone(), filesets, common: SharedState::new(plan), classic, slots }
     }
 
-    /// The slot of the directory above a fileset.
+    /// Slot of the parent directory of a fileset.
     pub(super) fn above(&self, fileset: usize) -> Dir {
         if self.classic { Dir(slot(1 + fileset)) } else { Dir::TARGET }
     }
 
-    /// The slot of a fileset's own directory.
+    /// Slot of a fileset's root directory.
     pub(super) fn root(&self, fileset: usize) -> Dir {
         Dir(slot(1 + self.filesets.len() + fileset))
     }
 
-    /// A slot for a directory that is walked through.
+    /// Slot for directories that are passed through.
     pub(super) fn passing(&self) -> Dir {
         Dir(slot(1 + 2 * self.filesets.len()))
     }
@@ -251,19 +252,19 @@ impl Namespace {
         first
     }
 
-    /// One of the other slots.
+    /// Slot of an open directory, by its number among those that a worker may keep open.
     pub(super) fn slot(&self, number: u32) -> Dir {
         Dir(Self::first_slot(self.filesets.len()) + u16::try_from(number).unwrap_or(0))
     }
 
-    /// Whether the files of a fileset are named by paths, since a worker cannot have all of its
+    /// True if the files of a fileset are addressed by paths, since a worker cannot have all of its
     /// directories open.
     pub(super) fn by_path(&self, fileset: usize) -> bool {
         let fileset = &self.filesets[fileset];
         fileset.plan.prealloc.is_some() && fileset.tree.dirs.len() > self.slots as usize
     }
 
-    /// Opens the directory above a fileset, where that is not the target.
+    /// Opens the parent directory of a fileset, unless it is the target.
     pub(super) fn open_above(&self, io: &mut dyn Io, fileset: usize) -> Result<(), Stop> {
         if self.classic {
             io.open_root(self.filesets[fileset].root, self.above(fileset))?;
@@ -271,12 +272,12 @@ impl Namespace {
         Ok(())
     }
 
-    /// Opens a fileset's own directory.
+    /// Opens a fileset's root directory.
     pub(super) fn open_root(&self, io: &mut dyn Io, fileset: usize) -> Result<(), Stop> {
         io.open_dir(self.above(fileset), &self.filesets[fileset].name, self.root(fileset))
     }
 
-    /// Where the path of a directory begins, and its serial numbers from there.
+    /// Appends the serial numbers of the path from the fileset's root to a directory.
     pub(super) fn serials(&self, fileset: usize, dir: u32, into: &mut Vec<u32>) {
         debug_assert_ne!(dir, ROOT);
         self.filesets[fileset].tree.serials(dir, into);

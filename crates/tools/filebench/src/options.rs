@@ -1,10 +1,10 @@
-//! The options of filebench's command line, and our own.
+//! Options of filebench's command line, and those added by treering.
 
 use treering_script::{ClassicPayload, Manifest, QueueKind, options};
 
 use super::plan::{FileSizes, SECONDS_MAX};
 
-/// Filebench's name tag.
+/// Manifest of the workload: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "filebench",
     aliases: &[],
@@ -17,11 +17,11 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-/// The operand's name.
+/// Name of the operand.
 pub(super) const WORKLOAD: &str = "workload";
 
 options! {
-    /// How sizes and requests are meant.
+    /// Interpretation of sizes and requests.
     pub(super) struct Meaning {
         /// Whether a fixed fileset size is exact, as in filebench 1.5, or the mean of a gamma
         /// distribution, as in 1.4.
@@ -32,12 +32,12 @@ options! {
 }
 
 impl Meaning {
-    /// How fixed sizes are understood.
+    /// Meaning of fixed sizes.
     pub(super) fn sizes(&self) -> FileSizes {
         if self.sizes == "gamma" { FileSizes::Gamma } else { FileSizes::Exact }
     }
 
-    /// What carries out the requests.
+    /// Asynchronous I/O interface.
     pub(super) fn queue(&self) -> QueueKind {
         if self.queue == Some("libaio") { QueueKind::Libaio } else { QueueKind::IoUring }
     }

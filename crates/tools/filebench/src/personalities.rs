@@ -1,5 +1,5 @@
-//! The personalities that are built in: files of `examples/filebench`, by links in `shared` of the
-//! crate, since a package holds nothing from outside its folder.
+//! Built-in personalities: files of `examples/filebench`, by links in `shared` of the crate, since
+//! a package holds nothing from outside its folder.
 
 macro_rules! personality {
     ($name:literal) => {
@@ -7,7 +7,7 @@ macro_rules! personality {
     };
 }
 
-/// Names with the text of their files.
+/// Names and texts of the files.
 static ALL: [(&str, &str); 6] = [
     personality!("webproxy"),
     personality!("varmail"),
@@ -17,12 +17,12 @@ static ALL: [(&str, &str); 6] = [
     personality!("oltp"),
 ];
 
-/// The file of a personality.
+/// Text of a personality.
 pub(super) fn find(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// All names.
+/// Names of the shipped personalities.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|(name, _)| *name)
 }
@@ -33,7 +33,7 @@ mod tests {
     use super::{ALL, find, names};
 
     #[test]
-    fn every_one_can_be_run() {
+    fn every_personality_can_be_planned() {
         for (name, text) in ALL {
             let (_, warnings) = show_workload(name, text.as_bytes()).unwrap();
             assert!(warnings.iter().all(|warning| warning.contains("useism")), "{warnings:?}");

@@ -1,18 +1,18 @@
-//! Which entries of a fileset stand, which do not, and who has one in hand; and the choice of the
-//! next one, in rotation by their numbers.
+//! Pool of a fileset's entries: those that exist, those that do not, and those in use by a worker;
+//! with the choice of the next one, in rotation by their numbers.
 //!
-//! A word of bits for 64 entries, and a bit of a summary for each word: who takes an entry clears
-//! its bit, and nobody waits for a lock. Where one thread is alone, nothing of it is atomic.
+//! Each word has bits for 64 entries, and a summary has a bit for each word: a worker that takes an
+//! entry clears its bit, without locks. A single thread avoids atomic read-modify-write operations.
 
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 
 const WORD_BITS: u32 = u64::BITS;
 
-/// Numbers that can be taken and put back.
+/// Concurrent set of numbers, as a two-level bitmap.
 #[derive(Debug, Default)]
 struct Bits {
     words: Box<[AtomicU64]>,
-    /// Words in which there may be some.
+    /// Bitmap of the words that may be nonzero.
     summary: Box<[AtomicU64]>,
 }
 
@@ -24,7 +24,7 @@ const fn split(number: u32) -> (usize, u64) {
     ((number / WORD_BITS) as usize, 1 << (number % WORD_BITS))
 }
 
-/// Sets bits; one that is alone needs no more than a load and a store.
+/// Sets bits; a single thread needs no more than a load and a store.
 #[inline]
 fn set(word: &AtomicU64, bits: u64, alone: bool) {
     if alone {
@@ -34,7 +34,7 @@ fn set(word: &AtomicU64, bits: u64, alone: bool) {
     }
 }
 
-/// Clears bits: what was there before.
+/// Clears bits, and returns the previous word.
 #[inline]
 fn clear(word: &AtomicU64, bits: u64, alone: bool) -> u64 {
     if alone {
@@ -61,7 +61,7 @@ impl Bits {
         }
     }
 
-    /// Whether it was there, and is taken now.
+    /// Takes a number; false if it is not available.
     #[inline]
     fn take(&self, number: u32, alone: bool) -> bool {
         let (word, bit) = split(number);
@@ -72,7 +72,7 @@ impl Bits {
         if before == bit {
             let (above, mark) = split(number / WORD_BITS);
             clear(&self.summary[above], mark, alone);
-            // One may have come in between.
+            // Another thread may have set a bit in between.
             if self.words[word].load(Ordering::SeqCst) != 0 {
                 set(&self.summary[above], mark, alone);
             }
@@ -80,7 +80,7 @@ impl Bits {
         true
     }
 
-    /// The first number from here on.
+    /// Smallest number from `number` on.
     #[inline]
     fn next_from(&self, number: u32) -> Option<u32> {
         let (word, bit) = split(number);
@@ -110,45 +110,46 @@ impl Bits {
     }
 }
 
-/// What is asked for.
+/// Existence of the entry to choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
+pub(super) enum EntryState {
     Standing,
     Missing,
 }
 
-/// What came of a choice.
+/// Result of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pick {
-    /// This one; it is in hand now.
+    /// Number of the entry, which is now reserved for the caller.
     One(u32),
-    /// All that there are are in others' hands.
+    /// Every suitable entry is in use by other workers.
     Busy,
-    /// There is none.
+    /// No entry is suitable.
     None,
 }
 
-/// The entries of one kind of a fileset.
+/// Pool of the files, or of the leaf directories, of a fileset.
 #[derive(Debug)]
 pub(super) struct Pool {
     count: u32,
     standing: Bits,
     missing: Bits,
-    /// How many stand, those in hand among them.
+    /// Number of existing entries, those in use among them.
     standing_count: AtomicI64,
-    /// Where the choices go on.
+    /// Position of the rotation, among existing and among missing entries.
     standing_rotor: AtomicU32,
     missing_rotor: AtomicU32,
-    /// How often each is open.
+    /// Number of open descriptors of each entry.
     opens: Box<[AtomicU32]>,
-    /// Whether one thread alone uses it.
+    /// True if only one thread uses the pool.
     alone: bool,
-    /// Whether entries go meanwhile: otherwise those that stand need not be taken in hand.
+    /// True if entries may be deleted during the run: otherwise existing entries need not be
+    /// reserved.
     holds: bool,
 }
 
 impl Pool {
-    /// So many entries, of which none stands.
+    /// Creates a pool of `count` missing entries.
     pub(super) fn new(count: u32, alone: bool, holds: bool) -> Self {
         let missing = Bits::new(count);
         (0..count).for_each(|number| missing.put(number, true));
@@ -165,7 +166,7 @@ impl Pool {
         }
     }
 
-    /// An entry stands from the beginning on.
+    /// Marks an entry as existing, before the run.
     pub(super) fn stands(&self, number: u32) {
         if self.missing.take(number, true) {
             self.standing.put(number, true);
@@ -173,27 +174,27 @@ impl Pool {
         }
     }
 
-    /// How many stand.
+    /// Number of existing entries.
     pub(super) fn standing(&self) -> u64 {
         u64::try_from(self.standing_count.load(Ordering::Relaxed)).unwrap_or(0)
     }
 
-    /// The next in rotation.
+    /// Reserves the next suitable entry in rotation.
     #[inline]
-    pub(super) fn next(&self, wanted: Wanted) -> Pick {
-        let rotor = match wanted {
-            Wanted::Standing => &self.standing_rotor,
-            Wanted::Missing => &self.missing_rotor,
+    pub(super) fn next(&self, state: EntryState) -> Pick {
+        let rotor = match state {
+            EntryState::Standing => &self.standing_rotor,
+            EntryState::Missing => &self.missing_rotor,
         };
-        self.next_by(rotor, wanted)
+        self.next_by(rotor, state)
     }
 
-    /// The next by a rotor of one's own.
+    /// Reserves the next suitable entry by the caller's own rotation.
     #[inline]
-    pub(super) fn next_by(&self, rotor: &AtomicU32, wanted: Wanted) -> Pick {
+    pub(super) fn next_by(&self, rotor: &AtomicU32, state: EntryState) -> Pick {
         loop {
             let from = rotor.load(Ordering::Relaxed);
-            let number = match self.find(from, wanted) {
+            let number = match self.find(from, state) {
                 Ok(number) => number,
                 Err(pick) => return pick,
             };
@@ -205,17 +206,17 @@ impl Pool {
             {
                 continue;
             }
-            if self.take(number, wanted) {
+            if self.take(number, state) {
                 return Pick::One(number);
             }
         }
     }
 
-    /// This one, or the next that there is.
-    pub(super) fn from(&self, number: u32, wanted: Wanted) -> Pick {
+    /// Reserves the first suitable entry from this number on.
+    pub(super) fn from(&self, number: u32, state: EntryState) -> Pick {
         loop {
-            match self.find(number, wanted) {
-                Ok(number) if self.take(number, wanted) => return Pick::One(number),
+            match self.find(number, state) {
+                Ok(number) if self.take(number, state) => return Pick::One(number),
                 Ok(_) => {}
                 Err(pick) => return pick,
             }
@@ -223,38 +224,38 @@ impl Pool {
     }
 
     #[inline]
-    fn find(&self, from: u32, wanted: Wanted) -> Result<u32, Pick> {
-        let bits = match wanted {
-            Wanted::Standing => &self.standing,
-            Wanted::Missing => &self.missing,
+    fn find(&self, from: u32, state: EntryState) -> Result<u32, Pick> {
+        let bits = match state {
+            EntryState::Standing => &self.standing,
+            EntryState::Missing => &self.missing,
         };
-        bits.next_from(from).or_else(|| bits.next_from(0)).ok_or_else(|| self.none(wanted))
+        bits.next_from(from).or_else(|| bits.next_from(0)).ok_or_else(|| self.none(state))
     }
 
     #[cold]
-    fn none(&self, wanted: Wanted) -> Pick {
+    fn none(&self, state: EntryState) -> Pick {
         let standing = self.standing();
-        let all = match wanted {
-            Wanted::Standing => standing,
-            Wanted::Missing => u64::from(self.count) - standing.min(u64::from(self.count)),
+        let all = match state {
+            EntryState::Standing => standing,
+            EntryState::Missing => u64::from(self.count) - standing.min(u64::from(self.count)),
         };
         if all > 0 { Pick::Busy } else { Pick::None }
     }
 
     #[inline]
-    fn take(&self, number: u32, wanted: Wanted) -> bool {
-        match wanted {
-            Wanted::Standing => !self.holds || self.standing.take(number, self.alone),
-            Wanted::Missing => self.missing.take(number, self.alone),
+    fn take(&self, number: u32, state: EntryState) -> bool {
+        match state {
+            EntryState::Standing => !self.holds || self.standing.take(number, self.alone),
+            EntryState::Missing => self.missing.take(number, self.alone),
         }
     }
 
-    /// One that stands, if nobody has it in hand.
+    /// Reserves an existing entry; false if another worker has it.
     pub(super) fn hold(&self, number: u32) -> bool {
-        self.take(number, Wanted::Standing)
+        self.take(number, EntryState::Standing)
     }
 
-    /// One that stood is put back, and stands.
+    /// Returns a reserved entry that still exists.
     #[inline]
     pub(super) fn put_back(&self, number: u32) {
         if self.holds {
@@ -262,19 +263,19 @@ impl Pool {
         }
     }
 
-    /// One that was missing stands now.
+    /// Returns a reserved entry that now exists.
     pub(super) fn made(&self, number: u32) {
         self.standing_count.fetch_add(1, Ordering::SeqCst);
         self.standing.put(number, self.alone);
     }
 
-    /// One that stood is gone.
+    /// Returns a reserved entry that was deleted.
     pub(super) fn gone(&self, number: u32) {
         self.standing_count.fetch_sub(1, Ordering::SeqCst);
         self.missing.put(number, self.alone);
     }
 
-    /// It is open once more.
+    /// Counts another open descriptor of the entry.
     #[inline]
     pub(super) fn opened(&self, number: u32) {
         if let Some(opens) = self.opens.get(number as usize) {
@@ -282,7 +283,7 @@ impl Pool {
         }
     }
 
-    /// It is open once less.
+    /// Counts one open descriptor of the entry less.
     #[inline]
     pub(super) fn closed(&self, number: u32) {
         if let Some(opens) = self.opens.get(number as usize) {
@@ -290,7 +291,7 @@ impl Pool {
         }
     }
 
-    /// How often it is open.
+    /// Number of open descriptors of the entry.
     pub(super) fn opens(&self, number: u32) -> u32 {
         self.opens.get(number as usize).map_or(0, |opens| opens.load(Ordering::SeqCst))
     }
@@ -301,54 +302,54 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
-    use super::{Pick, Pool, Wanted};
+    use super::{EntryState, Pick, Pool};
 
-    fn numbers(pool: &Pool, wanted: Wanted, times: usize) -> Vec<Pick> {
-        (0..times).map(|_| pool.next(wanted)).collect()
+    fn numbers(pool: &Pool, state: EntryState, times: usize) -> Vec<Pick> {
+        (0..times).map(|_| pool.next(state)).collect()
     }
 
     #[test]
-    fn entries_come_in_rotation() {
+    fn entries_are_picked_in_rotation() {
         let pool = Pool::new(300, true, true);
         for number in [0, 5, 64, 299] {
             pool.stands(number);
         }
         assert_eq!(pool.standing(), 4);
-        let first = numbers(&pool, Wanted::Standing, 5);
+        let first = numbers(&pool, EntryState::Standing, 5);
         assert_eq!(
             first,
             [0, 5, 64, 299].map(Pick::One).into_iter().chain([Pick::Busy]).collect::<Vec<_>>()
         );
         pool.put_back(64);
         pool.gone(5);
-        assert_eq!(numbers(&pool, Wanted::Standing, 2), [Pick::One(64), Pick::Busy]);
-        assert_eq!(numbers(&pool, Wanted::Missing, 2), [Pick::One(1), Pick::One(2)]);
-        assert_eq!(pool.from(5, Wanted::Missing), Pick::One(5));
-        assert_eq!(pool.from(5, Wanted::Missing), Pick::One(6));
+        assert_eq!(numbers(&pool, EntryState::Standing, 2), [Pick::One(64), Pick::Busy]);
+        assert_eq!(numbers(&pool, EntryState::Missing, 2), [Pick::One(1), Pick::One(2)]);
+        assert_eq!(pool.from(5, EntryState::Missing), Pick::One(5));
+        assert_eq!(pool.from(5, EntryState::Missing), Pick::One(6));
         pool.made(6);
-        assert_eq!(numbers(&pool, Wanted::Standing, 1), [Pick::One(6)]);
+        assert_eq!(numbers(&pool, EntryState::Standing, 1), [Pick::One(6)]);
     }
 
     #[test]
-    fn where_nothing_goes_nothing_is_taken_in_hand() {
+    fn entries_are_not_reserved_without_deletions() {
         let pool = Pool::new(3, false, false);
         (0..3).for_each(|number| pool.stands(number));
-        let rotated = numbers(&pool, Wanted::Standing, 5);
+        let rotated = numbers(&pool, EntryState::Standing, 5);
         assert_eq!(rotated, [0, 1, 2, 0, 1].map(Pick::One));
-        assert_eq!(pool.next(Wanted::Missing), Pick::None);
-        assert_eq!(Pool::new(0, true, true).next(Wanted::Standing), Pick::None);
+        assert_eq!(pool.next(EntryState::Missing), Pick::None);
+        assert_eq!(Pool::new(0, true, true).next(EntryState::Standing), Pick::None);
     }
 
     #[test]
-    fn threads_never_have_one_at_the_same_time_and_lose_none() {
+    fn concurrent_threads_never_share_or_lose_an_entry() {
         const COUNT: u32 = 200;
         let pool = Pool::new(COUNT, false, true);
         (0..COUNT / 2).for_each(|number| pool.stands(number));
         let held: Vec<AtomicU64> = (0..COUNT).map(|_| AtomicU64::new(0)).collect();
         let work = |moves: bool| {
             for _ in 0..20_000 {
-                let wanted = if moves { Wanted::Missing } else { Wanted::Standing };
-                let Pick::One(number) = pool.next(wanted) else { continue };
+                let state = if moves { EntryState::Missing } else { EntryState::Standing };
+                let Pick::One(number) = pool.next(state) else { continue };
                 assert_eq!(held[number as usize].fetch_add(1, Ordering::SeqCst), 0);
                 held[number as usize].fetch_sub(1, Ordering::SeqCst);
                 if moves { pool.made(number) } else { pool.gone(number) }
@@ -361,11 +362,11 @@ mod tests {
         });
         let standing = pool.standing();
         let mut found = 0;
-        while let Pick::One(_) = pool.next(Wanted::Standing) {
+        while let Pick::One(_) = pool.next(EntryState::Standing) {
             found += 1;
         }
         assert_eq!(found, standing);
-        while let Pick::One(_) = pool.next(Wanted::Missing) {
+        while let Pick::One(_) = pool.next(EntryState::Missing) {
             found += 1;
         }
         assert_eq!(found, u64::from(COUNT));

@@ -1,4 +1,5 @@
-//! What is done before a run: directories, after what an earlier run left was removed; then files.
+//! Preparation of the filesets: remains of an earlier run are removed, then directories and files
+//! are created.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use super::namespace::Namespace;
 use super::tally::{Became, TreeCounters};
 use super::tree::ROOT;
 
-/// Makes the directories of one fileset.
+/// Task that creates the directories of one fileset.
 pub(super) struct Directories {
     namespace: Arc<Namespace>,
     fileset: usize,
@@ -18,16 +19,17 @@ pub(super) struct Directories {
     name: Name,
 }
 
-/// What an earlier run left in a fileset.
-struct Left {
-    /// Directories with the one each is in; the first is the fileset's own, which is in none.
+/// Remains of a fileset from an earlier run.
+struct Remains {
+    /// Directories, each with the index of its parent; the first is the fileset's root, without a
+    /// parent.
     dirs: Vec<(usize, u32)>,
-    /// Files with the directory each is in.
+    /// Files, each with the index of its directory.
     files: Vec<(usize, u32)>,
 }
 
-impl Left {
-    /// The path of something in a directory, or of the directory itself.
+impl Remains {
+    /// Path of an entry in a directory, or of the directory itself.
     fn path_of(&self, dir: usize, last: Option<u32>) -> Name {
         let (mut serials, mut at) = (Vec::new(), dir);
         while at != 0 {
@@ -48,8 +50,8 @@ impl Directories {
         Self { namespace, fileset, became: Became::Made, name: Name::default() }
     }
 
-    /// Opens one of the directories that were found.
-    fn open(&self, io: &mut dyn Io, left: &Left, dir: usize) -> Result<Dir, Stop> {
+    /// Opens one of the directories that remain.
+    fn open(&self, io: &mut dyn Io, left: &Remains, dir: usize) -> Result<Dir, Stop> {
         let (root, passing) = (self.namespace.root(self.fileset), self.namespace.passing());
         // The fileset's own directory is open already.
         if dir == 0 {
@@ -59,9 +61,9 @@ impl Directories {
         Ok(passing)
     }
 
-    /// Finds what an earlier run left; `None` where there is something that no fileset has.
-    fn find(&self, io: &mut dyn Io) -> Result<Option<Left>, Stop> {
-        let mut left = Left { dirs: vec![(0, 0)], files: Vec::new() };
+    /// Lists the remains of an earlier run; `None` if there is an entry that no fileset has.
+    fn find(&self, io: &mut dyn Io) -> Result<Option<Remains>, Stop> {
+        let mut left = Remains { dirs: vec![(0, 0)], files: Vec::new() };
         let mut number = 0;
         while number < left.dirs.len() {
             let dir = self.open(io, &left, number)?;
@@ -83,8 +85,8 @@ impl Directories {
         Ok(Some(left))
     }
 
-    /// Removes files, then directories from the last one on.
-    fn remove(&mut self, io: &mut dyn Io, left: &Left) -> Result<(), Stop> {
+    /// Removes the files, then the directories from the last one on.
+    fn remove(&mut self, io: &mut dyn Io, left: &Remains) -> Result<(), Stop> {
         let root = self.namespace.root(self.fileset);
         for &(dir, serial) in &left.files {
             io.unlink(root, left.path_of(dir, Some(serial)).as_c_str())?;
@@ -97,12 +99,12 @@ impl Directories {
         Ok(())
     }
 
-    /// The slot of a directory at this depth that is being planted.
+    /// Slot of the directory at this depth during creation.
     fn planting(&self, depth: u32) -> Dir {
         if depth == 0 { self.namespace.root(self.fileset) } else { self.namespace.slot(depth - 1) }
     }
 
-    /// Makes the directories of the tree, and enters those that have others in them.
+    /// Creates the directories of the tree, and opens those that contain others.
     fn plant(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let namespace = Arc::clone(&self.namespace);
         let dirs = &namespace.filesets[self.fileset].tree.dirs;
@@ -156,19 +158,19 @@ impl Script for Directories {
     }
 }
 
-/// The most that one write of a file takes.
+/// Most bytes of one write during preallocation.
 const PIECE_BYTES: u64 = 1 << 20;
 const FILE: File = File(0);
 
-/// Makes every so many'th file that stands from the beginning on, and fills it.
+/// Task that creates and fills every `stride`th preallocated file.
 pub(super) struct Allocation {
     namespace: Arc<Namespace>,
     fileset: usize,
-    /// Files from this one on, and how far it is to the next.
+    /// Index of the first file, and the distance to the next.
     first: usize,
     stride: usize,
     reuses: bool,
-    /// The directory that is open.
+    /// Number of the directory that is open.
     open: u32,
     name: Name,
     serials: Vec<u32>,
@@ -194,7 +196,7 @@ impl Allocation {
         }
     }
 
-    /// Opens the directory of an entry, unless it is the one that is open.
+    /// Opens the directory of an entry, unless it is open.
     fn locate(&mut self, io: &mut dyn Io, dir: u32, serial: u32) -> Result<Dir, Stop> {
         let into = self.namespace.passing();
         if self.open != dir {
@@ -207,8 +209,8 @@ impl Allocation {
         Ok(into)
     }
 
-    /// Makes a file of so many bytes. One that an earlier run left is kept if it has as many, and
-    /// cut or written anew if not.
+    /// Creates a file of this many bytes. A file of an earlier run is kept if its size matches, and
+    /// otherwise truncated or written anew.
     fn make_file(&self, io: &mut dyn Io, at: Dir, wanted: u64) -> Result<(), Stop> {
         let name = self.name.as_c_str();
         let there = if self.reuses { io.size(at, name).unless_missing()? } else { None };

@@ -1,9 +1,9 @@
-//! Files are read, written and read again; what is wrong is reported with its place.
+//! Parsing and formatting of workload files; errors with their positions.
 
 use super::show_workload;
 use crate::language::{parse, text};
 
-/// A file that can be run, around these lines.
+/// Adds the statements that make these lines a complete workload file.
 fn around(lines: &str) -> String {
     format!(
         "define fileset name=a,path=/tmp,entries=10,dirwidth=20,size=4k,prealloc\n{lines}\n\
@@ -21,7 +21,7 @@ fn error(lines: &str, message: &str, hint: &str) {
 }
 
 #[test]
-fn what_is_understood_is_written_and_read_again() {
+fn formatted_workloads_parse_to_the_same_script() {
     let lines = "set $x=16k # a comment\nset $w=$x\nset $x=16k\nset $y = true set $z=/mnt/a_b-c.d set $q=\"two words\"\n\
          set $r=randvar(type=uniform,min=1,mean=10,round=2)\n\
          set $t=randvar(type=tabular, randtable={{40,1k,2k},{60,$x,1m}})\n\
@@ -53,7 +53,7 @@ fn what_is_understood_is_written_and_read_again() {
 }
 
 #[test]
-fn what_is_wrong_is_reported_with_its_place() {
+fn errors_are_reported_with_their_position() {
     error("sett $x=1", "w.f:2:1: 'sett' is no statement", "perhaps set is meant");
     error("set $x=10K", "w.f:2:8: '10K' is not a number", "k, m or g");
     error("set $x=$y", "w.f:2:8: $y has no value yet", "a line before");
@@ -77,7 +77,7 @@ fn what_is_wrong_is_reported_with_its_place() {
 }
 
 #[test]
-fn what_is_given_counts_instead_and_must_be_there() {
+fn command_line_variables_override_the_file_and_must_exist_in_it() {
     let given = |name: &str, value: &str| [(name.to_owned(), value.to_owned())];
     let whole = around("set $n=5 set $other=6 set $n=7");
     let (script, _) = parse("w.f", whole.as_bytes(), &given("n", "2k")).unwrap();
@@ -88,7 +88,7 @@ fn what_is_given_counts_instead_and_must_be_there() {
 }
 
 #[test]
-fn after_the_run_nothing_is_read_and_that_is_said() {
+fn statements_after_run_are_ignored_with_a_warning() {
     let (_, warnings) = show_workload("w.f", (around("") + "nonsense").as_bytes()).unwrap();
     assert_eq!(warnings, ["w.f:6:1: what stands after the run is never reached"]);
 }

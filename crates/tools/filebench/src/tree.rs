@@ -1,17 +1,17 @@
-//! The tree of a fileset: directories with files, or with leaf directories, as filebench lays it
-//! out. Names are serial numbers of eight digits within their directory.
+//! Tree of a fileset: directories with files, or with leaf directories, laid out as by filebench.
+//! Names are serial numbers of eight digits within their directory.
 
 use treering_script::Random;
 
 use super::draw::{Amount, gamma, whole};
 use super::plan::{ENTRIES_MAX, FilesetPlan};
 
-/// Deeper trees are cut: their paths would be too long.
+/// Largest depth; deeper trees are cut because their paths would be too long.
 const DEPTH_MAX: u32 = 60;
-/// The number of the fileset's own directory, which holds directories only.
+/// Number of the fileset's root directory, which holds directories only.
 pub(super) const ROOT: u32 = 0;
 
-/// A directory: the one it is in, its serial number there, and how deep it is; the root is 0.
+/// Directory: its parent, its serial number there, and its depth; the root has depth 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Directory {
     pub(super) parent: u32,
@@ -19,24 +19,24 @@ pub(super) struct Directory {
     pub(super) depth: u32,
 }
 
-/// A file or a leaf directory: its directory, and its serial number there.
+/// File or leaf directory: its parent directory, and its serial number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) dir: u32,
     pub(super) serial: u32,
 }
 
-/// Sizes of files.
+/// Sizes of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
-    /// All have this one.
+    /// Common size of all files.
     All(u64),
-    /// In the order of the files.
+    /// Size of each file, by its number.
     Each(Vec<u64>),
 }
 
 impl Sizes {
-    /// That of a file.
+    /// Size of a file.
     #[inline]
     pub(super) fn of(&self, file: u32) -> u64 {
         match self {
@@ -46,21 +46,21 @@ impl Sizes {
     }
 }
 
-/// What is in a fileset, whether it stands or not.
+/// Entries of a fileset, existing or not.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tree {
-    /// Parents before what is in them; the first is the root.
+    /// Directories, parents first; the first is the root.
     pub(super) dirs: Vec<Directory>,
     pub(super) files: Vec<Entry>,
     pub(super) leaves: Vec<Entry>,
     pub(super) sizes: Sizes,
-    /// Bytes of all files.
+    /// Total size of the files in bytes.
     pub(super) bytes: u64,
     pub(super) mean_depth: f64,
 }
 
 impl Tree {
-    /// That of a fileset, drawn from a seed.
+    /// Draws the tree of a fileset from a seed.
     pub(super) fn new(plan: &FilesetPlan, seed: u64) -> Self {
         let random = Random::for_part(seed, &format!("filebench tree {}", plan.name));
         let mean_width = plan.width.mean();
@@ -99,7 +99,7 @@ impl Tree {
         self.sizes = Sizes::Each(sizes);
     }
 
-    /// The serial numbers that lead from below the root to a directory.
+    /// Appends the serial numbers of the path from the root to a directory.
     pub(super) fn serials(&self, dir: u32, into: &mut Vec<u32>) {
         into.clear();
         let mut at = dir;
@@ -120,17 +120,17 @@ struct Planter<'p> {
     tree: Tree,
 }
 
-/// What a directory is filled with.
+/// Kind of entries in a directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fill {
+enum EntryKind {
     Files,
     Leaves,
 }
 
 impl Planter<'_> {
-    /// The root holds directories, until there are entries enough.
+    /// Fills the root with directories until there are enough entries.
     fn plant_root(&mut self) {
-        for fill in [Fill::Files, Fill::Leaves] {
+        for fill in [EntryKind::Files, EntryKind::Leaves] {
             let mut serial = 0;
             while self.wants(fill) {
                 serial += 1;
@@ -139,14 +139,14 @@ impl Planter<'_> {
         }
     }
 
-    fn wants(&self, fill: Fill) -> bool {
+    fn wants(&self, fill: EntryKind) -> bool {
         if self.tree.dirs.len() as u64 > 2 * ENTRIES_MAX {
-            // Nobody wants so many directories.
+            // The fileset needs an excessive number of directories.
             return false;
         }
         match fill {
-            Fill::Files => (self.tree.files.len() as u64) < self.plan.entries,
-            Fill::Leaves => (self.tree.leaves.len() as u64) < self.plan.leafdirs,
+            EntryKind::Files => (self.tree.files.len() as u64) < self.plan.entries,
+            EntryKind::Leaves => (self.tree.leaves.len() as u64) < self.plan.leafdirs,
         }
     }
 
@@ -173,7 +173,7 @@ impl Planter<'_> {
         }
     }
 
-    /// A directory in another one, and what is in it.
+    /// Creates a directory with its content.
     fn plant(&mut self, parent: u32, serial: u32, depth: u32) {
         let dir = u32::try_from(self.tree.dirs.len()).unwrap_or(u32::MAX);
         self.tree.dirs.push(Directory { parent, serial, depth });
@@ -181,14 +181,14 @@ impl Planter<'_> {
         let width = whole(self.draw_width().max(0.0).ceil()).max(1);
         // The original counts the root as the first level.
         let is_leaf = f64::from(depth) + 1.0 >= deep || depth >= DEPTH_MAX;
-        // One pass for each: a directory may get files, and then leaf directories.
-        for fill in [Fill::Files, Fill::Leaves] {
+        // One pass for each kind: a directory may get files, and then leaf directories.
+        for fill in [EntryKind::Files, EntryKind::Leaves] {
             let mut serial = 0;
             while u64::from(serial) < width && self.wants(fill) {
                 serial += 1;
                 if !is_leaf {
                     self.plant(dir, self.free_serial(fill, serial), depth + 1);
-                } else if fill == Fill::Files {
+                } else if fill == EntryKind::Files {
                     self.tree.files.push(Entry { dir, serial });
                 } else {
                     let serial = self.free_serial(fill, serial);
@@ -198,10 +198,10 @@ impl Planter<'_> {
         }
     }
 
-    /// Leaf directories, and the directories for them, do not get names that are taken already.
-    fn free_serial(&self, fill: Fill, serial: u32) -> u32 {
+    /// Next free serial number for leaf directories, and for the directories that hold them.
+    fn free_serial(&self, fill: EntryKind, serial: u32) -> u32 {
         const APART: u32 = 50_000_000;
-        if fill == Fill::Leaves && self.plan.entries > 0 { serial + APART } else { serial }
+        if fill == EntryKind::Leaves && self.plan.entries > 0 { serial + APART } else { serial }
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wide_fileset_is_one_directory_in_effect() {
+    fn a_wide_fileset_has_one_directory_of_files() {
         let tree = Tree::new(&plan(10_000, 0, 1_000_000), 1);
         assert_eq!((tree.files.len(), tree.dirs.len()), (10_000, 2));
         assert!((tree.mean_depth - 0.666).abs() < 0.01);
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_one_is_a_tree_and_no_name_is_given_twice() {
+    fn a_narrow_fileset_is_a_tree_with_unique_names() {
         for (entries, leafdirs) in [(10_000, 0), (0, 3_000), (2_000, 2_000)] {
             let tree = Tree::new(&plan(entries, leafdirs, 20), 7);
             assert_eq!(tree.files.len() as u64, entries);
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_is_the_same_tree() {
+    fn equal_seeds_give_equal_trees() {
         let plan = plan(500, 0, 5);
         assert_eq!(Tree::new(&plan, 3), Tree::new(&plan, 3));
         assert_ne!(Tree::new(&plan, 3), Tree::new(&plan, 4));

@@ -1,5 +1,5 @@
-//! Random workload files of filebench: memory and a disk have the same afterwards, and as much is
-//! counted.
+//! Random workload files of filebench: the files in memory and on a disk are equal afterwards, and
+//! so are the counters.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -86,7 +86,7 @@ impl Asked {
     }
 }
 
-/// Runs it: operations, and their bytes, as counted.
+/// Runs a job; returns its counted operations, and their bytes.
 fn done(job: &dyn Job, place: &impl Run) -> Result<Vec<Metric>, String> {
     let options =
         EngineOptions::new(LatencyMode::All, PayloadKind::Native { compressibility: 0 }, 1);

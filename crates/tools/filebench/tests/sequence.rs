@@ -1,4 +1,4 @@
-//! The calls of filebench's flowops in their order, in memory: how filesets are made and used.
+//! Calls of filebench's flowops in their order, in memory: creation and use of filesets.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -13,7 +13,7 @@ use treering_model::TaskTotals;
 use treering_script::{Call, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-/// A call in words.
+/// Formats a call.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().trim_start_matches('0').to_owned();
     match *call {
@@ -45,7 +45,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// The calls of a script, the first ones of it, and its counters.
+/// First calls of a script, and its counters.
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem, most: usize) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut all = Vec::new();
@@ -57,7 +57,7 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem, most: usize) -> Vec
     all
 }
 
-/// The calls of the setup, then those of the first thread, up to so many.
+/// Calls of the setup, then those of the first thread, up to `most`.
 fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
     let dir = temp_dir();
     let path = dir.path().join("w.f");
@@ -93,7 +93,8 @@ fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
     (setup, work, rehearsed.err().map(|failure| failure.to_string()))
 }
 
-/// A file with one thread of these flowops over a flat fileset `a` of four files of 5000 bytes.
+/// Workload file with one thread of these flowops over a flat fileset `a` of four files of 5000
+/// bytes.
 fn file(fileset: &str, flowops: &str) -> String {
     format!(
         "set mode quit alldone define fileset name=a,path=/tmp,entries=4,size=5000,dirwidth=1000,\
@@ -109,7 +110,7 @@ fn work(fileset: &str, flowops: &str, most: usize) -> Vec<String> {
 }
 
 #[test]
-fn directories_are_made_and_files_filled_in_random_order() {
+fn directories_are_created_and_files_filled_in_random_order() {
     let (setup, _, _) = run(&file("prealloc", "flowop finishoncount name=f,value=0"), 100);
     let begin = ["mkdir filebench-0", "opendir filebench-0", "mkdir 1"];
     assert_eq!(setup[..3], begin);
@@ -122,7 +123,7 @@ fn directories_are_made_and_files_filled_in_random_order() {
 }
 
 #[test]
-fn files_are_taken_in_rotation_and_read_to_their_end() {
+fn files_are_picked_in_rotation_and_read_completely() {
     let flowops = "flowop openfile name=o,filesetname=a,fd=1 \
                    flowop readwholefile name=r,fd=1,iosize=4k flowop closefile name=c,fd=1";
     let done = work("prealloc,readonly", flowops, 12);
@@ -136,7 +137,7 @@ fn files_are_taken_in_rotation_and_read_to_their_end() {
 }
 
 #[test]
-fn what_is_deleted_is_made_again() {
+fn deleted_files_are_created_again() {
     let flowops = "flowop deletefile name=d,filesetname=a flowop createfile name=c,filesetname=a,fd=1 \
                    flowop writewholefile name=w,fd=1,srcfd=1,iosize=4k flowop fsync name=s,fd=1 \
                    flowop closefile name=x,fd=1 flowop statfile name=st,filesetname=a";
@@ -157,7 +158,7 @@ fn what_is_deleted_is_made_again() {
 }
 
 #[test]
-fn reads_and_writes_go_on_and_begin_anew() {
+fn sequential_reads_and_writes_continue_and_wrap_around() {
     let done = work("prealloc", "flowop read name=r,filesetname=a,iosize=3000", 6);
     let reads = ["open 1", "read 3000", "read 3000", "read 3000", "seek 0", "read 3000"];
     assert_eq!(done, reads);
@@ -177,7 +178,7 @@ fn reads_and_writes_go_on_and_begin_anew() {
 }
 
 #[test]
-fn requests_are_given_and_waited_for() {
+fn asynchronous_writes_are_submitted_and_reaped() {
     let flowops = "flowop aiowrite name=w,filesetname=a,iosize=1000,random,iters=4 \
                    flowop aiowait name=x";
     let done = work("prealloc", flowops, 7);
@@ -186,7 +187,7 @@ fn requests_are_given_and_waited_for() {
 }
 
 #[test]
-fn directories_that_are_missing_are_made_on_the_way() {
+fn missing_parent_directories_are_created() {
     let flowops = "flowop createfile name=c,filesetname=a,fd=1 flowop closefile name=x,fd=1";
     let (setup, work, failure) = run(&file("prealloc=0", flowops), 100);
     assert_eq!(setup, ["mkdir filebench-0", "opendir filebench-0", "opendir filebench-0"]);
@@ -211,7 +212,7 @@ fn directories_that_are_missing_are_made_on_the_way() {
 }
 
 #[test]
-fn leaf_directories_come_and_go() {
+fn leaf_directories_are_created_listed_and_removed() {
     let text = "set mode quit alldone define fileset name=a,path=/tmp,entries=0,leafdirs=3,\
                 dirwidth=1000,prealloc define process name=p { thread name=t { \
                 flowop removedir name=r,filesetname=a flowop makedir name=m,filesetname=a \
@@ -237,7 +238,7 @@ fn leaf_directories_come_and_go() {
 }
 
 #[test]
-fn who_runs_out_of_files_makes_the_run_invalid_unless_that_is_how_it_ends() {
+fn running_out_of_files_fails_the_run_unless_it_is_the_end_condition() {
     let flowops = "flowop deletefile name=d,filesetname=a";
     let text = file("prealloc", flowops);
     let (_, work, failure) = run(&text, 100);
@@ -249,14 +250,14 @@ fn who_runs_out_of_files_makes_the_run_invalid_unless_that_is_how_it_ends() {
 }
 
 #[test]
-fn a_run_that_yields_nothing_has_failed() {
+fn a_run_without_operations_fails() {
     let flowops = "flowop finishoncount name=f,value=0";
     let (_, _, failure) = run(&file("prealloc", flowops), 100);
     assert!(failure.unwrap().contains("yielded nothing"));
 }
 
 #[test]
-fn counts_end_the_run_and_iterations_repeat() {
+fn finishoncount_ends_the_run_and_iterations_repeat() {
     let flowops =
         "flowop statfile name=s,filesetname=a,iters=3 flowop finishoncount name=f,value=5";
     let done = work("prealloc", flowops, 100);

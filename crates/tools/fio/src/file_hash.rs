@@ -1,9 +1,9 @@
-//! The hash of a file's path, from which the original takes the seed of its places.
+//! Hash of a file's path, from which the original derives the seed of random offsets.
 
-/// What hashes begin with.
+/// Initial value of the hash.
 const BEGIN: u32 = 0x61c8_8647;
 
-/// Bob Jenkins' hash of 2006 ("lookup3"), as the original has it: of a block that is not the last
+/// Bob Jenkins' hash of 2006 ("lookup3") as the original implements it: of every block but the last
 /// it takes only every fourth byte.
 pub(super) fn hash(path: &[u8]) -> u32 {
     let bytes = u32::try_from(path.len()).unwrap_or(u32::MAX);
@@ -28,7 +28,7 @@ pub(super) fn hash(path: &[u8]) -> u32 {
 }
 
 fn mix(words: &mut [u32; 3]) {
-    // Each round: what is mixed, with which, and which grows.
+    // Each round: the mixed word, its operand, and the word that grows.
     let rounds =
         [(0, 2, 1, 4), (1, 0, 2, 6), (2, 1, 0, 8), (0, 2, 1, 16), (1, 0, 2, 19), (2, 1, 0, 4)];
     for (one, with, other, turn) in rounds {
@@ -51,7 +51,7 @@ mod tests {
     use super::hash;
 
     #[test]
-    fn hashes_are_the_originals() {
+    fn path_hashes_equal_those_of_the_original() {
         for (path, expected) in [
             ("", 1_640_531_527),
             ("a", 1_807_654_775),

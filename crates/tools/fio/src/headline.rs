@@ -1,4 +1,4 @@
-//! The headline numbers of each job: how fast it read and wrote, and how long requests took.
+//! Headline metrics of each job: throughput and latency.
 
 use crate::language::{Direction, Unified};
 use treering_model::metrics::fio::{
@@ -10,17 +10,17 @@ use treering_model::{Metric, Scope, TaskTotals};
 use super::scene::Scene;
 use super::tally::{DirectionTally, Latencies, Tally};
 
-/// What all directions together are called.
+/// Name of the row that unifies all directions.
 const MIXED: &str = "mixed";
 
 /// Adds up a run, each row of the report by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
     rows: Vec<usize>,
-    /// What the row's job is called, and the row itself: they differ where clones are
-    /// distinguished.
+    /// Job name and row name of each row; they differ where the clones of a job are reported
+    /// separately.
     names: Vec<(String, String)>,
-    /// Whether the row's directions decide together, as its report has them.
+    /// True where the row's directions are added up, as by `unified_rw_reporting=mixed`.
     mixed: Vec<bool>,
     sums: Vec<Option<Tally>>,
     cpu_ns: u64,
@@ -29,7 +29,7 @@ pub(super) struct Headline {
 impl Headline {
     pub(super) fn new(scene: &Scene) -> Self {
         let names = scene.workers.iter().map(|worker| worker.job.name.as_str());
-        let mut headline = Self::of(scene.rows().into_iter().zip(names));
+        let mut headline = Self::from_rows(scene.rows().into_iter().zip(names));
         for (&row, worker) in headline.rows.iter().zip(&scene.workers) {
             let is_mixed = worker.job.extras.unified == Unified::Mixed;
             headline.mixed[row] |= is_mixed && scene.namespace.classic;
@@ -37,8 +37,8 @@ impl Headline {
         headline
     }
 
-    /// Of clones, each with the number of its row and the name of its job.
-    pub(super) fn of<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
+    /// Builds the rows from the row number and job name of each clone.
+    pub(super) fn from_rows<'n>(clones: impl Iterator<Item = (usize, &'n str)>) -> Self {
         let mut rows = Vec::new();
         let mut names: Vec<&str> = Vec::new();
         for (row, name) in clones {
@@ -47,7 +47,8 @@ impl Headline {
             }
             rows.push(row);
         }
-        // Rows of one name are those of clones that are distinguished: their names tell them too.
+        // Rows that share a job name are separately reported clones, so their names include the
+        // number.
         let unique = |(row, name): (usize, &&str)| {
             if names.iter().filter(|other| *other == name).count() == 1 {
                 return ((*name).to_owned(), (*name).to_owned());
@@ -60,7 +61,7 @@ impl Headline {
         Self { rows, names, mixed, sums, cpu_ns: 0 }
     }
 
-    /// A clone ended.
+    /// Adds the tally of a clone that ended.
     pub(super) fn worked(&mut self, number: usize, task: &TaskTotals, tally: &Tally) {
         self.cpu_ns += task.cpu.total_ns();
         let row = self.rows.get(number).and_then(|&row| self.sums.get_mut(row));
@@ -71,8 +72,8 @@ impl Headline {
         }
     }
 
-    /// The metrics of clones that each move data in these directions, in the order of the clones.
-    /// Their values mean nothing.
+    /// Metrics that a run will have, for clones that each move data in these directions, in the
+    /// order of the clones. The values are meaningless.
     pub(super) fn foreseen(
         mut self,
         directions: impl Iterator<Item = Vec<Direction>>,
@@ -97,8 +98,8 @@ impl Headline {
         self.metrics()
     }
 
-    /// The numbers so far: of each row, and of clones that are distinguished what they come to,
-    /// which then decides.
+    /// Metrics so far of each row; if clones are reported separately, also their sum, which then is
+    /// primary.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
         let mut requests = 0;
@@ -146,7 +147,8 @@ impl Headline {
     }
 }
 
-/// What clones moved in one direction, by the longest of their times; none where nothing was moved.
+/// Throughput metrics of one direction, over the longest runtime of the clones; empty if no data
+/// moved.
 fn rates_of(
     name: &str,
     word: &str,
@@ -170,7 +172,8 @@ fn rates_of(
     ]
 }
 
-/// How long requests took in one direction, from submission on where that is known.
+/// Latency metrics of one direction: from submission (`lat`) where that was timed, else completion
+/// latency (`clat`).
 fn latencies(name: &str, word: &str, done: &DirectionTally) -> Vec<Metric> {
     let whole = if done.lat.stat.samples > 0 { &done.lat } else { &done.clat };
     if done.requests == 0 || done.runtime_ms == 0 || whole.stat.samples == 0 {

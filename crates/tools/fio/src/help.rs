@@ -1,14 +1,15 @@
-//! What `--cmdhelp` and `--enghelp` answer where no original is installed: the keys and engines
-//! that are run natively.
+//! Text of `--cmdhelp` and `--enghelp` without an installed original: the keys and engines that are
+//! run natively.
 //!
-//! The words are those of the table in `docs/workloads/fio-jobfile.md`: each is written once.
+//! The texts are those of the table in `docs/workloads/fio-jobfile.md`, so that each is written
+//! once.
 
 use crate::language::{Engine, KNOWN};
 use thiserror::Error;
 
 const TABLE: &str = include_str!("../shared/fio-jobfile");
 
-/// A row of the table: its keys, what they say, and the default.
+/// Row of the help table: keys, description, and default.
 struct Entry {
     keys: Vec<&'static str>,
     text: String,
@@ -27,19 +28,18 @@ fn entries() -> impl Iterator<Item = Entry> {
     })
 }
 
-/// A question about something that is not there; in the words of fio.
+/// Error of a help request, in the words of fio.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HelpError {
-    /// No option is called this.
+    /// Unknown option.
     #[error("No such command: {0}\n")]
     NoCommand(String),
-    /// No engine is called this.
+    /// Unknown engine.
     #[error("IO engine {0} not found\n")]
     NoEngine(String),
 }
 
-/// The answer to a word of the command line, or what is wrong with its question; `None` for a word
-/// that asks nothing.
+/// Answer to a help word of the command line, or the error in its request; `None` for other words.
 pub fn native_help(word: &str) -> Option<Result<String, HelpError>> {
     let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let (question, about) = body.split_once('=').unwrap_or((body, ""));
@@ -105,7 +105,7 @@ mod tests {
     use super::{KNOWN, entries, native_help};
 
     #[test]
-    fn every_key_stands_in_the_table_of_the_document() {
+    fn every_supported_key_is_in_the_documented_table() {
         let reported: Vec<&str> = entries().flat_map(|entry| entry.keys).collect();
         let missing: Vec<&str> =
             KNOWN.iter().map(|(key, _)| *key).filter(|key| !reported.contains(key)).collect();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn questions_are_answered_and_unknown_ones_refused() {
+    fn help_is_printed_for_known_names_and_refused_for_unknown_ones() {
         let answer = |word| native_help(word).unwrap().unwrap();
         assert!(answer("--cmdhelp").contains("\nnumjobs "));
         assert!(

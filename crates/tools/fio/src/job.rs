@@ -1,10 +1,10 @@
-//! A configured fio: the jobs of a file, what they will ask of the filesystem, and the session.
+//! Configured fio workload: the jobs of a file, their demands on the filesystem, and the session.
 
 use std::collections::HashMap;
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
-use crate::language::{self, Amount, Engine, Machine, Section, Surroundings, Warning};
+use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
@@ -20,43 +20,43 @@ use super::status::StatusAsked;
 use super::typed;
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
-/// No job file is as long; more is not read.
+/// Longest accepted job file in bytes.
 const BYTES_MAX: u64 = 2 << 20;
 const PAGE_BYTES: u64 = 4096;
-/// The job file that comes on standard input.
+/// Name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// The jobs of a file with all settings.
+/// Jobs of a file, resolved, with the settings of the run.
 #[derive(Debug)]
 pub(super) struct FileJob {
     scene: Scene,
     parameters: Vec<(String, String)>,
     classic: bool,
-    /// Whether the files of an earlier run may be used.
+    /// True if files of an earlier run may be reused.
     reuses: bool,
-    /// When reports are made while jobs work.
+    /// Interim reports while jobs work; `None` if they are not supported by the mode.
     status: Option<StatusAsked>,
 }
 
-/// Job files with what they may ask of their surroundings.
+/// Job files and the context for parsing them.
 pub(super) struct Source<'s> {
     settings: &'s Settings,
-    /// At least one; what was typed comes before the first.
+    /// Job files, at least one; settings of the command line precede the first.
     files: Vec<JobFile<'s>>,
 }
 
-/// One of them.
+/// A job file of the command line.
 struct JobFile<'s> {
     named: &'s str,
-    /// `None` where all of it was typed, or came on standard input.
+    /// Path of the file; `None` for settings of the command line and for standard input.
     path: Option<PathBuf>,
-    /// Where what it includes is looked for.
+    /// Directory against which `include` paths are resolved.
     base: PathBuf,
     text: Vec<u8>,
 }
 
-/// What makes jobs of a file: its name, its text, the sections that are wanted.
-pub(super) type Parser<J> = fn(&str, &[u8], &[String], &Surroundings<'_>) -> Result<J, ConfigError>;
+/// Parses a job file: its name, its text, the names of the selected sections, and the context.
+pub(super) type Parser<J> = fn(&str, &[u8], &[String], &ParseContext<'_>) -> Result<J, ConfigError>;
 
 impl<'s> JobFile<'s> {
     fn read(settings: &'s Settings, named: &'s str) -> Result<Self, ConfigError> {
@@ -75,7 +75,7 @@ impl<'s> JobFile<'s> {
 }
 
 impl<'s> Source<'s> {
-    /// The files that the settings name.
+    /// Reads the job files that the settings name.
     pub(super) fn read(
         settings: &'s Settings,
         specs: &'s [OptionSpec],
@@ -98,8 +98,8 @@ impl<'s> Source<'s> {
         Ok(Self { settings, files: files.collect::<Result<_, _>>()? })
     }
 
-    /// What each file says, in the sections that the settings name. As the original: what was
-    /// typed and the choice of sections hold for the first file only.
+    /// Parses each file, limited to the sections that the settings select. As in the original,
+    /// settings of the command line and the choice of sections apply to the first file only.
     pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
         let mut all = Vec::new();
         let mut typed: Vec<String> = self.settings.all(typed::OPTION).map(str::to_owned).collect();
@@ -136,7 +136,7 @@ impl<'s> Source<'s> {
             all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
         let overriding = overriding(self.settings)?;
-        let around = Surroundings {
+        let around = ParseContext {
             reader: &reader,
             environment: &environment,
             typed,
@@ -146,7 +146,8 @@ impl<'s> Source<'s> {
         parse(file.named, &file.text, only, &around)
     }
 
-    /// Where they come from: their paths from the root, and what was typed.
+    /// Recorded parameters: the absolute paths of the job files, and the settings of the command
+    /// line.
     pub(super) fn parameters(&self) -> Parameters {
         let full = |path: &PathBuf| {
             let full = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -161,7 +162,7 @@ impl<'s> Source<'s> {
     }
 }
 
-/// The parameters that take the place of what the job file says.
+/// Parameters that override those of the job file.
 fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
     let checked = |setting: &str| {
         let key = setting.split_once('=').map_or(setting, |(key, _)| key);
@@ -178,10 +179,10 @@ fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
     settings.all(SET).map(checked).collect()
 }
 
-/// Names and values, as a job tells them.
+/// Names and values as a job records them.
 type Parameters = Vec<(String, String)>;
 
-/// The jobs that the settings name, and where they come from.
+/// Reads the jobs that the settings name, with the recorded parameters.
 pub(super) fn read_jobs(
     settings: &Settings,
     specs: &[OptionSpec],
@@ -189,7 +190,7 @@ pub(super) fn read_jobs(
     let source = Source::read(settings, specs)?;
     let mut jobs = Vec::new();
     for (number, mut of_file) in source.parsed(language::parse)?.into_iter().enumerate() {
-        // As the original: the jobs of a file begin when those of the one before it have ended.
+        // As in the original, the jobs of a file begin when those of the previous one have ended.
         if number > 0
             && let Some(first) = of_file.first_mut()
         {
@@ -210,13 +211,13 @@ pub(super) fn read_jobs(
     Ok((source.parameters(), jobs))
 }
 
-/// The job files as a command line of the original.
+/// Formats the job files as a command line of the original.
 pub(super) fn shown_command(settings: &Settings) -> Result<String, ConfigError> {
     let files = Source::read(settings, CLASSIC)?;
     Ok(files.parsed(language::command_line)?.concat())
 }
 
-/// Memory and processors of a node are what every job has where there is one node only.
+/// Refuses NUMA options on machines with several nodes; with one node they change nothing.
 fn refuse_nodes(jobs: &[Section]) -> Result<(), ConfigError> {
     if !jobs.iter().any(|job| job.extras.names_nodes) {
         return Ok(());
@@ -229,7 +230,7 @@ fn refuse_nodes(jobs: &[Section]) -> Result<(), ConfigError> {
         .hint(language::WITH_FIO))
 }
 
-/// What `$ncpus`, `$pagesize` and `$mb_memory` stand for.
+/// Values of `$ncpus`, `$pagesize` and `$mb_memory` on this machine.
 fn machine() -> Machine {
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get() as u64);
     let memory = read_to_string("/proc/meminfo").unwrap_or_default();
@@ -243,7 +244,7 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
     (name.to_owned(), value.to_string())
 }
 
-/// What the jobs say, each under a name of its own.
+/// Settings of the jobs, each job under a unique name.
 fn contents(jobs: &[Section]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -258,7 +259,7 @@ fn contents(jobs: &[Section]) -> Vec<(String, String)> {
 }
 
 impl FileJob {
-    /// From the classic command line.
+    /// Builds the job from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
@@ -267,7 +268,7 @@ impl FileJob {
         Ok(Self { scene, parameters, classic: true, reuses: false, status })
     }
 
-    /// From native options.
+    /// Builds the job from native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         Self::native_but(settings, &|_| ())
     }
@@ -277,7 +278,7 @@ impl FileJob {
         self.scene.jobs.iter().map(AsRef::as_ref)
     }
 
-    /// From native options, each section changed.
+    /// Builds the job from native options, with `change` applied to each section.
     pub(super) fn native_but(
         settings: &Settings,
         change: &dyn Fn(&mut Section),
@@ -321,12 +322,12 @@ impl FileJob {
     }
 }
 
-/// Nothing may be there that has the name of a directory of ours.
+/// Refuses a target that already holds an entry named like a directory of a run.
 pub(super) fn refuse_leftovers(facts: &TargetFacts) -> Result<(), ConfigError> {
     refuse_existing(facts, |name| is_numbered(name, DIRECTORY))
 }
 
-/// Bytes of one of a job's files.
+/// Size in bytes of one of a job's files.
 fn file_bytes(job: &Section, number: u64) -> u64 {
     if job.engine.is_without_files() {
         return 0;
@@ -393,13 +394,13 @@ impl Job for FileJob {
         let directories = numbered(self.scene.namespace.directories.len());
         let is_there = directories.iter().all(|name| facts.existing.contains(name));
         if self.reuses && is_there {
-            // The files have their room.
+            // Reused files need no further space.
             return Footprint { peak_files: 0, peak_dirs: 0, peak_block_bytes: 0, ..peak };
         }
         peak
     }
 
-    /// The jobs as they are understood: a job file again.
+    /// Resolved jobs, as a job file.
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         let jobs: Vec<Section> = self.scene.jobs.iter().map(|job| Section::clone(job)).collect();
         language::show(&jobs).lines().map(str::to_owned).collect()
@@ -415,7 +416,7 @@ impl Job for FileJob {
     }
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
-        // Each clone has its files made, and works.
+        // Each clone has two tasks: the layout of its files, and its work.
         2 * self.scene.workers.len() as u64 + u64::from(!self.classic)
     }
 

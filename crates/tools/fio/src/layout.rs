@@ -1,10 +1,10 @@
-//! Files are made before any job begins: those that will be read with content, those that will be
-//! written with room.
+//! Layout of files before any job begins: files to be read are filled, files to be written are
+//! preallocated.
 
 use std::ffi::CString;
 use std::sync::Arc;
 
-use crate::language::{Allocation, Engine};
+use crate::language::{Engine, Preallocation};
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
@@ -16,36 +16,36 @@ use super::worker::Worker;
 
 const FILE: File = File(0);
 
-/// What became of the files of a clone.
+/// Outcome of laying out the files of a clone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Became {
-    /// All were there, or need not be.
+    /// Every file existed, or none is needed.
     #[default]
     Kept,
-    /// Some were made.
+    /// Some files were created or extended.
     Made,
-    /// Nothing says how long they are to be.
+    /// No option determines the size of the files.
     Unsized,
-    /// One could not be made, for this error.
+    /// A file could not be created, with this errno.
     Failed(i32),
 }
 
-/// What was found and done before a clone begins.
+/// State of a clone's files before the clone begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LaidOut {
     pub(super) became: Became,
-    /// The sizes of the files as they were found.
+    /// Sizes of the files before layout.
     pub(super) found_bytes: Vec<u64>,
 }
 
-/// Makes the directories of a native run.
+/// Task that creates the directories of a native run.
 pub(super) struct MakeDirectories {
     names: Vec<CString>,
 }
 
 impl MakeDirectories {
-    /// Those of these names: letters and digits, so that there is no NUL.
+    /// Takes the names of the directories, which hold letters and digits only, so never a NUL.
     pub(super) fn of(names: &[String]) -> Self {
         let named = |name: &String| CString::new(name.as_str()).unwrap_or_default();
         Self { names: names.iter().map(named).collect() }
@@ -63,7 +63,7 @@ pub(super) fn names(namespace: &Namespace) -> Vec<CString> {
     MakeDirectories::of(&numbered(namespace.directories.len())).names
 }
 
-/// Makes the files of one clone.
+/// Task that creates the files of one clone.
 pub(super) struct Layout {
     worker: Arc<Worker>,
     namespace: Arc<Namespace>,
@@ -71,7 +71,7 @@ pub(super) struct Layout {
     found: Vec<u64>,
     extents: Result<Extents, super::sizes::Unsized>,
     made: bool,
-    /// Why a file could not be made.
+    /// Errno of the file that could not be created.
     error: Option<i32>,
 }
 
@@ -81,14 +81,14 @@ impl Layout {
         Self { names, worker, namespace, found: Vec::new(), extents, made: false, error: None }
     }
 
-    /// Whether the files need content.
+    /// True if the files must be filled with data.
     fn fills(&self) -> bool {
         let job = &self.worker.job;
-        // Nothing can be mapped that is not there: the original fills such files too.
+        // Only existing data can be mapped: the original fills such files too.
         job.rw.reads || job.overwrite && !job.extras.appends || job.engine == Engine::Mmap
     }
 
-    /// Makes a file anew that is too short: all of it up to its end.
+    /// Creates a file anew that is too short, up to its end.
     fn make(&self, io: &mut dyn Io, number: usize, end: u64) -> Result<(), Stop> {
         let (job, file) = (&self.worker.job, &self.worker.files[number]);
         let grows = job.extras.appends && !job.rw.reads;
@@ -98,10 +98,10 @@ impl Layout {
         let how = if grows { CreateHow::OrOpen } else { CreateHow::Truncate };
         io.create(file.dir(), &file.name, how, FILE)?;
         match job.allocation {
-            Allocation::None => {}
-            Allocation::Truncate => io.truncate(FILE, end)?,
-            // What the filesystem cannot do is left out.
-            how => _ = io.allocate(FILE, 0, end, how == Allocation::Keep).or_errno()?,
+            Preallocation::None => {}
+            Preallocation::Truncate => io.truncate(FILE, end)?,
+            // Preallocation is skipped if the filesystem does not support it.
+            how => _ = io.allocate(FILE, 0, end, how == Preallocation::Keep).or_errno()?,
         }
         if self.fills() {
             io.truncate(FILE, end)?;
@@ -150,7 +150,7 @@ impl Script for Layout {
             if !self.namespace.classic {
                 made?;
             } else if let Err(errno) = made.or_errno()? {
-                // As the original: it is the error of this job, and the others run.
+                // As in the original, the error belongs to this job, and the others run.
                 self.error = Some(errno.raw_os_error());
                 break;
             }

@@ -1,9 +1,8 @@
 //! fio: job files run natively, as fio 3.33 runs them.
 //!
-//! The language is that of `crate::language`; `scene` is who works when, `layout` makes
-//! the files before, `generator` decides which request comes next and `runner` carries it out.
-//! `with_fio` has the original do it instead, and `check` compares the two. Nothing else here calls
-//! the kernel.
+//! `language` parses job files; `scene` orders the clones, `layout` creates the files, `generator`
+//! chooses the requests and `runner` issues them. `with_fio` has the original do it instead, and
+//! `check` compares the two. Nothing else in this crate calls the kernel.
 
 pub mod check;
 mod classic;
@@ -34,7 +33,7 @@ mod with_fio;
 mod worker;
 
 use crate::classic::{histogram, tally};
-use crate::language::{Machine, Surroundings, WITH_FIO};
+use crate::language::{Machine, ParseContext, WITH_FIO};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, OverRanks, Settings, Workload};
 
 pub use generator::rejected_draws;
@@ -44,11 +43,11 @@ pub use typed::not_native;
 use with_fio::ForeignJob;
 pub use with_fio::installed;
 
-/// The line of fio in the registry.
+/// Entry of fio in the tool registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&Fio), importer: Some(&import::Fio) };
 
-/// The workload.
+/// The fio workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Fio;
 
@@ -87,13 +86,13 @@ impl Workload for Fio {
 }
 
 impl Fio {
-    /// Whether the option says how requests are offered by the clock, or where their files are:
-    /// `treering load` says that itself.
+    /// True for options that `treering load` sets itself: those of the offered load, and the one
+    /// that reuses files.
     pub fn of_offered_load(option: &str) -> bool {
         option == options::REUSE || options::OF_OFFERED_LOAD.contains(&option)
     }
 
-    /// The settings of a run whose requests come by the clock, from those of a job file.
+    /// Settings of an offered load, from those of a job file.
     pub fn offering(settings: &Settings, load: &OfferedLoad) -> Settings {
         let OfferedLoad { per_second, arrivals, seconds, warm_up, grace, late, seed } = load;
         let number = |name: &str, value: f64| (name.to_owned(), value.to_string());
@@ -111,27 +110,27 @@ impl Fio {
     }
 }
 
-/// A load to be offered. Times in seconds.
+/// Offered load. Times in seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OfferedLoad {
     /// Requests a second.
     pub per_second: u64,
-    /// `poisson` or `fixed`.
+    /// Distribution of the arrivals: `poisson` or `fixed`.
     pub arrivals: String,
-    /// For how long it counts.
+    /// Measured time, in seconds.
     pub seconds: f64,
-    /// For how long it is offered before that.
+    /// Warm-up before the measured time, in seconds.
     pub warm_up: f64,
-    /// For how long requests may still end after that.
+    /// Time after the last arrival in which requests may still end, in seconds.
     pub grace: f64,
-    /// Times of which late requests are counted, with commas between.
+    /// Lateness limits, separated by commas.
     pub late: String,
-    /// Decides when requests come.
+    /// Seed of the arrival times.
     pub seed: u64,
 }
 
-/// An error under fio's own name, where `--with-fio` is no option: the installed fio gets such a
-/// job without being asked.
+/// Reports an error under fio's own name, if the user did not choose `--with-fio`: the installed
+/// fio gets such jobs by itself.
 fn without_option(mut error: ConfigError) -> ConfigError {
     error.message = error.message.replace(WITH_FIO, LEAVE_OUT);
     error.hint = error.hint.map(|hint| hint.replace(WITH_FIO, LEAVE_OUT));
@@ -140,8 +139,8 @@ fn without_option(mut error: ConfigError) -> ConfigError {
 
 const LEAVE_OUT: &str = "leave it out";
 
-/// The jobs of a file with every option resolved, written as a job file again. `file` is its name
-/// in errors. It includes no other, and knows no environment.
+/// Resolves a job file and formats it as a job file again. `file` is its name in errors. It may not
+/// include others, and has an empty environment.
 ///
 /// # Errors
 /// When it cannot be read; says where, and what would be right.
@@ -149,6 +148,6 @@ pub fn show_job_file(file: &str, text: &[u8]) -> Result<String, ConfigError> {
     let reader = |_: &str, _: &str| Err("no file is included here".to_owned());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1024 };
-    let around = Surroundings::new(&reader, &environment, machine);
+    let around = ParseContext::new(&reader, &environment, machine);
     language::parse(file, text, &[], &around).map(|jobs| language::show(&jobs))
 }

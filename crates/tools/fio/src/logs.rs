@@ -1,20 +1,21 @@
-//! Logs of requests as fio writes them: `write_lat_log`, `write_bw_log`, `write_iops_log`, and
-//! `write_iolog`, of which a line is `MICROSECONDS FILE WHAT [OFFSET BYTES]`.
+//! Logs of requests in fio's formats: `write_lat_log`, `write_bw_log`, `write_iops_log`, and
+//! `write_iolog`, whose lines are `MICROSECONDS FILE ACTION [OFFSET BYTES]`.
 //!
 //! A line is `TIME, VALUE, DIRECTION, BYTES, PRIORITY`: milliseconds from the job's start, and a
-//! latency in nanoseconds, KiB or requests in a second. With `log_avg_msec` a line stands for all
-//! requests of such a time; else for one. With `log_offset` the offset stands behind the bytes.
+//! latency in nanoseconds, KiB per second or requests per second. With `log_avg_msec` a line
+//! averages the requests of a window; otherwise it is one request. With `log_offset` the offset
+//! follows the bytes.
 
 use std::fmt::Write;
 
-use crate::language::{Section, Wanted};
+use crate::language::{LogOptions, Section};
 
 use super::tally::Line;
 
-/// Lines of a clone that are kept; a job that makes more must put several into one.
+/// Most log lines of a clone; longer runs need averaged logs.
 const LINES_MAX: usize = 3 << 20;
 
-/// The kinds of logs, and how their files are called behind the prefix.
+/// Suffixes of the log files, by kind.
 pub(super) const KINDS: [&str; 5] = ["slat", "clat", "lat", "bw", "iops"];
 const SLAT: usize = 0;
 const CLAT: usize = 1;
@@ -25,61 +26,61 @@ const IOPS: usize = 4;
 pub(super) const ISSUED: u64 = 5;
 pub(super) const OPENED: u64 = 6;
 pub(super) const CLOSED: u64 = 7;
-/// The direction of a sync, of one of data only, and of one of a part of the file.
+/// Direction numbers of fsync, fdatasync and sync_file_range.
 pub(super) const SYNC: u64 = 3;
 pub(super) const DATA_SYNC: u64 = 4;
 pub(super) const RANGE_SYNC: u64 = 5;
-/// Stands for all that was left out.
+/// Marks the end of a log that was truncated.
 pub(super) const CUT: u64 = u64::MAX;
 
-/// The prefix of the files of a kind, where the job asks for them.
-fn prefix(wanted: &Wanted, kind: usize) -> Option<&str> {
+/// Filename prefix of a kind, if the job asks for it.
+fn prefix(options: &LogOptions, kind: usize) -> Option<&str> {
     match kind {
-        BANDWIDTH => wanted.bandwidth.as_deref(),
-        IOPS => wanted.iops.as_deref(),
-        _ => wanted.latencies.as_deref(),
+        BANDWIDTH => options.bandwidth.as_deref(),
+        IOPS => options.iops.as_deref(),
+        _ => options.latencies.as_deref(),
     }
 }
 
-/// A time that one line stands for.
+/// Averaging window of a log.
 #[derive(Clone, Copy, Debug, Default)]
-struct Window {
+struct AveragingWindow {
     began_ms: u64,
     sum: u128,
     count: u64,
 }
 
-/// A request that ended.
+/// Completed request.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ended {
-    /// Since the start.
+pub(super) struct CompletedRequest {
+    /// Milliseconds since the start.
     pub(super) at_ms: u64,
-    /// Read 0, written 1.
+    /// Index of the direction: 0 for reads, 1 for writes.
     pub(super) direction: usize,
     pub(super) bytes: u64,
     pub(super) offset: u64,
-    /// Where it was queued.
+    /// Submission latency, for queued requests only.
     pub(super) slat_ns: Option<u64>,
     pub(super) clat_ns: u64,
 }
 
-/// The logs of a clone at work.
+/// Logs of a running clone.
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
-    wanted: Wanted,
+    options: LogOptions,
     lines: Vec<Line>,
-    windows: [[Window; 3]; 3],
-    /// Since when bytes and requests are summed, for both ways at once.
+    windows: [[AveragingWindow; 3]; 3],
+    /// Start of the window of bandwidth and IOPS, common to all directions.
     rates_began_ms: u64,
     rates: [[u64; 2]; 3],
     last_ms: u64,
 }
 
 impl Logs {
-    pub(super) fn new(wanted: &Wanted) -> Option<Box<Self>> {
-        wanted.is_any().then(|| {
+    pub(super) fn new(options: &LogOptions) -> Option<Box<Self>> {
+        options.is_any().then(|| {
             Box::new(Self {
-                wanted: wanted.clone(),
+                options: options.clone(),
                 lines: Vec::new(),
                 windows: Default::default(),
                 rates_began_ms: 0,
@@ -89,37 +90,37 @@ impl Logs {
         })
     }
 
-    /// A request ended.
-    pub(super) fn ended(&mut self, ended: Ended) {
-        let Ended { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
+    /// Records a completed request.
+    pub(super) fn ended(&mut self, ended: CompletedRequest) {
+        let CompletedRequest { at_ms, direction, bytes, offset, slat_ns, clat_ns } = ended;
         let of = (direction, bytes, offset);
         self.last_ms = at_ms;
-        if self.wanted.latencies.is_some() {
+        if self.options.latencies.is_some() {
             if let Some(slat_ns) = slat_ns {
                 self.latency(SLAT, at_ms, of, slat_ns);
             }
             self.latency(CLAT, at_ms, of, clat_ns);
             self.latency(LAT, at_ms, of, clat_ns + slat_ns.unwrap_or(0));
         }
-        if self.wanted.average_ms > 0 {
+        if self.options.average_ms > 0 {
             self.rates[direction][0] += bytes;
             self.rates[direction][1] += 1;
             self.rates_so_far(at_ms);
             return;
         }
-        if self.wanted.bandwidth.is_some() {
+        if self.options.bandwidth.is_some() {
             let kib = u128::from(bytes) * 1_000_000_000 / u128::from(clat_ns.max(1)) / 1024;
             let kib = u64::try_from(kib).unwrap_or(u64::MAX);
             self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, bytes, offset]);
         }
-        if self.wanted.iops.is_some() {
+        if self.options.iops.is_some() {
             self.push([IOPS as u64, at_ms, 1, direction as u64, bytes, offset]);
         }
     }
 
     fn latency(&mut self, kind: usize, at_ms: u64, of: (usize, u64, u64), ns: u64) {
         let (direction, bytes, offset) = of;
-        let average_ms = self.wanted.average_ms;
+        let average_ms = self.options.average_ms;
         if average_ms == 0 {
             self.push([kind as u64, at_ms, ns, direction as u64, bytes, offset]);
             return;
@@ -132,12 +133,12 @@ impl Logs {
         }
     }
 
-    /// Ends a time: the next one begins at a multiple of its length.
+    /// Ends a window; the next one begins at a multiple of its length.
     fn close(&mut self, kind: usize, direction: usize, at_ms: u64) {
-        let began_ms = at_ms - at_ms % self.wanted.average_ms.max(1);
-        let Window { sum, count, .. } = std::mem::replace(
+        let began_ms = at_ms - at_ms % self.options.average_ms.max(1);
+        let AveragingWindow { sum, count, .. } = std::mem::replace(
             &mut self.windows[kind][direction],
-            Window { began_ms, sum: 0, count: 0 },
+            AveragingWindow { began_ms, sum: 0, count: 0 },
         );
         if count > 0 {
             let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
@@ -147,7 +148,7 @@ impl Logs {
 
     fn rates_so_far(&mut self, at_ms: u64) {
         let ms = at_ms.saturating_sub(self.rates_began_ms);
-        if ms < self.wanted.average_ms {
+        if ms < self.options.average_ms {
             return;
         }
         self.rates_began_ms = at_ms;
@@ -157,20 +158,20 @@ impl Logs {
             if requests == 0 {
                 continue;
             }
-            if self.wanted.bandwidth.is_some() {
+            if self.options.bandwidth.is_some() {
                 let kib = bytes * 1000 / ms / 1024;
                 self.push([BANDWIDTH as u64, at_ms, kib, direction as u64, 0, 0]);
             }
-            if self.wanted.iops.is_some() {
+            if self.options.iops.is_some() {
                 self.push([IOPS as u64, at_ms, requests * 1000 / ms, direction as u64, 0, 0]);
             }
         }
     }
 
-    /// What happens to a file, where every request is taken down: microseconds, the file's number,
-    /// the direction, bytes and the offset.
+    /// Records one event of a file for `write_iolog`: microseconds, the file's number, the
+    /// direction, bytes and the offset.
     pub(super) fn issued(&mut self, kind: u64, [us, file, direction, bytes, offset]: [u64; 5]) {
-        if self.wanted.requests.is_some() {
+        if self.options.requests.is_some() {
             self.push([kind, us, file, direction, bytes, offset]);
         }
     }
@@ -183,7 +184,7 @@ impl Logs {
         }
     }
 
-    /// All lines; the last time of each latency ends where the work did.
+    /// Takes all lines; the last interval of each latency log ends with the work.
     pub(super) fn take(&mut self) -> Vec<Line> {
         for kind in [SLAT, CLAT, LAT] {
             for direction in [0, 1, 2] {
@@ -194,7 +195,7 @@ impl Logs {
     }
 }
 
-/// The files of a clone, the `number`th of all from 1: path and text.
+/// Log files of a clone, the `number`th of all from 1: path and text.
 pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (kind, name) in KINDS.into_iter().enumerate() {
@@ -217,7 +218,7 @@ pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String
     files
 }
 
-/// What `write_iolog` writes of a clone whose files have these names.
+/// Text of the `write_iolog` file of a clone whose files have these names.
 pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
     let mut text = "fio version 3 iolog\n".to_owned();
     // Writing into a string cannot fail.
@@ -249,30 +250,30 @@ pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Ended, Logs, Wanted};
+    use super::{CompletedRequest, LogOptions, Logs};
 
-    fn wanted(average_ms: u64) -> Wanted {
+    fn options(average_ms: u64) -> LogOptions {
         let prefix = || Some("p".to_owned());
-        Wanted {
+        LogOptions {
             latencies: prefix(),
             bandwidth: prefix(),
             iops: prefix(),
             average_ms,
-            ..Wanted::default()
+            ..LogOptions::default()
         }
     }
 
-    fn ended(at_ms: u64, direction: usize, clat_ns: u64) -> Ended {
-        Ended { at_ms, direction, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
+    fn ended(at_ms: u64, direction: usize, clat_ns: u64) -> CompletedRequest {
+        CompletedRequest { at_ms, direction, bytes: 4096, offset: 512, slat_ns: None, clat_ns }
     }
 
     #[test]
-    fn each_request_has_a_line_in_each_log() {
-        let mut logs = Logs::new(&wanted(0)).unwrap();
+    fn each_request_is_in_each_log() {
+        let mut logs = Logs::new(&options(0)).unwrap();
         logs.ended(ended(3, 1, 1_000_000));
-        logs.ended(Ended { slat_ns: Some(5), ..ended(4, 0, 10) });
+        logs.ended(CompletedRequest { slat_ns: Some(5), ..ended(4, 0, 10) });
         let lines = logs.take();
-        let wanted: [[u64; 6]; 9] = [
+        let expected: [[u64; 6]; 9] = [
             [1, 3, 1_000_000, 1, 4096, 512],
             [2, 3, 1_000_000, 1, 4096, 512],
             [3, 3, 4000, 1, 4096, 512],
@@ -283,20 +284,21 @@ mod tests {
             [3, 4, 400_000_000, 0, 4096, 512],
             [4, 4, 1, 0, 4096, 512],
         ];
-        assert_eq!(lines, wanted);
-        assert!(Logs::new(&Wanted::default()).is_none());
+        assert_eq!(lines, expected);
+        assert!(Logs::new(&LogOptions::default()).is_none());
     }
 
     #[test]
-    fn a_line_stands_for_a_time_that_begins_at_a_multiple() {
-        let mut logs = Logs::new(&Wanted { bandwidth: None, iops: None, ..wanted(10) }).unwrap();
+    fn averaging_windows_begin_at_multiples_of_their_length() {
+        let mut logs =
+            Logs::new(&LogOptions { bandwidth: None, iops: None, ..options(10) }).unwrap();
         for (at_ms, ns) in [(1, 10), (9, 20), (13, 30), (19, 1), (20, 3), (21, 7)] {
             logs.ended(ended(at_ms, 0, ns));
         }
         let lines: Vec<[u64; 2]> =
             logs.take().iter().filter(|line| line[0] == 2).map(|line| [line[1], line[2]]).collect();
         assert_eq!(lines, [[13, 20], [20, 2], [21, 7]]);
-        let mut logs = Logs::new(&Wanted { latencies: None, ..wanted(100) }).unwrap();
+        let mut logs = Logs::new(&LogOptions { latencies: None, ..options(100) }).unwrap();
         for (at_ms, direction) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
             logs.ended(ended(at_ms, direction, 1));
         }

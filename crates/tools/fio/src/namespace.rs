@@ -1,4 +1,4 @@
-//! Where the files of all jobs are: directories by their numbers, and names in them.
+//! Names of the files of all jobs: a directory number and a name within the directory.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -10,24 +10,24 @@ use treering_script::{Call, ConfigError, Dir};
 
 use super::file_hash::hash;
 
-/// What a directory is called below the target of a native run.
+/// Prefix of the directories that a native run creates below the target.
 pub(super) const DIRECTORY: &str = "fio-";
-/// Directories of all jobs; each needs a slot.
+/// Most directories of all jobs; each occupies a slot.
 const DIRECTORIES_MAX: usize = 1000;
-/// The longest name of Linux.
+/// Longest file name of Linux, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// The name of a directory below the target.
+/// Name of a directory below the target.
 pub(super) fn directory(number: usize) -> String {
     format!("{DIRECTORY}{number}")
 }
 
-/// The names of the first so many.
+/// Names of the first `count` directories.
 pub(super) fn numbered(count: usize) -> Vec<String> {
     (0..count).map(directory).collect()
 }
 
-/// A file: its directory by its number, and its name there.
+/// File: the number of its directory, and its name within.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Name {
     pub(super) directory: u16,
@@ -35,26 +35,26 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// The slot of its directory.
+    /// Slot of its directory.
     pub(super) const fn dir(&self) -> Dir {
         slot(self.directory)
     }
 }
 
-/// The slot of a directory.
+/// Slot of a directory.
 pub(super) const fn slot(directory: u16) -> Dir {
     Dir(directory + 1)
 }
 
-/// The directories that the jobs name.
+/// Directories that the jobs name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Namespace {
-    /// As they are written, in the order in which they are named.
+    /// Paths of the directories as the jobs spell them, in the order of first use.
     pub(super) directories: Vec<String>,
     numbers: HashMap<String, u16>,
-    /// Whether they are directories of their own, and not below a target.
+    /// True for classic runs, whose directories are anywhere and not below a target.
     pub(super) classic: bool,
-    /// Whether names of devices are taken: nothing is done to them.
+    /// True if device names are accepted; no request is made to them.
     pub(super) allows_devices: bool,
 }
 
@@ -63,7 +63,7 @@ impl Namespace {
         Self { classic, ..Self::default() }
     }
 
-    /// The same, with devices taken for files or not.
+    /// Accepts or refuses device names.
     pub(super) fn with_devices(self, allows_devices: bool) -> Self {
         Self { allows_devices, ..self }
     }
@@ -84,7 +84,7 @@ impl Namespace {
         Ok(number)
     }
 
-    /// The files of a clone of a job.
+    /// Adds the files of a clone, and their directories.
     pub(super) fn files(&mut self, job: &Section, clone: u64) -> Result<Vec<Name>, ConfigError> {
         let directory = directory_of(job, clone);
         let mut files = Vec::new();
@@ -94,8 +94,8 @@ impl Namespace {
         Ok(files)
     }
 
-    /// Hashes of their paths, where seeds come from them. Natively the paths are those that the
-    /// original gets with `--with-fio`.
+    /// Hashes of the file paths, if seeds depend on them. In native runs the paths are those that
+    /// the original gets with `--with-fio`.
     pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
         if !(job.rw.random && job.draws.distribution.is_by_file()) {
             return Vec::new();
@@ -108,8 +108,8 @@ impl Namespace {
         (0..).zip(files).map(of).collect()
     }
 
-    /// The directories of a job for the original, and the names of its files where it names them,
-    /// as paths from a directory beside them.
+    /// Directories and file names of a job for the original, as paths relative to a sibling
+    /// directory.
     pub(super) fn relayed(
         &mut self,
         job: &Section,
@@ -180,14 +180,14 @@ impl Namespace {
     }
 }
 
-/// The directory of a clone's files, where the job names some.
+/// Directory of a clone's files, if the job names any.
 fn directory_of(job: &Section, clone: u64) -> Option<&str> {
     let count = job.directories.len() as u64;
     let place = usize::try_from(clone.checked_rem(count)?).ok()?;
     job.directories.get(place).map(String::as_str)
 }
 
-/// What a file is called, in its directory if the job names one.
+/// Path of a file within its directory, if the job names one.
 fn path_of(job: &Section, clone: u64, number: u64) -> String {
     let named = usize::try_from(number).ok().and_then(|at| job.filenames.get(at));
     match named {
@@ -196,12 +196,12 @@ fn path_of(job: &Section, clone: u64, number: u64) -> String {
     }
 }
 
-/// The path of a clone's file as the original spells it.
+/// Path of a clone's file as the original spells it.
 pub(super) fn spelled(job: &Section, clone: u64, number: u64) -> String {
     whole(directory_of(job, clone), &path_of(job, clone, number))
 }
 
-/// As the original: the directory, a slash, and the name, however that begins.
+/// Joins directory and path by a slash, as the original does, even if the path is absolute.
 fn whole(directory: Option<&str>, path: &str) -> String {
     match directory {
         Some(directory) => format!("{directory}/{path}"),
@@ -209,13 +209,13 @@ fn whole(directory: Option<&str>, path: &str) -> String {
     }
 }
 
-/// A directory below the target, from one that stands beside it.
+/// Path of a directory below the target, relative to a sibling.
 fn beside(number: u16) -> String {
     format!("../{}", directory(usize::from(number)))
 }
 
-/// Where a symbolic link leads: what it names is worked on, and the link stays. Links in a circle
-/// are left as they are.
+/// Resolves a symbolic link, so that its destination is worked on and the link stays. Circular
+/// links are returned unresolved.
 fn led(path: String) -> String {
     let (mut at, mut left) = (path, LINKS_MAX);
     while let Ok(target) = std::fs::read_link(&at)
@@ -229,16 +229,17 @@ fn led(path: String) -> String {
     at
 }
 
-/// Links that the kernel follows one after the other.
+/// Most symbolic links that the kernel follows in one path.
 const LINKS_MAX: u32 = 40;
 
-/// Whether a directory, however it is named, is that of devices.
+/// True if the directory, resolved, is the one of the devices.
 fn is_among_devices(directory: &Path) -> bool {
     let real = directory.canonicalize().unwrap_or_else(|_missing| directory.to_owned());
     real.starts_with("/dev") && !real.starts_with("/dev/shm")
 }
 
-/// Whether something is there that is neither a file nor leads to one: it must not be removed.
+/// True if the path exists and neither is a regular file nor leads to one, so that it must not be
+/// removed.
 fn is_no_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| {
         let kind = found.file_type();
@@ -246,7 +247,7 @@ fn is_no_file(path: &Path) -> bool {
     })
 }
 
-/// A path without what says nothing in it, so that one directory is named one way.
+/// Normalises a path, so that one directory has one spelling.
 fn plain(path: &str) -> String {
     let mut plain = String::new();
     let parts = path.split('/').filter(|part| !part.is_empty() && *part != ".");
@@ -263,7 +264,7 @@ fn plain(path: &str) -> String {
     }
 }
 
-/// The name of a file that the job does not name itself.
+/// Generated name of a file that the job does not name.
 fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
     let format = if format.is_empty() { "$jobname.$jobnum.$filenum" } else { format };
     let (mut name, mut rest) = (String::new(), format);
@@ -295,7 +296,7 @@ mod tests {
     use super::{format_name, is_among_devices, is_no_file, led, plain};
 
     #[test]
-    fn links_are_followed_to_their_end() {
+    fn symbolic_links_are_resolved_to_their_destination() {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         std::os::unix::fs::symlink("b", path("a")).unwrap();
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_are_known_by_whatever_direction() {
+    fn device_paths_are_recognised_in_any_spelling() {
         for devices in ["/dev", "/proc/../dev", "/dev/../dev/mapper", "/dev/no such directory"] {
             assert!(is_among_devices(Path::new(devices)), "{devices}");
         }
@@ -321,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_named_one_direction() {
+    fn directory_paths_are_normalised() {
         for (path, named) in
             [("/mnt//x/", "/mnt/x"), ("./a/./b", "a/b"), ("./", "."), ("//", "/"), ("../x", "../x")]
         {
@@ -330,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_made_as_the_format_says() {
+    fn generated_file_names_follow_filename_format() {
         assert_eq!(format_name("$jobname.$jobnum.$filenum", "a", 2, 3), "a.2.3");
         assert_eq!(format_name("f-$filenum$", "a", 2, 3), "f-3$");
         assert_eq!(format_name("", "a b", 0, 0), "a b.0.0");

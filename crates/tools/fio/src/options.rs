@@ -1,4 +1,4 @@
-//! The options of fio's command line that are understood, and our own.
+//! Options of fio's command line that are supported, and those added by treering.
 //!
 //! They are not declared with `options!`, since there would be nothing to generate: a run records
 //! the job file and its settings rather than these options, and both command lines share the
@@ -7,7 +7,7 @@
 use super::typed;
 use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
 
-/// Fio's name tag.
+/// Manifest of the workload: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "fio",
     aliases: &[],
@@ -19,9 +19,9 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-/// Parameters in place of those of the job file.
+/// Option that overrides parameters of the job file.
 pub(super) const SET: &str = "set";
-/// The option that asks for requests by the clock, and those that go with it.
+/// Option that selects an offered load, and its companions.
 pub(super) const OFFERED_RATE: &str = "offered-rate";
 pub(super) const ARRIVALS: &str = "arrivals";
 pub(super) const OFFERED_SECONDS: &str = "offered-seconds";
@@ -29,19 +29,19 @@ pub(super) const WARM_UP: &str = "warm-up";
 pub(super) const GRACE: &str = "grace";
 pub(super) const LATE: &str = "late";
 
-/// All of these.
+/// Names of all options of an offered load.
 pub(super) const OF_OFFERED_LOAD: [&str; 6] =
     [OFFERED_RATE, ARRIVALS, OFFERED_SECONDS, WARM_UP, GRACE, LATE];
-/// What is drawn from it: contents of files, and times of arrival.
+/// Seed of random file contents and arrival times.
 pub(super) const SEED: &str = "seed";
-/// Whether files of an earlier run may be there.
+/// Permits files of an earlier run in the target.
 pub(super) const REUSE: &str = "reuse";
-/// The operand's name.
+/// Name of the operand.
 pub(super) const JOB_FILE: &str = "jobfile";
 
-/// Whether a job that the original warns of is refused.
+/// Refuses jobs that the original warns about.
 pub(super) const WARNINGS_FATAL: &str = "warnings-fatal";
-/// How often it is reported what was done so far.
+/// Interval of interim reports.
 pub(super) const STATUS_INTERVAL: &str = "status-interval";
 
 /// Options of the classic command line.

@@ -1,12 +1,13 @@
-//! Which blocks of a file have had their turn.
+//! Map of the blocks of a file that were already used in this pass (fio's random map).
 
-/// A bit for each block, set when it had its turn; above it a bit for each full word, and so on.
+/// Bitmap over blocks, with a bit set for each used block; above it a bitmap of full words, and so
+/// on.
 #[derive(Clone, Debug)]
 pub(super) struct RandomMap {
     blocks: u64,
     levels: Vec<Vec<u64>>,
-    /// Bits behind the last block that were taken: the original sets those in its last word, and
-    /// where that is full those in a word behind it, if its memory has room for one.
+    /// Bits after the last block that are used: the original sets those in its last word, and where
+    /// that is full those in a following word, if its memory has room for one.
     behind: u64,
     has_behind: bool,
 }
@@ -18,7 +19,7 @@ fn word(bit: u64) -> usize {
 }
 
 impl RandomMap {
-    /// For so many blocks, none of which had its turn.
+    /// Creates a map of `blocks` free blocks.
     pub(super) fn new(blocks: u64) -> Self {
         let mut levels = Vec::new();
         let mut bits = blocks.max(1);
@@ -37,7 +38,7 @@ impl RandomMap {
         map
     }
 
-    /// All are free again.
+    /// Marks all blocks as free.
     pub(super) fn reset(&mut self) {
         if !self.blocks.is_multiple_of(BITS) {
             self.behind = 0;
@@ -45,7 +46,7 @@ impl RandomMap {
         let mut bits = self.blocks;
         for level in &mut self.levels {
             level.fill(0);
-            // What lies behind the last one is never free.
+            // Bits after the last block are never free.
             let rest = bits % BITS;
             if let Some(last) = level.last_mut().filter(|_| rest > 0 || bits == 0) {
                 *last = u64::MAX << rest;
@@ -54,15 +55,15 @@ impl RandomMap {
         }
     }
 
-    /// Whether a block is free.
+    /// True if the block is free.
     #[inline]
     pub(super) fn is_free(&self, block: u64) -> bool {
         let found = self.levels[0].get(word(block));
         block < self.blocks && found.is_some_and(|word| word & (1 << (block % BITS)) == 0)
     }
 
-    /// Takes blocks from this one on until one is taken already: how many. Those behind the last
-    /// one are there in parts of a file only, behind which others lie.
+    /// Marks up to `wanted` blocks from `block` on, stopping at a used one, and returns their
+    /// number. Blocks after the last exist only in ranges of a file that others follow.
     pub(super) fn take(&mut self, block: u64, wanted: u64) -> u64 {
         let mut taken = 0;
         while taken < wanted && self.is_free(block + taken) {
@@ -75,7 +76,7 @@ impl RandomMap {
         taken
     }
 
-    /// Takes a bit behind the last block; whether it could.
+    /// Marks a bit after the last block; false if there is none or it is used.
     fn take_behind(&mut self, bit: u64) -> bool {
         let room = BITS - self.blocks % BITS;
         let place = bit.checked_sub(self.blocks).filter(|place| *place < room && self.has_behind);
@@ -99,19 +100,19 @@ impl RandomMap {
         }
     }
 
-    /// The first free block from this one on, else the first of all.
+    /// First free block from `from` on, else the first of all; `None` if all are used.
     pub(super) fn next_free(&self, from: u64) -> Option<u64> {
         self.free_from(0, from).or_else(|| self.free_from(0, 0)).filter(|bit| *bit < self.blocks)
     }
 
     fn free_from(&self, level: usize, from: u64) -> Option<u64> {
         let words = self.levels.get(level)?;
-        let found = words.get(word(from))?;
-        let free = !found & (u64::MAX << (from % BITS));
+        let bits = words.get(word(from))?;
+        let free = !bits & (u64::MAX << (from % BITS));
         if free != 0 {
             return Some(from / BITS * BITS + u64::from(free.trailing_zeros()));
         }
-        // A word with something free, by the level above.
+        // The level above finds a word with a free bit.
         let next = self.free_from(level + 1, from / BITS + 1)?;
         let free = !words.get(usize::try_from(next).ok()?)?;
         (free != 0).then(|| next * BITS + u64::from(free.trailing_zeros()))
@@ -147,7 +148,7 @@ mod tests {
                 prop_assert_eq!(map.next_free(at), first.map(|one| one as u64));
                 prop_assert_eq!(first.is_some(), free.is_some());
                 let mut taken = 0;
-                // What lies behind the last block is a matter of its own.
+                // Bits after the last block are tested separately.
                 let wanted = wanted.min(blocks - at);
                 for one in plain.iter_mut().skip(place) {
                     if taken == wanted || *one {
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_map_of_nothing_has_nothing_free() {
+    fn an_empty_map_has_no_free_block() {
         let map = RandomMap::new(0);
         assert_eq!((map.is_free(0), map.next_free(0)), (false, None));
     }

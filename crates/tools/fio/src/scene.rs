@@ -1,11 +1,12 @@
-//! All jobs of a file with their clones: who works when, and with whom each is reported.
+//! Scene of a run: the jobs of a file with their clones, in their order of work and grouped for the
+//! report.
 
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
 use crate::classic::text::{self, Row};
-use crate::language::{Draws, REPLAY_BYTES_MAX, Replay, Section};
+use crate::language::{REPLAY_BYTES_MAX, RandomOptions, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
 use super::namespace::Namespace;
@@ -14,7 +15,7 @@ use super::tally::Tally;
 use super::tausworthe::Seeds;
 use super::worker::Worker;
 
-/// Reads the log that a job does again.
+/// Reads the log that a job replays.
 fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
     let Some(named) = &job.extras.replays else { return Ok(()) };
     let wrong = |why: String| {
@@ -30,19 +31,20 @@ fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Everybody, in the order in which the original counts them.
+/// Jobs, clones and directories of a run; clones are in the order of the original.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     pub(super) jobs: Vec<Arc<Section>>,
     pub(super) workers: Vec<Arc<Worker>>,
     pub(super) namespace: Arc<Namespace>,
     pub(super) batches: usize,
-    /// Whether requests come by the clock.
+    /// Offered load; `None` if the clones issue requests back to back.
     pub(super) offered: Option<Offered>,
 }
 
 impl Scene {
-    /// `fresh` stands in for what a run that is not to be repeated draws from the system.
+    /// Builds the scene of a native run. `fresh` replaces the random seed of jobs with
+    /// `randrepeat=0`.
     pub(super) fn new(
         jobs: Vec<Section>,
         offered: Option<Offered>,
@@ -51,7 +53,7 @@ impl Scene {
         Self::on(Namespace::new(false), jobs, offered, fresh)
     }
 
-    /// Of a command line in fio's own words, of which perhaps nothing is done.
+    /// Builds the scene of a classic command line, which perhaps only parses or shows the jobs.
     pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
         let is_harmless = settings.flag("parse-only") || settings.flag("showcmd");
         let mut jobs = jobs;
@@ -78,9 +80,9 @@ impl Scene {
             if section > 0 && job.stonewall {
                 batch += 1;
             }
-            // The original makes the last clone first.
+            // The original creates the last clone first.
             let clones = std::iter::once(0).chain((1..job.clones).rev());
-            // Requests that come by the clock are made by several workers for each clone.
+            // An offered load has several workers for each clone.
             let lanes = offered.as_ref().map_or(1, |offered| offered.lanes(section));
             for (number, lane) in clones.flat_map(|clone| (0..lanes).map(move |lane| (clone, lane)))
             {
@@ -89,10 +91,10 @@ impl Scene {
                 let thread = workers.len() as u64 + 1;
                 let seeded = job.sets("randseed");
                 let is_fresh = !job.draws.repeatable && !seeded;
-                // As the original: a seed of one's own is that of all clones but the first.
+                // As in the original, a seed set by the job applies to all clones but the first.
                 let repeatable = job.draws.repeatable && (number == 0 && lane == 0 || !seeded);
-                let draws = Draws { repeatable, ..job.draws.clone() };
-                let seeds = Seeds::of(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
+                let draws = RandomOptions { repeatable, ..job.draws.clone() };
+                let seeds = Seeds::new(&draws, job.rw.random, thread, is_fresh.then_some(fresh));
                 let is_zoned = job.extras.strides.bytes > 0;
                 let job = if is_zoned && number > 0 && job.open_files > 1 {
                     let mut without = Section::clone(job);
@@ -108,12 +110,12 @@ impl Scene {
         Ok(Self { jobs, workers, namespace: Arc::new(namespace), batches: batch + 1, offered })
     }
 
-    /// Those of a batch, with their numbers.
+    /// Workers of a batch, with their numbers among all.
     pub(super) fn batch(&self, batch: usize) -> impl Iterator<Item = (usize, &Arc<Worker>)> {
         self.workers.iter().enumerate().filter(move |(_, worker)| worker.batch == batch)
     }
 
-    /// What each job is and how many clones begin, in the original's words.
+    /// Banner of the original: a line for each job, and the number of clones that start.
     pub(super) fn opening(&self) -> String {
         let jobs = self.jobs.iter().enumerate().map(|(section, job)| {
             let worker = self.workers.iter().find(|worker| worker.section == section);
@@ -123,7 +125,7 @@ impl Scene {
         text::header(jobs) + &text::started(threads, self.workers.len() - threads)
     }
 
-    /// Puts what the clones did into rows.
+    /// Sums the clones' tallies into the rows of the report.
     pub(super) fn report(&self, done: &[Option<Tally>]) -> Vec<Row> {
         let mut rows: Vec<(usize, Row)> = Vec::new();
         for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
@@ -139,8 +141,7 @@ impl Scene {
         rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// Under which number each worker is reported: those of a group together, where its job says
-    /// so.
+    /// Row number of each worker: shared by the clones of a reporting group.
     pub(super) fn rows(&self) -> Vec<usize> {
         let mut rows = Vec::with_capacity(self.workers.len());
         let mut last_group = None;

@@ -1,68 +1,68 @@
-//! How large the files of a job are, and which part of each it works on.
+//! Sizes of the files of a job, and the range of each that the job works on.
 
 use crate::language::{Amount, Engine, Section};
 
 use super::tausworthe::Tausworthe;
 
-/// Blocks that random maps may have: a bit each, 1 GiB.
+/// Most blocks of a random map: with a bit each, the map takes 1 GiB.
 const BLOCKS_MAX: u64 = 1 << 33;
 
-/// A file's part in a job.
+/// Range of a file that a job works on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extent {
-    /// Where the job's part begins.
+    /// Start of the range.
     pub(super) offset: u64,
-    /// How long it is.
+    /// Length of the range.
     pub(super) bytes: u64,
-    /// How long the file is, once it is as the job needs it.
+    /// Size of the file after layout.
     pub(super) file_bytes: u64,
-    /// How long it was found.
+    /// Size of the file before layout.
     pub(super) found_bytes: u64,
-    /// Where the part begins in all passes but the first, and what its end is reckoned from: a
-    /// share of the file is of what it has become by then.
+    /// Start of the range in all passes but the first, and base of its end: a relative offset
+    /// refers to the size that the file has by then.
     pub(super) later_offset: u64,
 }
 
 impl Extent {
-    /// Where the job's part ends.
+    /// End of the range.
     pub(super) const fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 
-    /// Where a request of the job must end.
+    /// Upper bound of the end of any request.
     pub(super) const fn limit(&self) -> u64 {
         self.later_offset.saturating_add(self.bytes)
     }
 
-    /// Whether it must be made longer before the job begins.
+    /// True if the file must be extended before the job begins.
     pub(super) const fn is_short(&self) -> bool {
         self.end() > self.found_bytes
     }
 }
 
-/// The parts of all files of a clone.
+/// Ranges of all files of a clone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     pub(super) files: Vec<Extent>,
-    /// What `size` comes to.
+    /// Value of `size` in bytes, resolved.
     pub(super) size: u64,
 }
 
-/// Why the files cannot be as the job wants them.
+/// Reason why the sizes of the files cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unsized {
-    /// Nothing says how large they are.
+    /// No option states a size, and the files do not exist.
     NoSize,
-    /// The job begins behind the end of a file.
+    /// The range begins after the end of a file.
     Behind,
-    /// No request fits.
+    /// The range is shorter than the smallest request.
     TooSmall,
-    /// The random map would take more memory than is reasonable.
+    /// The random map would need too much memory.
     TooMany,
 }
 
 impl Unsized {
-    /// In words.
+    /// Message for the user.
     pub(super) const fn why(self) -> &'static str {
         match self {
             Self::NoSize => "you need to specify size=",
@@ -73,7 +73,7 @@ impl Unsized {
     }
 }
 
-/// The parts of files that were found with these sizes. `draws` makes the sizes that are drawn.
+/// Ranges of files that had these sizes before layout. `draws` generates random file sizes.
 pub(super) fn extents(
     job: &Section,
     clone: u64,
@@ -81,7 +81,7 @@ pub(super) fn extents(
     mut draws: Tausworthe,
 ) -> Result<Extents, Unsized> {
     if let Some(replay) = &job.extras.replay {
-        // The log says where requests are.
+        // The log determines the offsets.
         let whole =
             |&found_bytes: &u64| Extent { file_bytes: u64::MAX, found_bytes, ..Extent::default() };
         return Ok(Extents { files: found.iter().map(whole).collect(), size: replay.bytes() });
@@ -92,7 +92,7 @@ pub(super) fn extents(
         Some(Amount::Percent(percent)) => (0, percent),
         None => (0, 100),
     };
-    // What is not there is as long as it is said to be, and without that it has no end.
+    // Engines without files take the stated size, or no limit.
     let unreal = if size > 0 { size / count } else { u64::MAX };
     let unreal = (job.engine == Engine::Null).then(|| vec![unreal; found.len()]);
     let found = unreal.as_deref().unwrap_or(found);
@@ -101,7 +101,7 @@ pub(super) fn extents(
         return Err(Unsized::NoSize);
     }
     let each = size / count;
-    // What is left over makes the first files longer, by a request each.
+    // The remainder extends the first files, by a request each.
     let mut longer = (size - each * count) / least;
     let mut files = Vec::with_capacity(found.len());
     for &found_bytes in found {
@@ -145,7 +145,7 @@ pub(super) fn extents(
     Ok(Extents { files, size })
 }
 
-/// Where a clone's part of a file begins.
+/// Start of a clone's range in a file.
 fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     if job.extras.appends {
         return found_bytes;
@@ -161,7 +161,7 @@ fn start(job: &Section, clone: u64, found_bytes: u64) -> u64 {
     let offset = of(job.offset).saturating_add(more);
     let is_share = |amount| matches!(amount, Amount::Percent(1..));
     let aligns = is_share(job.offset) || is_share(job.offset_increment);
-    // Shares end at the next multiple of a request.
+    // Percentages are rounded up to the alignment.
     if aligns {
         let align =
             if job.extras.offset_align > 0 { job.extras.offset_align } else { job.least_block() };

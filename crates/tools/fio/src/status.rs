@@ -1,8 +1,7 @@
-//! Reports on what was done so far, while the jobs work: each so often (`--status-interval`), or
-//! when a signal asks for one (SIGUSR1).
+//! Interim reports while jobs work: at an interval (`--status-interval`), or on a signal (SIGUSR1).
 //!
-//! The session asks the clones at work to show their tallies; the output makes a report of these
-//! and of what clones that have ended came to.
+//! The session asks the clones at work for their tallies; the output formats a report from these
+//! and from the tallies of clones that have ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,15 +17,16 @@ use super::options::STATUS_INTERVAL;
 use super::scene::Scene;
 use super::tally::Tally;
 
-/// How often it is looked whether a report is due, with an interval and without one.
+/// Poll periods for a due report, with an interval and without one.
 const LOOKS: [Duration; 2] = [Duration::from_millis(20), Duration::from_millis(100)];
-/// So long a clone may be busy with one call; then what it showed before has to do.
+/// Time to wait for a snapshot of a clone that is busy with one call; after that its previous
+/// snapshot is used.
 const PATIENCE: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(1);
-/// Seconds that nobody knows.
+/// Remaining time, in seconds, if it cannot be estimated.
 const UNKNOWN_S: u64 = i32::MAX as u64;
 
-/// When reports are made while jobs work.
+/// Triggers of interim reports: an interval, a signal.
 #[derive(Clone, Debug)]
 pub(super) struct StatusAsked {
     every_ns: Option<u64>,
@@ -34,20 +34,21 @@ pub(super) struct StatusAsked {
 }
 
 impl StatusAsked {
-    /// As the command line has it.
+    /// Reads the interval of the command line.
     pub(super) fn of(settings: &Settings) -> Result<Self, ConfigError> {
         let typed = settings.text(STATUS_INTERVAL);
         let every_ns = typed.map(interval_ns).transpose()?;
         Ok(Self { every_ns, by_signal: Arc::clone(&settings.report_asked) })
     }
 
-    /// How often it is looked whether one is due.
+    /// Poll period for a due report.
     pub(super) fn look_every(&self) -> Duration {
         LOOKS[usize::from(self.every_ns.is_none())]
     }
 }
 
-/// As the original: a number alone is seconds, and a millisecond is the least.
+/// Parses an interval as the original does: a plain number is seconds, and the minimum is one
+/// millisecond.
 fn interval_ns(typed: &str) -> Result<u64, ConfigError> {
     let hint = "an interval is a time from 1ms, such as 1 or 1s, 500ms, 2m";
     let typed = typed.trim();
@@ -61,20 +62,21 @@ fn interval_ns(typed: &str) -> Result<u64, ConfigError> {
     }
 }
 
-/// What the clones that work now have done so far: their numbers, and the JSON of their tallies.
+/// Snapshots of the clones at work: their numbers, and the JSON of their tallies.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Shown {
+struct StatusSnapshot {
     clones: Vec<(usize, String)>,
 }
 
-/// The reports of one run.
+/// State of a run's interim reports.
 #[derive(Debug)]
 pub(super) struct Status {
     asked: StatusAsked,
-    /// How long earlier groups worked, and when the next report is due, from the first one's start.
+    /// Total time of earlier groups, and the due time of the next report, both from the start of
+    /// the first group.
     before_ns: u64,
     next_ns: u64,
-    /// Of the clones that work now, with their numbers.
+    /// Snapshots of the clones at work, with their numbers.
     working: Vec<(usize, Snapshot)>,
 }
 
@@ -84,23 +86,24 @@ impl Status {
         Self { asked, before_ns: 0, next_ns, working: Vec::new() }
     }
 
-    /// These clones begin to work.
+    /// Registers the clones of a group that begins.
     pub(super) fn begin(&mut self, working: Vec<(usize, Snapshot)>) {
         self.working = working;
     }
 
-    /// The group has worked for so long.
+    /// Ends a group that worked for `wall_ns`.
     pub(super) fn ended(&mut self, wall_ns: u64) {
         self.before_ns += wall_ns;
         self.working.clear();
     }
 
-    /// What the clones show, where a report is due so long after the group began.
+    /// Snapshots of the clones if a report is due `elapsed_ns` after the start of the group, else
+    /// empty counters.
     pub(super) fn tick(&mut self, elapsed_ns: u64) -> Counters {
         let now_ns = self.before_ns.saturating_add(elapsed_ns);
         let is_due = now_ns >= self.next_ns;
         if let Some(every_ns) = self.asked.every_ns.filter(|_| is_due) {
-            // Reports that were missed are not made up for.
+            // Missed reports are not made up for.
             self.next_ns = (now_ns / every_ns + 1).saturating_mul(every_ns);
         }
         if !is_due && !self.asked.by_signal.swap(false, Ordering::Relaxed) {
@@ -113,14 +116,14 @@ impl Status {
             sleep(POLL);
         }
         let shown = self.working.iter().filter_map(|(number, one)| Some((*number, one.text()?)));
-        Counters::of(&Shown { clones: shown.collect() })
+        Counters::of(&StatusSnapshot { clones: shown.collect() })
     }
 }
 
-/// What every clone has done: those that have ended, those that work, and nothing for those that
-/// have not begun. `None` where a tick says nothing.
+/// Tallies of all clones: final ones, snapshots of those at work, and `None` for those not started.
+/// `None` if the tick holds no snapshot.
 pub(super) fn so_far(done: &[Option<Tally>], tick: &Counters) -> Option<Vec<Option<Tally>>> {
-    let shown: Shown = tick.read()?;
+    let shown: StatusSnapshot = tick.read()?;
     let mut all = done.to_vec();
     for (number, json) in shown.clones {
         if let Some(one) = all.get_mut(number).filter(|one| one.is_none()) {
@@ -131,8 +134,7 @@ pub(super) fn so_far(done: &[Option<Tally>], tick: &Counters) -> Option<Vec<Opti
     Some(all.into_iter().map(begun).collect())
 }
 
-/// How many seconds are left, as far as it can be known: of the clones of a batch the longest, of
-/// batches the sum.
+/// Estimated remaining seconds: the longest of the clones of a batch, summed over batches.
 pub(super) fn seconds_left(scene: &Scene, done: &[Option<Tally>], now: &[Option<Tally>]) -> u64 {
     let of_batch = |batch: usize| {
         let all = scene.batch(batch).filter(|(number, _)| done[*number].is_none());
@@ -172,7 +174,7 @@ mod tests {
     use super::{Status, StatusAsked, Tally, interval_ns, so_far};
 
     #[test]
-    fn intervals_are_seconds_unless_they_say_otherwise() {
+    fn intervals_without_unit_are_seconds() {
         let parsed = |text| interval_ns(text).map_err(|error| error.message);
         assert_eq!(parsed("1"), Ok(1_000_000_000));
         assert_eq!(parsed("500ms"), Ok(500_000_000));
@@ -183,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_due_at_each_multiple_and_when_it_is_asked_for() {
+    fn reports_are_due_at_multiples_and_on_request() {
         let by_signal = Arc::new(AtomicBool::new(false));
         let asked = StatusAsked { every_ns: Some(1000), by_signal: Arc::clone(&by_signal) };
         let mut status = Status::new(asked);

@@ -1,25 +1,24 @@
-//! The generator with which fio draws, and the seeds that it gives to its draws.
+//! Random generators of fio, and the seeds of its uses.
 //!
 //! L'Ecuyer's combined Tausworthe generators, of three components of 32 bits or of five of 64. Each
-//! kind of draw has a generator of its own, so that what is drawn of one kind does not depend on
-//! how much was drawn of another.
+//! use has a generator of its own, so that its draws do not depend on the number of other draws.
 
-use crate::language::Draws;
+use crate::language::RandomOptions;
 
-/// A generator of 32 or of 64 bits at a time.
+/// Tausworthe generator of 32 or of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tausworthe {
-    /// Of 32 bits.
+    /// State of the 32-bit generator.
     Short([u32; 3]),
-    /// Of 64 bits: `random_generator=tausworthe64`.
+    /// State of the 64-bit generator: `random_generator=tausworthe64`.
     Long([u64; 5]),
 }
 
-/// Shifts and mask of a component.
+/// Shifts and mask of each component.
 const COMPONENTS: [(u32, u32, u32, u32); 3] = [(13, 19, !1, 12), (2, 25, !7, 4), (3, 11, !15, 17)];
-/// The least values that make the components' highest bits count.
+/// Least seeds for which the components' highest bits count.
 const LEAST: [u32; 3] = [1, 7, 15];
-/// The same of the generator of 64 bits.
+/// Components of the 64-bit generator, laid out like those of the 32-bit one.
 const LONG_COMPONENTS: [(u32, u32, u64, u32); 5] = [
     (1, 53, !1, 10),
     (24, 50, !511, 5),
@@ -28,13 +27,13 @@ const LONG_COMPONENTS: [(u32, u32, u64, u32); 5] = [
     (3, 33, !8_388_607, 8),
 ];
 const LONG_LEAST: [u64; 5] = [1, 7, 15, 33, 49];
-/// What the seed is mixed with first: the original's `^` between powers is an exclusive or.
+/// Constant mixed into the seed: in the original, `^` between powers is an exclusive or.
 const FIRST: u32 = (0x2 ^ 0x1f) + (0x2 ^ 0x11) + (0x2 ^ 0x7);
 const LONG_FACTOR: u64 = 6_906_969_069;
 const WARM_UP: usize = 6;
 
 impl Tausworthe {
-    /// The generator of a seed, of which the lower half counts.
+    /// Creates a 32-bit generator from the lower half of a seed.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
     pub(super) fn new(seed: u64) -> Self {
         let seed = seed as u32;
@@ -52,7 +51,7 @@ impl Tausworthe {
         generator
     }
 
-    /// The generator of 64 bits of a seed.
+    /// Creates a 64-bit generator from a seed.
     fn long(seed: u64) -> Self {
         let mut parts = [0; 5];
         let mut before = u64::from(FIRST);
@@ -68,7 +67,7 @@ impl Tausworthe {
         generator
     }
 
-    /// The next 32 or 64 bits.
+    /// Draws the next 32 or 64 bits.
     #[inline]
     pub(super) fn draw(&mut self) -> u64 {
         match self {
@@ -87,7 +86,7 @@ impl Tausworthe {
         }
     }
 
-    /// The greatest number that is drawn.
+    /// Largest number that can be drawn.
     #[inline]
     pub(super) const fn greatest(&self) -> u64 {
         match self {
@@ -96,7 +95,7 @@ impl Tausworthe {
         }
     }
 
-    /// A number below a bound, as the original scales it.
+    /// Draws a number below a bound, scaled as the original does.
     #[inline]
     pub(super) fn below(&mut self, bound: u64) -> u64 {
         let share = self.draw() as f64 / (self.greatest() as f64 + 1.0);
@@ -105,14 +104,14 @@ impl Tausworthe {
         number
     }
 
-    /// From 1 to 100.
+    /// Draws a number from 1 to 100.
     #[inline]
     pub(super) fn percent(&mut self) -> u64 {
         1 + self.below(100)
     }
 }
 
-/// The kinds of draws, with their places among the original's.
+/// Uses of random draws, with the indices of their seeds in the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     ReadSize = 0,
@@ -133,7 +132,7 @@ pub(super) enum Use {
 }
 
 impl Use {
-    /// Whether it is drawn with 64 bits where the job asks for them.
+    /// True if this use draws from the 64-bit generator when the job asks for it.
     const fn may_be_long(self) -> bool {
         matches!(
             self,
@@ -152,20 +151,25 @@ const REPEATABLE: u64 = 0xb189_9bed;
 const GOLDEN: u64 = 0x9e37_0001;
 const USES: usize = 24;
 
-/// Seeds of every kind of draw of one clone.
+/// Seeds of one clone, for each use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Seeds {
     seeds: [u64; USES],
     number: u64,
     repeatable: bool,
-    /// Whether the kinds that may are drawn with 64 bits.
+    /// True if the uses that permit it draw from the 64-bit generator.
     long: bool,
 }
 
 impl Seeds {
-    /// Of the clone with this number among all, from 1. `fresh` stands in for what a run that is
-    /// not to be repeated draws from the system.
-    pub(super) fn of(draws: &Draws, is_random: bool, number: u64, fresh: Option<u64>) -> Self {
+    /// Seeds of a clone by its number among all, from 1. `fresh` replaces the random seed of a run
+    /// with `randrepeat=0`.
+    pub(super) fn new(
+        draws: &RandomOptions,
+        is_random: bool,
+        number: u64,
+        fresh: Option<u64>,
+    ) -> Self {
         let mut seed = fresh.unwrap_or(draws.seed);
         for _ in 0..4 {
             seed = seed.wrapping_mul(GOLDEN);
@@ -184,8 +188,8 @@ impl Seeds {
         Self { seeds, number, repeatable: draws.repeatable, long: draws.long }
     }
 
-    /// The seed of the places of a file, where they are not drawn alike: of one path always the
-    /// same in a run that is to be repeated.
+    /// Seed of the offsets in a file, for distributions that are not uniform; in repeatable runs it
+    /// depends on the path only.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
     pub(super) fn of_file(&self, hash: u32) -> u32 {
         if self.repeatable {
@@ -195,23 +199,23 @@ impl Seeds {
         }
     }
 
-    /// The seed by which files are drawn, where they are not drawn alike.
+    /// Seed of the choice of files, for distributions that are not uniform.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
     pub(super) const fn of_files(&self) -> u32 {
         self.seeds[Use::File as usize] as u32
     }
 
-    /// The seed of the places of all files.
+    /// Seed of the offsets in all files.
     pub(super) const fn of_blocks(&self) -> u64 {
         self.seeds[Use::Block as usize]
     }
 
-    /// The number of the clone among all, from 1.
+    /// Number of the clone among all, from 1.
     pub(super) const fn clone_number(&self) -> u64 {
         self.number
     }
 
-    /// The generator of a kind of draw.
+    /// Creates the generator of a use.
     pub(super) fn generator(&self, of: Use) -> Tausworthe {
         let seed = self.seeds[of as usize];
         if self.long && of.may_be_long() { Tausworthe::long(seed) } else { Tausworthe::new(seed) }
@@ -220,22 +224,22 @@ impl Seeds {
 
 #[cfg(test)]
 mod tests {
-    use super::{Draws, Seeds, Use};
+    use super::{RandomOptions, Seeds, Use};
 
     #[test]
-    fn sequences_are_the_originals() {
-        // As fio 3.33 says with --debug=random.
-        let draws = Draws::default();
-        let first = |draws: &Draws, number| {
-            let mut generator = Seeds::of(draws, true, number, None).generator(Use::Block);
+    fn random_sequences_equal_those_of_the_original() {
+        // Seeds as fio 3.33 prints them with --debug=random.
+        let draws = RandomOptions::default();
+        let first = |draws: &RandomOptions, number| {
+            let mut generator = Seeds::new(draws, true, number, None).generator(Use::Block);
             [generator.draw(), generator.draw(), generator.draw()]
         };
         assert_eq!(first(&draws, 1), [259_043_585, 3_179_521_932, 3_621_444_214]);
         assert_eq!(first(&draws, 2), [1_094_293_889, 780_151_754, 2_579_992_399]);
-        let seeded = Draws { repeatable: false, seed: 77, ..draws.clone() };
+        let seeded = RandomOptions { repeatable: false, seed: 77, ..draws.clone() };
         assert_eq!(first(&seeded, 1), [2_354_298_229, 3_039_692_898, 1_700_308_767]);
         assert_eq!(first(&seeded, 2)[0], 20_773_687);
-        let all = Draws { all_repeatable: true, ..draws };
+        let all = RandomOptions { all_repeatable: true, ..draws };
         assert_eq!(first(&all, 1)[0], 259_043_585);
     }
 }

@@ -1,15 +1,15 @@
-//! Jobs on the command line: `fio --name=x --rw=read --size=1m`, with or without a job file.
+//! Jobs given on the command line: `fio --name=x --rw=read --size=1m`, with or without a job file.
 //!
-//! What is typed before the first `--name` holds for all jobs, those of the file too; what follows
-//! a name is that job's.
+//! Settings before the first `--name` apply to all jobs, those of files too; settings after a name
+//! apply to that job.
 
 use crate::language::{is_key, is_switch_key};
 
-/// The option behind which each setting stands on the way to the parser.
+/// Option that carries each job setting of the command line to the parser.
 pub(super) const OPTION: &str = "job-option";
 
-/// Options of the original's program that are not done natively, with what they are about; those of
-/// the second list take no value.
+/// Options of the original's program without native support, with their topics; those of the second
+/// list take no value.
 const FOREIGN: [(&str, &str); 14] = [
     ("debug", "the original's messages about its own code"),
     ("bandwidth-log", "logs of the bandwidth of all jobs"),
@@ -32,15 +32,15 @@ const FOREIGN_SWITCHES: [(&str, &str); 3] = [
     ("crctest", "a test of checksums"),
 ];
 
-/// The name of an option, without its dashes, and whether a value follows behind `=`.
+/// Name of an option, without its dashes, and true if a value follows after `=`.
 fn option(word: &str) -> Option<(&str, bool)> {
     let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'))?;
     let (name, has_value) = body.split_once('=').map_or((body, false), |(name, _)| (name, true));
     (name.len() > 1).then_some((name, has_value))
 }
 
-/// What of a command line is not done natively, one line for each such option of the program, and
-/// the words without them. `known` are the names of all options that are understood.
+/// Unsupported parts of a command line, one line for each option, and the words without them.
+/// `known` are the names of all options that are understood.
 pub fn not_native(words: &[String], known: &[&str]) -> (Vec<String>, Vec<String>) {
     let (mut faults, mut rest) = (Vec::new(), Vec::new());
     let mut words = words.iter();
@@ -71,7 +71,8 @@ pub fn not_native(words: &[String], known: &[&str]) -> (Vec<String>, Vec<String>
     (faults, rest)
 }
 
-/// The words of a command line, with `--KEY=VALUE` of jobs as values of one option, in their order.
+/// Words of a command line, with job settings `--KEY=VALUE` turned into values of one option, in
+/// their order.
 pub(super) fn collected(words: Vec<String>) -> Vec<String> {
     let mut all = Vec::new();
     let mut words = words.into_iter();
@@ -81,7 +82,7 @@ pub(super) fn collected(words: Vec<String>) -> Vec<String> {
             all.extend(words);
             break;
         }
-        // As getopt_long_only: one dash will do.
+        // As by `getopt_long_only`, one dash suffices.
         let body = word.strip_prefix("--").or_else(|| word.strip_prefix('-'));
         let (key, value) = match body.map(|body| body.split_once('=').unwrap_or((body, ""))) {
             Some((key, value)) if key.len() > 1 && is_key(key) => (key, value),
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_that_is_not_done_natively_is_named() {
+    fn unsupported_options_are_reported_by_name() {
         let line = "--client h --rw=read j.fio --min --bogus=1 --idle-prof=system --debug=io -";
         let (faults, rest) = not_native(&words(line), &["minimal", "output"]);
         assert_eq!(rest, words("--rw=read j.fio --min -"));
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_jobs_are_collected_in_their_order() {
+    fn job_settings_of_the_command_line_keep_their_order() {
         let typed =
             "--directory=/d --minimal --name a --rw=read --thread -size 1m j.fio --eta=never";
         let found = "--job-option=directory=/d --minimal --job-option=name=a --job-option=rw=read \

@@ -1,4 +1,5 @@
-//! Random jobs of fio: all that is asked for is done, and a disk has the same afterwards as memory.
+//! Random jobs of fio: all requests are carried out, and the files on a disk and in memory are
+//! equal afterwards.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -88,7 +89,7 @@ impl Asked {
     }
 }
 
-/// Runs a job; its requests of each way, and their bytes.
+/// Runs a job; returns its requests in each direction, and their bytes.
 fn done(job: &dyn Job, place: &impl Run) -> [(u64, u64); 2] {
     let options =
         EngineOptions::new(LatencyMode::All, PayloadKind::Native { compressibility: 0 }, 1);

@@ -1,4 +1,4 @@
-//! The calls of fio's jobs in their order, in memory: how files are made, opened and left.
+//! Calls of fio's jobs in their order, in memory: creation, opening and closing of files.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -13,7 +13,7 @@ use treering_model::TaskTotals;
 use treering_script::{Call, CreateHow, OpenHow, Script, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-/// A call in words.
+/// Formats a call.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
     match *call {
@@ -74,7 +74,7 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     all
 }
 
-/// The calls of every task of a job, one after the other.
+/// Calls of every task of a job, one after the other.
 fn run(settings: &str) -> Vec<(String, Vec<String>)> {
     let dir = temp_dir();
     let path = dir.path().join("j.fio");
@@ -103,13 +103,13 @@ fn run(settings: &str) -> Vec<(String, Vec<String>)> {
     all
 }
 
-/// The calls of the last task.
+/// Calls of the last task.
 fn work(settings: &str) -> Vec<String> {
     run(settings).pop().unwrap().1
 }
 
 #[test]
-fn files_that_will_be_read_are_written_and_others_get_room() {
+fn files_to_be_read_are_filled_and_others_preallocated() {
     let all = run("rw=read\nsize=8k\nbs=4k");
     let layout = [
         "opendir fio-0",
@@ -152,7 +152,7 @@ fn files_that_will_be_read_are_written_and_others_get_room() {
 }
 
 #[test]
-fn syncs_stand_where_the_options_say() {
+fn syncs_follow_their_options() {
     let work = |settings: &str| {
         let all = work(&format!("rw=write\nsize=16k\ninvalidate=0\n{settings}"));
         all[3..].iter().map(|call| call[..3].to_owned()).collect::<Vec<_>>().join(" ")
@@ -166,7 +166,7 @@ fn syncs_stand_where_the_options_say() {
 }
 
 #[test]
-fn engines_move_data_by_calls_of_their_own() {
+fn engines_use_their_own_calls() {
     let work = |settings: &str| work(&format!("rw=randread\nsize=16k\n{settings}")).split_off(4);
     assert_eq!(
         work(""),
@@ -182,7 +182,7 @@ fn engines_move_data_by_calls_of_their_own() {
 }
 
 #[test]
-fn engines_that_move_no_data_do_what_they_are_named_after() {
+fn engines_without_data_make_the_calls_of_their_names() {
     let all = |settings: &str| run(&format!("size=8k\nnrfiles=2\n{settings}"));
     let work = |settings: &str| all(settings).pop().unwrap().1;
     let made = all("rw=write\nioengine=filecreate");
@@ -211,7 +211,7 @@ fn engines_that_move_no_data_do_what_they_are_named_after() {
 }
 
 #[test]
-fn a_share_of_the_size_can_be_what_is_moved() {
+fn io_size_can_be_a_percentage_of_size() {
     let reads = |settings: &str| {
         let all = work(&format!("rw=read\nsize=64k\n{settings}"));
         all.iter().filter(|call| call.starts_with("pread")).count()
@@ -222,7 +222,7 @@ fn a_share_of_the_size_can_be_what_is_moved() {
 }
 
 #[test]
-fn files_are_named_after_what_stands_in_the_brackets() {
+fn files_are_named_after_the_section_title() {
     let all = work("name=other\nrw=read\nsize=4k");
     assert_eq!(all[1], "open a.0.0 to read");
     let shown = show_job_file("f", b"[a]\nname=other\nsize=4k\n").unwrap();
@@ -230,7 +230,7 @@ fn files_are_named_after_what_stands_in_the_brackets() {
 }
 
 #[test]
-fn a_seed_of_ones_own_is_that_of_all_clones_but_the_first() {
+fn randseed_applies_to_all_clones_but_the_first() {
     let blocks = |settings: &str, task: usize| {
         let settings = format!("rw=randwrite\nsize=32k\nrandseed=12345\n{settings}");
         let all = run(&settings).swap_remove(task).1;
@@ -246,14 +246,14 @@ fn a_seed_of_ones_own_is_that_of_all_clones_but_the_first() {
 }
 
 #[test]
-fn clones_come_in_the_originals_order() {
+fn clones_start_in_the_originals_order() {
     let all = run("rw=read\nsize=4k\nnumjobs=3");
     let subjects: Vec<&str> = all.iter().map(|(subject, _)| subject.as_str()).collect();
     assert_eq!(subjects, ["all", "a.0", "a.2", "a.1", "a.0", "a.2", "a.1"]);
 }
 
 #[test]
-fn time_ends_what_is_based_on_it() {
+fn runtime_ends_time_based_jobs() {
     let all = work("rw=read\nsize=8k\ntime_based\nruntime=10ms");
     // Each step takes a microsecond here, and is reported about.
     let reads = all.iter().filter(|call| call.starts_with("pread")).count();
@@ -262,7 +262,7 @@ fn time_ends_what_is_based_on_it() {
 }
 
 #[test]
-fn what_cannot_be_is_a_failure_with_words() {
+fn impossible_jobs_fail_with_a_message() {
     let dir = temp_dir();
     let path = dir.path().join("j.fio");
     let native = |text: &str| {
@@ -287,7 +287,7 @@ fn what_cannot_be_is_a_failure_with_words() {
 }
 
 #[test]
-fn the_examples_are_read() {
+fn example_job_files_are_parsed() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../examples/fio");
     let mut count = 0;
     for entry in std::fs::read_dir(examples).unwrap() {

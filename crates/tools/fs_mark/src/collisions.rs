@@ -7,12 +7,12 @@ use super::locator::Locator;
 use super::naming::mix;
 use super::shape::Shape;
 
-/// With fewer pairs of names that are expected to be alike, nobody looks.
+/// Minimum expected number of name collisions that makes the search worthwhile.
 const EXPECTED_LEAST: f64 = 1e-6;
-/// So many names are remembered; after that nobody looks any more.
+/// Maximum number of names kept in memory; the search ends there.
 const NAMES_MAX: usize = 10_000_000;
 
-/// Looks for names that were given twice.
+/// Detector of names that were given twice.
 #[derive(Debug)]
 pub(super) struct Collisions {
     seen: HashSet<u64>,
@@ -22,7 +22,7 @@ pub(super) struct Collisions {
 }
 
 impl Collisions {
-    /// Looks where names of this shape can be alike.
+    /// Detector for a run of this shape; disabled if collisions are too unlikely.
     pub(super) fn new(shape: &Shape) -> Self {
         let names = shape.files_an_iteration() as f64 * shape.standing_iterations() as f64;
         let names = if shape.until_full { 1e9 } else { names };
@@ -36,7 +36,7 @@ impl Collisions {
         self.seen.clear();
     }
 
-    /// A worker made so many files in its root.
+    /// Records the names of `files` files that a worker made in its root.
     pub(super) fn add(&mut self, shape: &Shape, key: u64, root: u16, files: u64, since: &[Since]) {
         if !self.looks {
             return;
@@ -60,7 +60,7 @@ impl Collisions {
         }
     }
 
-    /// What was found, in words.
+    /// Caution text; `None` without collisions.
     pub(super) fn message(&self) -> Option<String> {
         (self.found > 0).then(|| {
             format!(

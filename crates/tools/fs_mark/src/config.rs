@@ -1,4 +1,4 @@
-//! From settings to the shape of a run, with the refusals of the original in its words.
+//! Conversion of settings to the shape of a run, with the original's error messages.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use treering_kit::ranks::worker_kind;
 
 /// The longest name that Linux takes.
 const NAME_MAX: usize = 255;
-/// One call moves no more.
+/// Maximum bytes of a write call.
 const WRITE_MAX: u32 = 4 << 20;
 
 /// Names and values that are recorded.
 type Parameters = Vec<(String, String)>;
 
-/// What a classic command line asks for, beyond the shape.
+/// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
@@ -30,7 +30,7 @@ pub(super) struct ClassicConfig {
     pub(super) parameters: Parameters,
 }
 
-/// A refusal without more words than the original has.
+/// Error with the original's message and no hint.
 fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
 }
@@ -82,7 +82,7 @@ impl ClassicConfig {
     }
 }
 
-/// A root directory as it is recorded.
+/// Parameter name and absolute path of a root, as recorded with a trial.
 fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
     let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
     let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
@@ -106,7 +106,7 @@ fn classic_policy(settings: &Settings, options: &Classic) -> Result<Policy, Conf
     }
 }
 
-/// One worker a root at least, else a multiple.
+/// Number of workers: at least one for each root, and a multiple of the roots.
 fn classic_workers(asked: u64, roots: usize) -> Result<u16, ConfigError> {
     let roots = roots as u64;
     let workers = asked.max(roots);
@@ -129,7 +129,7 @@ fn write_bytes(files: &Files) -> Result<u32, ConfigError> {
     }
 }
 
-/// Random bytes of a name, whose length is right.
+/// Number of random bytes in a name, checked against the name length.
 fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigError> {
     let (name, random) = (naming.name_length, naming.random_length);
     if name > NAME_MAX {
@@ -149,7 +149,7 @@ fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigErr
     Ok(random)
 }
 
-/// What native settings ask for: its shape, its workers and its parameters.
+/// Shape, workers and parameters of native settings.
 pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     let random_bytes = random_bytes(settings, &options.naming)?;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_cannot_do_is_done() {
+    fn limits_of_the_original_are_lifted() {
         let many: Vec<(&str, &str)> = vec![("dir", "/m"); 70];
         let config = ClassicConfig::read(&settings(&many)).unwrap();
         assert_eq!((config.shape.workers, config.shape.roots), (70, 70));

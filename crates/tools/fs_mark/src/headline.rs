@@ -10,12 +10,12 @@ use super::account::FileCounters;
 
 /// The kind of task that makes files.
 pub(super) const CREATE: &str = "create";
-/// The kind of task that unlinks them.
+/// Kind of the tasks that unlink files.
 pub(super) const UNLINK: &str = "unlink";
 
-/// One worker's part.
+/// Timing and counts of one worker.
 #[derive(Clone, Copy, Debug)]
-struct Part {
+struct WorkerTotals {
     began_ns: u64,
     ended_ns: u64,
     files: u64,
@@ -23,25 +23,25 @@ struct Part {
     cpu_ns: u64,
 }
 
-/// Parts that ran side by side, and what all of them so far came to.
+/// Totals: workers of the current group, and sums of the earlier groups.
 #[derive(Clone, Debug, Default)]
 struct Sums {
-    present: Vec<Part>,
+    present: Vec<WorkerTotals>,
     tasks: u64,
     groups: u64,
-    /// From the first start to the last end, over all groups.
+    /// Time from the first start to the last end, over all groups.
     wall_ns: u64,
     files: u64,
     bytes: u64,
     cpu_ns: u64,
     /// The time that all files take at the rates that the original prints, in nanoseconds.
     classic_ns: f64,
-    /// Sum of the slowest worker's time by the fastest one's.
+    /// Sum over groups of the ratio of the slowest worker's time to the fastest's.
     skews: f64,
 }
 
 impl Sums {
-    fn add(&mut self, part: Part) {
+    fn add(&mut self, part: WorkerTotals) {
         self.present.push(part);
     }
 
@@ -101,7 +101,7 @@ impl Sums {
 
 /// The metrics of a run that makes files, and unlinks them or not. Their values mean nothing.
 pub(super) fn foreseen(unlinks: bool) -> Vec<Metric> {
-    let part = Part { began_ns: 0, ended_ns: 1, files: 1, bytes: 1, cpu_ns: 1 };
+    let part = WorkerTotals { began_ns: 0, ended_ns: 1, files: 1, bytes: 1, cpu_ns: 1 };
     let mut headline = Headline::default();
     headline.creates.add(part);
     if unlinks {
@@ -133,7 +133,7 @@ impl Headline {
         };
         // A classic worker's loop ends before its unlinks.
         let loop_ns = counters.map(|counters| counters.loop_us * 1000).filter(|&ns| ns > 0);
-        sums.add(Part {
+        sums.add(WorkerTotals {
             began_ns: task.began_ns,
             ended_ns: task.began_ns + loop_ns.unwrap_or(task.wall_ns),
             files: counters.map_or(task.files, |counters| counters.files),
@@ -142,7 +142,7 @@ impl Headline {
         });
     }
 
-    /// The numbers so far.
+    /// Metrics of the run so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = self.creates.metrics(CREATE);
         metrics.extend(self.unlinks.metrics(UNLINK));

@@ -1,4 +1,5 @@
-//! Where a worker's files are: which subdirectory, which name, relative to which open directory.
+//! Location of a worker's files: subdirectory, name, and the open directory that paths are relative
+//! to.
 //!
 //! Nothing is kept for each file: only when the time in the names, or the subdirectory that it
 //! decides, changes, is that taken down.
@@ -16,7 +17,7 @@ use super::shape::Shape;
 pub(super) const ROOT: Dir = Dir(1);
 /// Subdirectories that a native worker keeps open; with more, paths have two components.
 const OPEN_MAX: u32 = 1000;
-/// The slot of the first one.
+/// Slot of the first subdirectory.
 const FIRST_SUBDIR: u16 = 2;
 
 /// Finds a worker's files.
@@ -25,9 +26,9 @@ pub(super) struct Locator {
     policy: Policy,
     key: u64,
     paths: Paths,
-    /// The changes so far, the first one for file 0.
+    /// Changes so far; the first is for file 0.
     since: Vec<Since>,
-    /// When the time hash moved on.
+    /// Second at which the time hash last moved on.
     moved_seconds: u64,
     /// Native workers keep their subdirectories open: which are.
     open: Option<Vec<bool>>,
@@ -53,7 +54,7 @@ impl Locator {
         Self::new(shape, key, 0, iteration, open)
     }
 
-    /// The same with the changes that a worker took down.
+    /// Locator that replays the changes a worker recorded.
     pub(super) fn recalling(shape: &Shape, key: u64, since: Vec<Since>) -> Self {
         let mut locator = Self::new(shape, key, 0, 0, None);
         locator.since = since;
@@ -94,7 +95,7 @@ impl Locator {
         }
     }
 
-    /// Goes back to a file that was made.
+    /// Moves to a file that was created earlier.
     pub(super) fn recall(&mut self, file: u64) {
         let after = self.since.partition_point(|since| since.file <= file);
         if let Some(&since) = self.since.get(after.saturating_sub(1)) {
@@ -138,14 +139,14 @@ impl Locator {
         self.subdir
     }
 
-    /// The subdirectory that must be opened first, and its slot. It counts as open from now on.
+    /// Subdirectory that must be opened first, and its slot; marks it as open.
     pub(super) fn opens(&mut self) -> Option<(u32, Dir)> {
         let subdir = self.subdir?;
         let open = self.open.as_mut()?.get_mut(subdir as usize)?;
         if std::mem::replace(open, true) { None } else { Some((subdir, slot(subdir))) }
     }
 
-    /// Where a file of the present subdirectory is: from which directory by which path.
+    /// Path of a file in the current subdirectory, and the directory the path is relative to.
     #[inline]
     pub(super) fn place(&mut self, file: u64, root: Dir) -> (Dir, &CStr) {
         let at = match (self.subdir, &self.open) {
@@ -155,24 +156,24 @@ impl Locator {
         (at, self.paths.path(file))
     }
 
-    /// The name of a file in its subdirectory.
+    /// Name of a file within its subdirectory.
     pub(super) fn bare_name(&mut self, file: u64) -> &CStr {
         self.paths.name(file)
     }
 
-    /// Number and subdirectory of a file with its name, for whoever compares names.
+    /// Subdirectory and path of a file, for comparing names.
     pub(super) fn name(&mut self, file: u64) -> (Option<u32>, &[u8]) {
         self.recall(file);
         (self.subdir, self.paths.path(file).to_bytes())
     }
 
-    /// What was taken down.
+    /// Recorded changes of time stamp and subdirectory.
     pub(super) fn since(&self) -> &[Since] {
         &self.since
     }
 }
 
-/// Seconds since 1970 as names have them: 32 bits.
+/// Time stamp in names: the low 32 bits of the Unix time in seconds.
 #[expect(clippy::cast_possible_truncation, reason = "the low 32 bits are what names hold")]
 const fn stamp(seconds: u64) -> u32 {
     seconds as u32

@@ -9,7 +9,7 @@ use std::ffi::CStr;
 const STAMP_BYTES: usize = 8;
 const ALPHABET: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/// All pairs of characters: a name takes half as many draws.
+/// All pairs of characters; drawing pairs halves the number of draws for a name.
 const PAIRS: [[u8; 2]; 1296] = pairs();
 /// Pairs that come from one draw of 64 bits: 1296^6 is below 2^63.
 const PAIRS_A_DRAW: usize = 6;
@@ -47,12 +47,12 @@ fn next_pair(draw: &mut u64) -> [u8; 2] {
     PAIRS.get(pair).copied().unwrap_or(*b"00")
 }
 
-/// Makes paths: a directory where there is one, and a name.
+/// Buffer that builds paths: an optional directory and a name.
 #[derive(Clone, Debug)]
 pub(super) struct Paths {
-    /// The path with its closing NUL.
+    /// Path with its terminating NUL.
     buffer: Vec<u8>,
-    /// Where the name begins.
+    /// Offset of the name within the path.
     name_at: usize,
     name_bytes: usize,
     random_bytes: usize,
@@ -61,7 +61,7 @@ pub(super) struct Paths {
 }
 
 impl Paths {
-    /// Paths of names with so many bytes, of which so many are random, decided by a key.
+    /// Paths with names of `name_bytes`, of which `random_bytes` are derived from `key`.
     pub(super) fn new(name_bytes: usize, random_bytes: usize, key: u64) -> Self {
         let random_bytes = random_bytes.min(name_bytes);
         let mut paths =
@@ -70,7 +70,7 @@ impl Paths {
         paths
     }
 
-    /// Goes on below this directory, or with names alone.
+    /// Continues in this subdirectory, or without one.
     pub(super) fn enter(&mut self, dir: Option<u32>) {
         self.buffer.clear();
         if let Some(dir) = dir {
@@ -83,13 +83,13 @@ impl Paths {
         self.set_stamp(self.stamp);
     }
 
-    /// Goes on with this time, in seconds since 1970.
+    /// Sets the time stamp of names, in Unix seconds.
     pub(super) fn set_stamp(&mut self, seconds: u32) {
         self.stamp = seconds;
         let hex = format!("{seconds:08x}");
         let room = self.name_bytes - self.random_bytes;
         let place = &mut self.buffer[self.name_at..self.name_at + room];
-        // Where there is little room, the digits that change.
+        // In a short name, keep the low digits, which change.
         let digits = &hex.as_bytes()[STAMP_BYTES - room.min(STAMP_BYTES)..];
         place[..digits.len()].copy_from_slice(digits);
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_the_same_again_and_no_two_are_alike() {
+    fn names_are_reproducible_and_distinct() {
         let mut paths = Paths::new(40, 24, 7);
         let first: Vec<_> = (0..20_000).map(|file| paths.path(file).to_owned()).collect();
         let again: Vec<_> = (0..20_000).rev().map(|file| paths.path(file).to_owned()).collect();

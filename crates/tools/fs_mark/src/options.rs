@@ -22,7 +22,7 @@ const SUBDIRS_MAX: u64 = 10_000_000;
 const SIZE_MAX: u64 = i64::MAX as u64;
 
 options! {
-    /// What is made.
+    /// Options for the files created.
     pub(super) struct Files {
         /// Files created by each worker in an iteration.
         files('n'): u64 = Number[1..=1 << 32], "1000";
@@ -34,7 +34,7 @@ options! {
 }
 
 options! {
-    /// How it is named.
+    /// Options for file names.
     pub(super) struct Naming {
         /// Bytes of each file's name.
         name_length('p'): usize = Number, "40";
@@ -57,9 +57,9 @@ options! {
         subdirs('D'): Option<u32> = Number[0..=SUBDIRS_MAX], "0";
         /// Files in a subdirectory before the next one's turn comes; without it, 180 seconds.
         files_per_subdir('N'): Option<u64> = Number;
-        /// What is made.
+        /// File options.
         files: Files;
-        /// How it is named.
+        /// Name options.
         naming: Naming;
         /// 0: none; 1: fsync before each close; 2: sync, then fsync of the first file; 3: fsync of
         /// all files afterwards, last one first; 4: sync, then as 3; 5: in order; 6: sync, then as
@@ -89,7 +89,7 @@ options! {
 options! {
     /// The native command line, and plans.
     pub(super) struct Native {
-        /// What is made.
+        /// File options.
         files: Files;
         /// Total number of workers.
         threads('t'): u16 = Number[1..=WORKERS_MAX], "1";
@@ -102,7 +102,7 @@ options! {
         files_per_subdir('N'): Option<u64> = Number[1..=u64::MAX];
         /// Whether subdirectories are filled in turn, or each file goes to a random one.
         spread: Option<&'static str> = Choice(&["in-turn", "random"]), "in-turn";
-        /// How it is named.
+        /// Name options.
         naming: Naming;
         /// none (0), fsync before each close (1), sync-first (2): sync, then the first file's
         /// fsync, reverse (3): fsync of all afterwards, last one first, sync-reverse (4): sync

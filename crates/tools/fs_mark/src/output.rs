@@ -11,10 +11,10 @@ use treering_script::{
 
 use super::account::FileCounters;
 use super::config::ClassicConfig;
-use super::text::{Asked, Row, closing, header};
+use super::text::{HeaderParams, Row, closing, header};
 use treering_kit::cautions;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
@@ -38,10 +38,10 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 struct Output {
     config: ClassicConfig,
-    /// What the workers of the present iteration took down.
+    /// Counters of the workers that have ended the current iteration.
     present: Vec<FileCounters>,
     expected: usize,
-    /// Files so far.
+    /// Number of files so far.
     count: u64,
     /// Files/sec of each row.
     rates: Vec<f64>,
@@ -59,10 +59,10 @@ impl Output {
             return Said::default();
         }
         if present.iter().any(|counters| counters.no_room) {
-            // What is said instead is said at the end.
+            // The closing text replaces the row.
             return Said::default();
         }
-        let row = Row::of(&present);
+        let row = Row::from_workers(&present);
         self.count += row.files;
         self.rates.push(row.files_per_second);
         let used = witness.room().map_or(0, used_percent);
@@ -81,7 +81,7 @@ fn used_percent(room: Room) -> u64 {
 impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, verbose, .. } = &self.config;
-        let asked = Asked {
+        let params = HeaderParams {
             bytes: shape.bytes,
             write_bytes: shape.write_bytes,
             name_bytes: shape.name_bytes,
@@ -90,13 +90,13 @@ impl ClassicOutput for Output {
             policy: shape.policy,
             workers: shape.workers,
         };
-        let text = |is_log| header(&scene.words, &scene.started, &asked, *verbose, is_log);
+        let text = |is_log| header(&scene.words, &scene.started, &params, *verbose, is_log);
         Said { out: text(false), log: text(true), ..Said::default() }
     }
 
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
         let NoDirectory { path, why, is_there, .. } = *lacking;
-        // Only the first file fails in what is no directory.
+        // If the root is not a directory, the first failing call is that of the file.
         let err = if is_there {
             format!("Error in creat: {why}\n")
         } else {
@@ -152,7 +152,7 @@ mod tests {
     use treering_script::Room;
 
     #[test]
-    fn what_is_reserved_counts_as_used() {
+    fn reserved_space_counts_as_used() {
         let room = |capacity_bytes, free_bytes| Room {
             capacity_bytes,
             free_bytes,

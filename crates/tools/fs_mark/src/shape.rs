@@ -1,4 +1,4 @@
-//! What a run of fs_mark is made of: how many files of which size, where, and how they are synced.
+//! Shape of an fs_mark run: numbers and sizes of files, their directories, and the sync method.
 
 use super::methods::{Policy, SyncMethod};
 
@@ -13,23 +13,23 @@ pub(super) struct Shape {
     pub(super) write_bytes: u32,
     /// Bytes of a name.
     pub(super) name_bytes: usize,
-    /// Random ones among them.
+    /// Number of random bytes in each name.
     pub(super) random_bytes: usize,
-    /// How files are synced.
+    /// Sync method.
     pub(super) sync: SyncMethod,
-    /// Where they are made.
+    /// Subdirectory policy.
     pub(super) policy: Policy,
     /// Number of iterations.
     pub(super) iterations: u32,
-    /// Whether it is done until the filesystem is full instead.
+    /// True repeats iterations until the filesystem is full.
     pub(super) until_full: bool,
-    /// Whether the files of an iteration stay.
+    /// True keeps the files of an iteration.
     pub(super) keep: bool,
     /// Workers.
     pub(super) workers: u16,
-    /// Roots at which they take turns.
+    /// Number of roots; workers take turns at them.
     pub(super) roots: u16,
-    /// What decides the names.
+    /// Random seed of names and placement.
     pub(super) seed: u64,
 }
 
@@ -39,7 +39,7 @@ impl Shape {
         self.files.saturating_mul(u64::from(self.workers))
     }
 
-    /// Iterations of which files stand at the same time.
+    /// Number of iterations whose files exist at the same time.
     pub(super) fn standing_iterations(&self) -> u64 {
         if self.keep { u64::from(self.iterations) } else { 1 }
     }

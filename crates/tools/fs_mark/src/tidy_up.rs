@@ -1,4 +1,4 @@
-//! What a native run does around its timed part: makes roots and subdirectories, unlinks files.
+//! Untimed work around a native run: creating roots and subdirectories, unlinking files.
 
 use std::ffi::CString;
 
@@ -17,7 +17,7 @@ pub(super) struct MakeRoots {
 }
 
 impl MakeRoots {
-    /// Roots of these names.
+    /// Script that makes roots of these names.
     pub(super) fn new(shape: &Shape, roots: Vec<CString>) -> Self {
         let subdirs = all_subdirs(shape.policy).map(|name| c_string(&name)).collect();
         Self { roots, subdirs }
@@ -37,7 +37,7 @@ impl Script for MakeRoots {
     }
 }
 
-/// Unlinks what a worker made in an iteration.
+/// Script that unlinks the files a worker created in an iteration.
 #[derive(Debug)]
 pub(super) struct UnlinkFiles {
     root: CString,
@@ -46,7 +46,7 @@ pub(super) struct UnlinkFiles {
 }
 
 impl UnlinkFiles {
-    /// So many files of the worker with this key.
+    /// Unlinks `files` files of the worker with this key.
     pub(super) fn new(shape: &Shape, key: u64, iteration: u32, root: CString, files: u64) -> Self {
         Self { root, files, locator: Locator::native(shape, key, iteration) }
     }
@@ -61,7 +61,7 @@ impl Script for UnlinkFiles {
                 io.open_dir(ROOT, &c_string(&dir_name(subdir)), into)?;
             }
             let (at, path) = self.locator.place(file, ROOT);
-            // One of two files of the same name is gone with the other.
+            // Of two files with the same name, the second unlink finds nothing.
             io.unlink(at, path).unless_missing()?;
         }
         Ok(())

@@ -1,13 +1,13 @@
-//! A worker of an iteration: makes its files, syncs them, and in classic mode unlinks them.
+//! Worker of an iteration: creates files, syncs them, and in classic mode unlinks them.
 
 use std::ffi::CString;
 
 use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
-use super::account::{Account, FileCounters, Timed};
+use super::account::{Account, CallKind, FileCounters};
 use super::locator::{Locator, ROOT};
-use super::methods::{Reopened, SyncMethod};
+use super::methods::{ReopenOrder, SyncMethod};
 use super::naming::dir_name;
 use super::shape::Shape;
 
@@ -15,31 +15,31 @@ const FILE: File = File(0);
 /// The slot of the subdirectory in which a classic worker unlinks.
 const UNLINK_DIR: Dir = Dir(2);
 
-/// What a classic worker has beyond a native one.
+/// State of a classic worker beyond that of a native one.
 #[derive(Debug)]
-struct Classic {
+struct ClassicState {
     account: Account,
     /// The second at which the trial began.
     started_unix_s: u64,
-    /// The nanoseconds of it.
+    /// Nanoseconds within that second.
     started_ns: u64,
-    /// The name of the subdirectory that is made.
+    /// Name of the current subdirectory.
     subdir: CString,
     subdir_number: Option<u32>,
 }
 
-impl Classic {
-    /// The second that is so many nanoseconds after the trial began.
+impl ClassicState {
+    /// Unix time in seconds at `at_ns` after the start of the trial.
     fn second(&self, at_ns: u64) -> u64 {
         self.started_unix_s + (self.started_ns + at_ns) / 1_000_000_000
     }
 }
 
-/// As the original does it, or natively.
+/// Classic or native behaviour.
 #[derive(Debug)]
-enum Manner {
+enum Mode {
     /// Paths from the root, a mkdir before each file, unlinks at the end, own accounts.
-    Classic(Box<Classic>),
+    Classic(Box<ClassicState>),
     /// Names in open directories, below a root that must be opened.
     Native { root: CString },
 }
@@ -49,21 +49,21 @@ enum Manner {
 pub(super) struct Worker {
     shape: Shape,
     key: u64,
-    manner: Manner,
+    mode: Mode,
     locator: Locator,
-    /// How many files were made.
+    /// Number of files created.
     files: u64,
-    /// Whether there is no more room.
+    /// True once the filesystem is full.
     full: bool,
-    /// Whether it has not begun since there was no room for all files.
+    /// True if the worker did not start because there was no room for all files.
     no_room: bool,
 }
 
 impl Worker {
     /// A worker as in the original, in a trial that began at this time.
     pub(super) fn classic(shape: &Shape, key: u64, started_unix_ms: u64) -> Self {
-        let only_first = shape.sync.reopened() == Reopened::First;
-        let classic = Classic {
+        let only_first = shape.sync.reopened() == ReopenOrder::First;
+        let classic = ClassicState {
             account: Account::new(only_first),
             started_unix_s: started_unix_ms / 1000,
             started_ns: started_unix_ms % 1000 * 1_000_000,
@@ -71,18 +71,18 @@ impl Worker {
             subdir_number: None,
         };
         let locator = Locator::classic(shape, key, started_unix_ms / 1000);
-        Self::new(shape, key, Manner::Classic(Box::new(classic)), locator)
+        Self::new(shape, key, Mode::Classic(Box::new(classic)), locator)
     }
 
     /// A native worker of an iteration below this root.
     pub(super) fn native(shape: &Shape, key: u64, iteration: u32, root: CString) -> Self {
         let locator = Locator::native(shape, key, iteration);
-        Self::new(shape, key, Manner::Native { root }, locator)
+        Self::new(shape, key, Mode::Native { root }, locator)
     }
 
-    fn new(shape: &Shape, key: u64, manner: Manner, locator: Locator) -> Self {
+    fn new(shape: &Shape, key: u64, mode: Mode, locator: Locator) -> Self {
         let shape = shape.clone();
-        Self { shape, key, manner, locator, files: 0, full: false, no_room: false }
+        Self { shape, key, mode, locator, files: 0, full: false, no_room: false }
     }
 
     /// The directory that all paths begin at.
@@ -91,36 +91,35 @@ impl Worker {
     }
 
     fn is_classic(&self) -> bool {
-        matches!(self.manner, Manner::Classic(_))
+        matches!(self.mode, Mode::Classic(_))
     }
 
     /// The present second, in classic mode.
     fn second(&self) -> Option<u64> {
-        match &self.manner {
-            Manner::Classic(classic) => Some(classic.second(classic.account.now_ns())),
-            Manner::Native { .. } => None,
+        match &self.mode {
+            Mode::Classic(classic) => Some(classic.second(classic.account.now_ns())),
+            Mode::Native { .. } => None,
         }
     }
 
-    /// Takes down what the last call took, in classic mode.
-    fn account(&mut self, call: Timed, io: &dyn Io) {
-        if let (Manner::Classic(classic), Some((began_ns, ended_ns))) =
-            (&mut self.manner, io.timed())
-        {
+    /// Accounts for the time of the last call, in classic mode.
+    fn account(&mut self, call: CallKind, io: &dyn Io) {
+        if let (Mode::Classic(classic), Some((began_ns, ended_ns))) = (&mut self.mode, io.timed()) {
             classic.account.add(call, began_ns, ended_ns);
         }
     }
 
-    /// Whether there was room for what was done, where its end is looked for.
+    /// False if `done` failed because the filesystem is full; only in runs that fill it, other
+    /// errors are passed on.
     fn fitted<T>(&self, done: Result<T, Stop>) -> Result<bool, Stop> {
         if self.shape.until_full { Ok(done.unless_full()?.is_ok()) } else { done.map(|_| true) }
     }
 
-    /// Whether there is room for all files: as the original, each worker for itself, metadata not
-    /// counted.
+    /// Checks for room for all files: as in the original, each worker counts only its own, without
+    /// metadata.
     fn has_room(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let room = io.room(Dir::TARGET)?;
-        self.account(Timed::Before, io);
+        self.account(CallKind::Before, io);
         let needs = self.shape.files.saturating_mul(self.shape.bytes);
         Ok(self.shape.until_full || room.free_bytes >= needs)
     }
@@ -138,17 +137,17 @@ impl Worker {
         Ok(())
     }
 
-    /// What comes before a file: the original's mkdir, or opening a subdirectory the first time.
-    /// Whether there was room.
+    /// Prepares the directory of the next file: the original's mkdir, or the first open of a
+    /// subdirectory. False if the filesystem is full.
     fn make_directory(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
-        let made = match &mut self.manner {
-            Manner::Native { .. } => {
+        let made = match &mut self.mode {
+            Mode::Native { .. } => {
                 if let Some((subdir, slot)) = self.locator.opens() {
                     io.open_dir(ROOT, &c_string(&dir_name(subdir)), slot)?;
                 }
                 return Ok(true);
             }
-            Manner::Classic(classic) => match self.locator.subdir() {
+            Mode::Classic(classic) => match self.locator.subdir() {
                 None => io.make_again(Dir::TARGET),
                 Some(subdir) => {
                     if classic.subdir_number.replace(subdir) != Some(subdir) {
@@ -158,36 +157,37 @@ impl Worker {
                 }
             },
         };
-        self.account(Timed::Other, io);
+        self.account(CallKind::Other, io);
         match made.unless_existing() {
             Ok(_made_or_there) => Ok(true),
             Err(stop) => self.fitted(Err::<(), _>(stop)),
         }
     }
 
-    /// Whether it is whole.
+    /// Creates and writes a file; false if the filesystem ran full.
     fn make_file(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let (at, path) = self.locator.place(self.files, self.top());
         let created = io.create(at, path, CreateHow::TruncateToRead, FILE);
-        self.account(Timed::Create, io);
+        self.account(CallKind::Create, io);
         if !self.fitted(created)? {
             return Ok(false);
         }
         let is_whole =
             self.write(io)? && (self.shape.sync != SyncMethod::Inband || self.fsync(io)?);
         io.close(FILE)?;
-        self.account(Timed::Close, io);
+        self.account(CallKind::Close, io);
         Ok(is_whole)
     }
 
-    /// At least one write, also of nothing. Whether there was room.
+    /// Writes a file's data, with one write of 0 bytes for an empty file. False if the filesystem
+    /// is full.
     fn write(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let mut position = 0;
         loop {
             let left = u32::try_from(self.shape.bytes - position).unwrap_or(u32::MAX);
             let bytes = left.min(self.shape.write_bytes);
             let written = io.write(FILE, bytes, position);
-            self.account(Timed::Write, io);
+            self.account(CallKind::Write, io);
             if !self.fitted(written)? {
                 return Ok(false);
             }
@@ -200,27 +200,27 @@ impl Worker {
 
     fn fsync(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let synced = io.fsync(FILE);
-        self.account(Timed::Fsync, io);
+        self.account(CallKind::Fsync, io);
         self.fitted(synced)
     }
 
-    /// The sync after all files, where the method has one.
+    /// Syncs after all files, if the method asks for it.
     fn sync_all(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.shape.sync.syncs() {
             let is_classic = self.is_classic();
             io.sync(if is_classic { SyncScope::Machine } else { SyncScope::Target })?;
-            self.account(Timed::Sync, io);
+            self.account(CallKind::Sync, io);
         }
         Ok(())
     }
 
-    /// Files are opened again to be synced, as the method says.
+    /// Reopens and fsyncs files, as the sync method requires.
     fn sync_again(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         match self.shape.sync.reopened() {
-            Reopened::Nothing => Ok(()),
-            Reopened::First => (0..self.files.min(1)).try_for_each(|n| self.reopen(io, n)),
-            Reopened::Forward => (0..self.files).try_for_each(|n| self.reopen(io, n)),
-            Reopened::Backward => (0..self.files).rev().try_for_each(|n| self.reopen(io, n)),
+            ReopenOrder::Nothing => Ok(()),
+            ReopenOrder::First => (0..self.files.min(1)).try_for_each(|n| self.reopen(io, n)),
+            ReopenOrder::Forward => (0..self.files).try_for_each(|n| self.reopen(io, n)),
+            ReopenOrder::Backward => (0..self.files).rev().try_for_each(|n| self.reopen(io, n)),
         }
     }
 
@@ -228,14 +228,14 @@ impl Worker {
         self.locator.recall(file);
         let (at, path) = self.locator.place(file, self.top());
         io.open(at, path, OpenHow::Read, FILE)?;
-        self.account(Timed::Reopen, io);
+        self.account(CallKind::Reopen, io);
         self.full |= !self.fsync(io)?;
         io.close(FILE)?;
-        self.account(Timed::CloseAgain, io);
+        self.account(CallKind::CloseAgain, io);
         Ok(())
     }
 
-    /// Unlinks the files in their order, each by one call: its subdirectory is open.
+    /// Unlinks the files in order, each by one call in its open subdirectory.
     fn unlink_files(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let mut open = None;
         for file in 0..self.files {
@@ -244,20 +244,20 @@ impl Worker {
             if let Some(subdir) = wanted.filter(|_| open != wanted) {
                 io.open_dir(Dir::TARGET, &c_string(&dir_name(subdir)), UNLINK_DIR)?;
                 // The unlinks have begun: the loop is over.
-                self.account(Timed::Outside, io);
+                self.account(CallKind::Outside, io);
             }
             open = wanted;
             let at = if wanted.is_some() { UNLINK_DIR } else { Dir::TARGET };
-            // One of two files of the same name is gone with the other.
+            // Of two files with the same name, the second unlink finds nothing.
             io.unlink(at, self.locator.bare_name(file)).unless_missing()?;
-            self.account(Timed::Unlink, io);
+            self.account(CallKind::Unlink, io);
         }
         Ok(())
     }
 
-    /// As the original: paths from the root, a mkdir before each file, unlinks at the end.
+    /// Runs as the original: paths from the root, a mkdir before each file, unlinks at the end.
     fn run_classic(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        if let Manner::Classic(classic) = &mut self.manner {
+        if let Mode::Classic(classic) = &mut self.mode {
             classic.account.begin(io.began_ns());
             let second = classic.second(io.began_ns());
             self.locator = Locator::classic(&self.shape, self.key, second);
@@ -280,7 +280,7 @@ pub(super) fn c_string(name: &str) -> CString {
 
 impl Script for Worker {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let Manner::Native { root } = &self.manner else { return self.run_classic(io) };
+        let Mode::Native { root } = &self.mode else { return self.run_classic(io) };
         io.open_dir(Dir::TARGET, root, ROOT)?;
         self.make_files(io)?;
         self.sync_all(io)?;
@@ -288,12 +288,12 @@ impl Script for Worker {
     }
 
     fn counters(&mut self) -> Counters {
-        match &self.manner {
-            Manner::Classic(classic) => {
+        match &self.mode {
+            Mode::Classic(classic) => {
                 let counters = classic.account.close(self.files, self.full, self.locator.since());
                 Counters::of(&FileCounters { no_room: self.no_room, ..counters })
             }
-            Manner::Native { .. } => Counters::of(&FileCounters {
+            Mode::Native { .. } => Counters::of(&FileCounters {
                 files: self.files,
                 full: self.full,
                 ..FileCounters::default()

@@ -1,5 +1,5 @@
-//! Random settings of fs_mark: what stands afterwards is what was asked for, in memory and on a
-//! real disk, with threads and with processes; and names that collide are found.
+//! Random settings of fs_mark: the resulting tree is the requested one, in memory and on a real
+//! disk, with threads and with processes; colliding names are found.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -19,7 +19,7 @@ use treering_testkit::temp_dir;
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct RunRequest {
     files: u32,
     bytes: u32,
     write_bytes: u32,
@@ -33,29 +33,31 @@ struct Asked {
     seed: u64,
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = RunRequest> {
     let write_bytes = prop_oneof![Just(1000), Just(4096), 500..20_000_u32];
     let sizes = (1..20_u32, 0..9000_u32, write_bytes);
     let common = (1..4_u16, 1..4_u16);
     let dirs = (prop_oneof![Just(0), 2..6_u32], proptest::option::of(1..5_u32));
     (sizes, common, dirs, 0..7_u8, 1..4_u32, any::<bool>(), any::<u64>()).prop_map(
-        |(sizes, (times, roots), (subdirs, per_subdir), method, iterations, keep, seed)| Asked {
-            files: sizes.0,
-            bytes: sizes.1,
-            write_bytes: sizes.2,
-            workers: times * roots,
-            roots,
-            subdirs,
-            per_subdir: per_subdir.filter(|_| subdirs > 0),
-            method,
-            iterations,
-            keep,
-            seed,
+        |(sizes, (times, roots), (subdirs, per_subdir), method, iterations, keep, seed)| {
+            RunRequest {
+                files: sizes.0,
+                bytes: sizes.1,
+                write_bytes: sizes.2,
+                workers: times * roots,
+                roots,
+                subdirs,
+                per_subdir: per_subdir.filter(|_| subdirs > 0),
+                method,
+                iterations,
+                keep,
+                seed,
+            }
         },
     )
 }
 
-impl Asked {
+impl RunRequest {
     fn settings(&self, classic: bool, workers: &str) -> Settings {
         let mut given = vec![
             ("files", self.files.to_string()),
@@ -86,28 +88,28 @@ impl Asked {
         settings
     }
 
-    /// Files that stand in the end.
+    /// Number of files left at the end.
     fn standing(&self) -> u64 {
         let all = u64::from(self.files) * u64::from(self.workers) * u64::from(self.iterations);
         if self.keep { all } else { 0 }
     }
 }
 
-struct Ran {
+struct RunOutcome {
     tasks: Vec<TaskTotals>,
     metrics: Vec<Metric>,
     cautions: Vec<Caution>,
     remains: Vec<String>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> Ran {
+fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> RunOutcome {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
     let (progress, stop) = (Progress::new(), StopFlag::new());
     place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_decides_as_foreseen(job, &session.metrics());
-    Ran {
+    RunOutcome {
         tasks: tasks.0,
         metrics: session.metrics(),
         cautions: session.cautions(),
@@ -129,7 +131,7 @@ fn files(snapshot: &Snapshot, bytes: u32) -> BTreeMap<String, u64> {
 }
 
 /// Numbers that hold for every run.
-fn check(asked: &Asked, ran: &Ran, made: u64) {
+fn check(asked: &RunRequest, ran: &RunOutcome, made: u64) {
     let creates: u64 =
         ran.tasks.iter().filter(|task| task.kind == "create").map(|task| task.files).sum();
     assert_eq!(creates, made);

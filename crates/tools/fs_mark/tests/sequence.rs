@@ -26,7 +26,7 @@ fn settings(words: &str) -> Settings {
     settings
 }
 
-/// Makes calls in words, names being numbered as they come.
+/// Text form of calls; names are numbered in order of appearance.
 #[derive(Default)]
 struct Describer {
     names: Vec<String>,
@@ -76,8 +76,8 @@ impl Describer {
 const ROOM: Room =
     Room { capacity_bytes: u64::MAX, free_bytes: u64::MAX, unused_bytes: u64::MAX, inodes: None };
 
-/// A place without a disk, where each call takes so many seconds and `full` says which finds no
-/// room.
+/// Fake filesystem in which each call takes a fixed number of seconds, and `full` selects calls
+/// that fail for lack of space.
 struct Made<'f> {
     describer: Describer,
     calls: Vec<String>,
@@ -272,7 +272,7 @@ fn native_runs_open_directories_and_unlink_apart() {
 }
 
 #[test]
-fn a_full_filesystem_ends_the_run_in_order() {
+fn full_filesystem_ends_the_run_cleanly() {
     let words = "dir=/m files=4 size=2 write-size=1 until-full sync-method=1";
     let file = |n: u32| format!("mkdir ., create f{n}, write 1@0, write 1@1, fsync, close");
     let of = |full: &dyn Fn(&str, usize) -> bool| phases(words, true, 0, full);
@@ -293,7 +293,7 @@ fn a_full_filesystem_ends_the_run_in_order() {
 }
 
 #[test]
-fn workers_have_names_of_their_own_and_a_seed_gives_them_again() {
+fn names_differ_by_worker_and_repeat_with_the_seed() {
     let names = |words: &str| {
         let settings = settings(&format!("files=50 size=1 threads=3 dirs=3 {words}"));
         let job = FsMark.native(&settings).unwrap();

@@ -1,4 +1,4 @@
-//! The code of a test in a directory of its own: what it takes for the target is that directory.
+//! Wrapper that runs a script in a directory beneath the target, as if that were the target.
 
 use std::ffi::CString;
 
@@ -14,16 +14,16 @@ const TOP: Dir = Dir(MAX_DIRS - 1);
 pub(super) struct InDirectory {
     pub(super) directory: CString,
     pub(super) inner: Box<dyn Script>,
-    /// Whether the filesystem is synced at the end, in the time of the task.
+    /// Sync the filesystem at the end, within the time of the task.
     pub(super) syncs: bool,
 }
 
-/// Calls whose target is a directory in it.
+/// Calls redirected to a directory beneath the target.
 struct Beneath<'i> {
     io: &'i mut dyn Io,
 }
 
-/// The same directory, seen from the real target.
+/// Directory slot in the real target that corresponds to `at`.
 fn moved(at: Dir) -> Dir {
     if at == Dir::TARGET { TOP } else { at }
 }
@@ -41,7 +41,7 @@ impl Io for Beneath<'_> {
             Call::Stat { at, name } => Call::Stat { at: moved(at), name },
             Call::Size { at, name } => Call::Size { at: moved(at), name },
             Call::ReadDir { dir } => Call::ReadDir { dir: moved(dir) },
-            // All others name files by their slots, or nothing.
+            // Other calls refer to files by slot, or to nothing.
             other => other,
         };
         self.io.call(&call)

@@ -14,10 +14,10 @@ use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop}
 pub(super) const TOP_DIRECTORY: &str = "io500-0";
 const TIMESTAMP: &CStr = c"timestampfile";
 const FILE: File = File(0);
-/// What the search looks for in names.
+/// Substring that the search looks for in names.
 const SEARCHED: &[u8] = b"01";
 
-/// The search of one worker, in the directory of the rehearsal.
+/// Search of one worker in the directory of the rehearsal.
 #[derive(Debug)]
 pub(super) struct Find {
     pub(super) worker: u16,
@@ -47,7 +47,7 @@ impl Find {
         number % u64::from(self.workers.max(1)) == u64::from(self.worker)
     }
 
-    /// Reads a directory that is open, then those in it, each in the next slot.
+    /// Reads an open directory, then its subdirectories, each in the next slot.
     fn walk(&mut self, io: &mut dyn Io, depth: u16, is_shared: bool) -> Result<(), Stop> {
         let dir = Dir(depth);
         let (mut below, mut hits): (Vec<CString>, Vec<CString>) = Default::default();
@@ -108,7 +108,7 @@ pub(super) fn directory_of(benchmark: Benchmark) -> CString {
     CString::new(format!("{TOP_DIRECTORY}/{}", benchmark.name())).unwrap_or_default()
 }
 
-/// Makes the directories, or removes them.
+/// Creates or removes the directories of a rehearsal.
 #[derive(Debug)]
 pub(super) struct Directories {
     pub(super) makes: bool,

@@ -1,4 +1,4 @@
-//! IO500 rehearsed: its phases in their order and with its parameters, at a scale of minutes.
+//! Rehearsal of IO500: its phases in their order and with its parameters, at a scale of minutes.
 //!
 //! Nothing is measured by code of its own but the search: `session` leads the tests of mdtest and
 //! ior through the phases, whose parts are in `phases`, each in a directory (`beneath`). What a run

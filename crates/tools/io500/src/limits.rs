@@ -1,4 +1,4 @@
-//! How much each phase may write, so that a rehearsal fits where it runs.
+//! Limits on the data of each phase, so that a rehearsal fits into the free space.
 
 use treering_model::workloads::io500::{
     Benchmark, DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, EASY_TRANSFER_BYTES,
@@ -8,11 +8,11 @@ use treering_script::TargetFacts;
 
 use super::options::Native;
 
-/// What an empty file is taken to need.
+/// Space reserved for an empty file, in bytes.
 const INODE_BYTES: u64 = 1024;
 /// The shares of the space, in percent: ior-easy, mdtest-easy, ior-hard, mdtest-hard.
 const SHARES: [u64; 4] = [50, 5, 25, 20];
-/// Of the files that may still be made, each mdtest gets so many percent.
+/// Percentage of the free inodes that each mdtest may use.
 const INODE_SHARE: u64 = 40;
 
 /// The most that each worker writes.
@@ -29,7 +29,8 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Those of a place: what was asked for, else the defaults of IO500, and no more than fits.
+    /// Limits at a target: the requested sizes or the defaults of IO500, cut to the free space and
+    /// inodes.
     pub(super) fn of(options: &Native, facts: &TargetFacts) -> Self {
         let workers = u64::from(options.workers).max(1);
         let is_known = facts.free_bytes < u64::MAX;
@@ -72,8 +73,8 @@ impl Limits {
     }
 }
 
-/// The number without its last digits: ranks that look at a filesystem one after the other see the
-/// same.
+/// Rounds down to three significant bits, so that ranks that query a filesystem one after the
+/// other get the same number.
 fn coarse(number: u64) -> u64 {
     let kept = 3;
     let digits = u64::BITS - number.leading_zeros();
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nothing_is_known_the_defaults_of_io500_count() {
+    fn unknown_free_space_gives_the_defaults_of_io500() {
         let limits = limits(&[], u64::MAX);
         assert_eq!((limits.easy_items, limits.segments), (DEFAULT_ITEMS, 10_000_000));
         assert_eq!(limits.block_bytes, 9_920_000 << 20);

@@ -1,5 +1,5 @@
-//! A rehearsal's calls in their order, in memory: the phases of IO500, the sizes that it
-//! prescribes, whose files a worker works on, what the search finds, and that nothing is left.
+//! Tests of a rehearsal's calls in memory: the phases of IO500, the prescribed sizes, the owner of
+//! each file, the results of the search, and the cleanup.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -22,16 +22,16 @@ fn settings(words: &str) -> Settings {
     Settings::new(given.collect())
 }
 
-/// What a worker did in a phase: its calls, with the time limit and the kinds of its tasks.
+/// Record of a worker in a phase: its calls, the time limit, and the kinds of its tasks.
 #[derive(Default)]
-struct Done {
+struct WorkerRecord {
     phase: String,
     calls: Vec<(u16, String)>,
     limits: BTreeSet<u64>,
     kinds: BTreeSet<String>,
 }
 
-impl Done {
+impl WorkerRecord {
     fn of(&self, worker: u16) -> Vec<&str> {
         let own = self.calls.iter().filter(|(number, _)| *number == worker);
         own.map(|(_, call)| call.as_str()).collect()
@@ -64,17 +64,17 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// A whole run, the facts at its end, and the names that stand then.
-fn run(given: &str) -> (Vec<Done>, Vec<(String, String)>) {
+/// Runs a whole rehearsal; returns the records of the workers, and the facts at the end.
+fn run(given: &str) -> (Vec<WorkerRecord>, Vec<(String, String)>) {
     let job = Io500.native(&settings(given)).unwrap();
     let facts = TargetFacts::unknown();
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&facts);
-    let mut all: Vec<Done> = Vec::new();
+    let mut all: Vec<WorkerRecord> = Vec::new();
     let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
         let (group, listener) = match request {
             SessionRequest::Phase(phase) => {
-                all.push(Done { phase: phase.name, ..Done::default() });
+                all.push(WorkerRecord { phase: phase.name, ..WorkerRecord::default() });
                 return Ok(());
             }
             SessionRequest::Group(group, listener) => (group, listener),
@@ -174,7 +174,7 @@ fn all_workers_search_every_file_once() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn invalid_settings_are_refused() {
     for words in ["workers=0", "seconds=0", "block-size=1M", "space=1", "segment-count=3000000000"]
     {
         assert!(Io500.native(&settings(words)).is_err(), "{words}");

@@ -7,13 +7,13 @@ use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::IorSession;
-use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+use super::shape::{ClassicCompat, Fsync, Order, Shape, Shift};
 use treering_kit::parted::PartedSession;
 
 /// The tests that are composed into another workload.
 #[derive(Clone, Copy, Debug)]
 pub struct DataTests {
-    /// How many ranks work.
+    /// Number of ranks.
     pub ranks: u16,
     /// Bytes of a block: a whole number of transfers.
     pub block_bytes: u64,
@@ -21,22 +21,22 @@ pub struct DataTests {
     pub transfer_bytes: u32,
     /// Blocks of each rank, at most.
     pub segments: u64,
-    /// Whether each rank has a file.
+    /// Each rank has a file of its own.
     pub own_files: bool,
-    /// The name of the file; where each rank has one, its number is put behind.
+    /// File name; with a file for each rank, its number is appended.
     pub file: &'static str,
-    /// By how many ranks reading is shifted.
+    /// Number of ranks by which reads are shifted.
     pub shift: u64,
     /// Seconds after which writing ends; then all write as much as the fastest has.
     pub seconds: u64,
     /// The seed of the data.
     pub data_seed: u32,
-    /// What a rank is.
+    /// Threads or processes as ranks.
     pub workers: WorkerKind,
 }
 
 impl DataTests {
-    /// A run of them. Its phases: writing with an fsync at its end, reading, removal.
+    /// Session of the ranks. Its phases: writing with an fsync at its end, reading, removal.
     pub fn session(&self) -> Box<dyn PartedSession> {
         Box::new(IorSession::new(Arc::new(self.shape())))
     }
@@ -72,7 +72,7 @@ impl DataTests {
             cold: false,
             direct: false,
             workers: self.workers,
-            as_original: Some(AsOriginal {
+            as_original: Some(ClassicCompat {
                 packet: PacketType::Timestamp,
                 data_seed: self.data_seed,
             }),

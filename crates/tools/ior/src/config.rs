@@ -1,4 +1,4 @@
-//! From settings to the shape of a run, with the refusals of the original in its words.
+//! Conversion of settings to the shape of a run, with the original's error messages.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use treering_script::{ConfigError, Nodes, Settings};
 
 use super::memory::Memory;
 use super::options::{Classic, Native, only_posix};
-use super::shape::{AsOriginal, Fsync, Order, Shape, Shift};
+use super::shape::{ClassicCompat, Fsync, Order, Shape, Shift};
 use treering_kit::ranks::worker_kind;
 
 /// Names and values that are recorded.
@@ -16,10 +16,10 @@ pub(super) type Parameters = Vec<(String, String)>;
 
 /// Bytes of an access.
 const WORD_BYTES: u64 = 8;
-/// The file with the number of transfers holds one number.
+/// Maximum size of a status file, which holds one number.
 const NUMBER_BYTES_MAX: u64 = 64;
 
-/// How the results are printed.
+/// Output format of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Format {
     #[default]
@@ -28,7 +28,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// What the directives of `-O` ask for.
+/// Directives of `-O` that are not options.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directives {
     pub(super) wears_out: bool,
@@ -38,7 +38,7 @@ pub(super) struct Directives {
     pub(super) summary_file: Option<String>,
 }
 
-/// What a classic command line asks for, beyond the shape.
+/// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
@@ -48,7 +48,7 @@ pub(super) struct ClassicConfig {
     pub(super) parameters: Parameters,
 }
 
-/// A refusal without more words than the original has.
+/// Error with the original's message and no hint.
 fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
 }
@@ -79,7 +79,7 @@ impl ClassicConfig {
 }
 
 fn directives(given: &[String]) -> Result<Directives, ConfigError> {
-    let mut asked = Directives::default();
+    let mut directives = Directives::default();
     for directive in given.iter().flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
         let Some((name, value)) = directive.split_once('=') else {
             return refuse(format!("Syntax error in configuration options: {directive}"));
@@ -88,15 +88,15 @@ fn directives(given: &[String]) -> Result<Directives, ConfigError> {
         let wrong = || ConfigError::new(format!("-O {name}: '{value}' is not a whole number"));
         match name.to_ascii_lowercase().as_str() {
             "stonewallingwearout" => {
-                asked.wears_out = value.parse::<u64>().map_err(|_| wrong())? > 0;
+                directives.wears_out = value.parse::<u64>().map_err(|_| wrong())? > 0;
             }
             "stonewallingwearoutiterations" => {
                 let number: u64 = value.parse().map_err(|_| wrong())?;
-                asked.transfers = Some(number).filter(|&number| number > 0);
+                directives.transfers = Some(number).filter(|&number| number > 0);
             }
-            "stonewallingstatusfile" => asked.status_file = Some(value.to_owned()),
-            "summaryfile" => asked.summary_file = Some(value.to_owned()),
-            "summaryformat" => asked.format = format(value)?,
+            "stonewallingstatusfile" => directives.status_file = Some(value.to_owned()),
+            "summaryfile" => directives.summary_file = Some(value.to_owned()),
+            "summaryformat" => directives.format = format(value)?,
             _ => {
                 return Err(ConfigError::new(format!(
                     "-O {name}: this directive is not supported"
@@ -108,7 +108,7 @@ fn directives(given: &[String]) -> Result<Directives, ConfigError> {
             }
         }
     }
-    Ok(asked)
+    Ok(directives)
 }
 
 fn format(word: &str) -> Result<Format, ConfigError> {
@@ -120,7 +120,7 @@ fn format(word: &str) -> Result<Format, ConfigError> {
     }
 }
 
-/// What the original refuses, in its order.
+/// Checks the options that the original refuses, in its order.
 fn validate(options: &Classic, directives: &Directives) -> Result<(), ConfigError> {
     let Classic { block, transfer, tests, .. } = options;
     if !options.others.api.eq_ignore_ascii_case("posix") {
@@ -220,7 +220,7 @@ fn shape(
         keeps: options.keep,
         uses_existing: options.use_existing,
         shift: shift(options, nodes),
-        // One machine further than who reads.
+        // One machine further than the rank that reads.
         check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
         order: sequential,
         fsync: match (options.fsync_each, options.fsync) {
@@ -238,11 +238,11 @@ fn shape(
         cold: false,
         direct: options.direct,
         workers: worker_kind(options.worker_kind),
-        as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
+        as_original: Some(ClassicCompat { packet, data_seed: word(data_seed) }),
     })
 }
 
-/// What is taken away of each machine's memory.
+/// Memory to occupy on each machine.
 fn memory(
     settings: &Settings,
     options: &Classic,
@@ -252,12 +252,12 @@ fn memory(
     Memory::read(text, &settings.machine, nodes.ranks_on_first)
 }
 
-/// By how many ranks the next machine is further.
+/// Distance in ranks from a rank to one on the next machine.
 const fn to_next(nodes: Nodes) -> u64 {
     if nodes.in_blocks { nodes.ranks_on_first } else { 1 }
 }
 
-/// Whose data a rank reads.
+/// Shift of the ranks for reading.
 fn shift(options: &Classic, nodes: Nodes) -> Shift {
     if options.reorder_random {
         let machines = options.task_offset.min(nodes.count - 1);
@@ -271,7 +271,8 @@ fn shift(options: &Classic, nodes: Nodes) -> Shift {
     }
 }
 
-/// How many transfers there are, where nothing is written and the user or a file says it.
+/// Transfers of each rank in an earlier write, given by the user or a status file; only if nothing
+/// is written.
 fn transfers_before(
     settings: &Settings,
     options: &Classic,
@@ -290,7 +291,7 @@ fn transfers_before(
     })
 }
 
-/// What native settings ask for, and its parameters.
+/// Shape and parameters of native settings.
 pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     if !options.block.is_multiple_of(options.transfer) {
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_refuses_is_refused_in_its_words() {
+    fn invalid_options_get_the_originals_messages() {
         for (words, message) in [
             ("block:4M transfer:3M", "block size must be a multiple of transfer size"),
             ("block:9", "block size must be a multiple of access size"),
@@ -386,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn both_tests_are_done_where_none_is_asked_for() {
+    fn default_tests_are_write_and_read() {
         let config = ClassicConfig::read(&settings("file:/m/d/f ranks:4")).unwrap();
         assert!(config.shape.writes && config.shape.reads);
         assert_eq!(config.directory, std::path::Path::new("/m/d"));

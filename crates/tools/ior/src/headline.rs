@@ -7,7 +7,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 use super::shape::{Part, Shape};
 use treering_kit::rank_sums::{RankDone, RankSums, TestSums};
 
-/// What a task came to.
+/// Work of a task, for the headline.
 pub(super) fn done(counts: TransferCounts) -> RankDone {
     let TransferCounts { transfers, bytes, ended_by_time, is_wear_out, .. } = counts;
     RankDone { items: transfers, bytes, ended_by_time, is_wear_out }

@@ -67,7 +67,7 @@ impl Workload for Ior {
     }
 }
 
-/// Whether a script can be read; `file` is its name in messages.
+/// Checks that a script can be read; `file` is its name in messages.
 ///
 /// # Errors
 /// When it cannot; says where, and what would be right.
@@ -75,7 +75,7 @@ pub fn check_script(file: &str, text: &[u8]) -> Result<(), ConfigError> {
     script::of_text(&Settings::default(), file, text).map(drop)
 }
 
-/// A word as our options are declared.
+/// Converts a word to the declared form of options.
 fn in_our_form(word: String) -> String {
     match word.as_str() {
         "--posix.odirect" => "--direct".to_owned(),

@@ -4,21 +4,21 @@
 use thiserror::Error;
 use treering_script::{ConfigError, Machine, available_memory_bytes, parse_size};
 
-/// So much is taken at a time, between looks at what is left.
+/// Bytes allocated at a time, between checks of the available memory.
 const PIECE_BYTES: u64 = 16 << 20;
-/// So much is left over: below it the kernel may have to end a process.
+/// Memory left free, in bytes, to keep the kernel from killing processes.
 const LEFT_BYTES: u64 = 128 << 20;
 
-/// How much is taken away.
+/// Amount of memory to occupy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
-    /// From each machine.
+    /// Bytes on each machine.
     pub(super) node_bytes: u64,
-    /// By each process of ours there; without a launcher there is one.
+    /// Bytes in each of the run's processes on a machine; a run without a launcher has one process.
     pub(super) process_bytes: u64,
 }
 
-/// There is less.
+/// Insufficient memory.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error(
     "{} MiB are to be taken away, and {} MiB are available, of which {} MiB have to be left",
@@ -30,7 +30,7 @@ pub(super) struct Lack {
 }
 
 impl Memory {
-    /// What `-M` says: bytes, or a share of all memory.
+    /// Parses the value of `-M`: bytes, or a percentage of the memory.
     pub(super) fn read(
         text: &str,
         machine: &Machine,
@@ -52,7 +52,7 @@ impl Memory {
         Ok((node_bytes > 0).then_some(Self { node_bytes, process_bytes }))
     }
 
-    /// Whether there is as much on this machine.
+    /// Checks that this machine has enough memory available.
     pub(super) fn fits(self) -> Result<(), Lack> {
         enough(self.node_bytes, available_memory_bytes())
     }
@@ -63,14 +63,14 @@ fn enough(asked_bytes: u64, available_bytes: u64) -> Result<(), Lack> {
     if has_all { Ok(()) } else { Err(Lack { asked_bytes, available_bytes }) }
 }
 
-/// Memory that is taken.
+/// Memory occupied by this process.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pieces: Vec<Vec<u8>>,
 }
 
 impl Taken {
-    /// Takes the share of this process, as long as there is enough for the rest of it.
+    /// Allocates the share of this process, as long as enough memory stays available.
     pub(super) fn take(memory: Memory) -> Result<Self, Lack> {
         Self::while_enough(memory.process_bytes, available_memory_bytes)
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn taking_ends_before_too_little_is_left() {
+    fn memory_allocation_stops_before_the_reserve() {
         let bytes = 3 * PIECE_BYTES - 5;
         let taken = Taken::while_enough(bytes, || LEFT_BYTES + bytes).unwrap();
         assert_eq!(taken.pieces.iter().map(Vec::len).sum::<usize>() as u64, bytes);

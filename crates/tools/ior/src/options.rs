@@ -16,7 +16,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
 
 /// The most ranks of a machine: each has its own memory.
 const RANKS_MAX: u64 = 4096;
-/// One call moves no more.
+/// Maximum bytes of a transfer: one call moves no more.
 const TRANSFER_MAX: u64 = 1 << 30;
 const BLOCK_MAX: u64 = 1 << 50;
 const SEGMENTS_MAX: u64 = 1 << 40;
@@ -29,7 +29,7 @@ const NO_PAUSES: &str = "a rank goes on as soon as its file is open: its times a
 const NO_MPI_IO: &str = "only POSIX calls are made";
 
 options! {
-    /// Which tests are done; writing and reading where none is asked for.
+    /// Selection of tests; writing and reading if none is selected.
     pub(super) struct Tests {
         /// Write.
         write('w'): bool = Flag;
@@ -43,8 +43,8 @@ options! {
 }
 
 options! {
-    /// What is refused, or means nothing.
-    pub(super) struct Others {
+    /// Options that are refused or have no effect.
+    pub(super) struct IgnoredOptions {
         /// The interface.
         #[recorded = false]
         api('a'): String = Text, "POSIX";
@@ -88,7 +88,7 @@ options! {
         segments('s'): u64 = Size[1..=SEGMENTS_MAX], "1";
         /// Number of repetitions.
         repetitions('i'): u32 = Number[1..=REPETITIONS_MAX], "1";
-        /// Which tests are done.
+        /// Selection of tests.
         tests: Tests;
         /// A file for each rank.
         file_per_process('F'): bool = Flag;
@@ -146,8 +146,8 @@ options! {
         /// A script: further tests, with other options for each.
         #[recorded = false]
         script('f'): Option<String> = Path;
-        /// What is refused, or means nothing.
-        others: Others;
+        /// Options that are refused or have no effect.
+        others: IgnoredOptions;
         /// Number of ranks; with the original mpirun decides it.
         ranks: u16 = Number[1..=RANKS_MAX], "1";
         /// Open files past the page cache, which is --posix.odirect.
@@ -194,7 +194,7 @@ options! {
     }
 }
 
-/// What an interface other than POSIX is told.
+/// Error text for an interface other than POSIX.
 pub(super) const fn only_posix() -> &'static str {
     NO_MPI_IO
 }

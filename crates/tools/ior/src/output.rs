@@ -17,7 +17,7 @@ use super::test_output::TestOutput;
 use treering_kit::cautions;
 use treering_kit::ranks::ABORTED;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let configs = script::tests(settings)?;
     // As with the original, the last test decides for all.
@@ -48,20 +48,21 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 struct Output {
     tests: Vec<TestOutput>,
-    /// How many tests have begun.
+    /// Number of tests that have begun.
     begun: usize,
-    /// The phase that ended last, until it is known whether the run failed in it.
+    /// Phase that ended last; its results are held back until the run is known to have succeeded in
+    /// it.
     ended_part: Option<String>,
     format: Format,
     summary_file: Option<PathBuf>,
     machine: String,
-    /// What goes to the summary's own file.
+    /// Text for the summary file.
     kept: String,
     scene: ClassicScene,
 }
 
 impl Output {
-    /// Says it, or keeps it for the file of the summary.
+    /// Text for standard output, or for the summary file if one is named.
     fn says(&mut self, text: String) -> Said {
         if self.summary_file.is_some() {
             self.kept += &text;
@@ -80,7 +81,7 @@ impl Output {
         self.tests.get_mut(self.begun.checked_sub(1)?)
     }
 
-    /// All tests up to this one have begun.
+    /// Begins all tests up to this one; returns their headers.
     fn begin(&mut self, test: usize, witness: &mut dyn Witness) -> String {
         let mut text = String::new();
         while self.begun <= test && self.begun < self.tests.len() {
@@ -102,7 +103,7 @@ impl Output {
         self.says(text)
     }
 
-    /// The figures of the last part, once it is known that nothing of it failed.
+    /// Output of the last part, once it is known to have succeeded.
     fn part_ended(&mut self) -> Said {
         let Some(name) = self.ended_part.take() else { return Said::default() };
         let text = self.present().map(|test| test.part_ended(&name)).unwrap_or_default();
@@ -120,21 +121,21 @@ impl Output {
             Format::Json => self.document(now),
         };
         let wrong = self.tests.iter().map(|test| test.wrong).sum();
-        let mut said = self.says(text);
+        let mut printed = self.says(text);
         if wrong > 0 {
-            said.out += &wrong_data(wrong);
+            printed.out += &wrong_data(wrong);
         }
         if let Some(path) = &self.summary_file {
-            said.files.push((path.clone(), self.kept.clone().into_bytes()));
+            printed.files.push((path.clone(), self.kept.clone().into_bytes()));
         }
         for test in &self.tests {
             if let (Some(path), Some(most)) =
                 (&test.config.directives.status_file, test.most_written())
             {
-                said.files.push((PathBuf::from(path), most.to_string().into_bytes()));
+                printed.files.push((PathBuf::from(path), most.to_string().into_bytes()));
             }
         }
-        said
+        printed
     }
 
     fn document(&self, now: &str) -> String {
@@ -165,9 +166,9 @@ impl ClassicOutput for Output {
 
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
         let file = self.tests.first().map(TestOutput::first_file).unwrap_or_default().to_owned();
-        let mut said = self.open(scene);
-        said.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
-        said
+        let mut printed = self.open(scene);
+        printed.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
+        printed
     }
 
     /// The original aborts all ranks.

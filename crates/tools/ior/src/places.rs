@@ -1,4 +1,4 @@
-//! Which part of its file each transfer of a rank goes to, and whose data a rank reads.
+//! File offsets of a rank's transfers, and the rank whose data a rank reads.
 
 use treering_script::Random;
 
@@ -11,16 +11,16 @@ pub(super) struct Places {
     transfer_bytes: u64,
     /// Transfers of a segment.
     each: u64,
-    /// From a segment of the rank to its next one.
+    /// Distance between successive segments of the rank, in bytes.
     segment_bytes: u64,
-    /// Where its first segment begins.
+    /// Offset of the rank's first segment.
     first: u64,
-    /// Their order in a segment, where it is drawn.
+    /// Offsets in a segment in drawn order; `None` for sequential order.
     drawn: Option<Vec<u64>>,
 }
 
 impl Places {
-    /// Those of a rank.
+    /// Offsets of a rank.
     pub(super) fn of(shape: &Shape, rank: u16) -> Self {
         let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
         let each = shape.block_bytes / transfer_bytes;
@@ -33,23 +33,24 @@ impl Places {
         let (drawn, first) = match shape.order {
             Order::Sequential => (None, first),
             Order::Random(seed) => {
-                let mut all: Vec<u64> = (0..each).map(|number| number * transfer_bytes).collect();
-                Random::for_part(seed, &format!("transfers of rank {rank}")).shuffle(&mut all);
-                (Some(all), first)
+                let mut offsets: Vec<u64> =
+                    (0..each).map(|number| number * transfer_bytes).collect();
+                Random::for_part(seed, &format!("transfers of rank {rank}")).shuffle(&mut offsets);
+                (Some(offsets), first)
             }
-            // What is drawn for a shared file counts from its beginning.
+            // Offsets drawn for a shared file are relative to its start.
             Order::Original(seed) => (Some(original(shape, seed, rank)), 0),
         };
         let each = drawn.as_ref().map_or(each, |drawn| drawn.len() as u64);
         Self { transfer_bytes, each, segment_bytes, first, drawn }
     }
 
-    /// How many transfers there are in all segments.
+    /// Number of transfers in `segments` segments.
     pub(super) fn count(&self, segments: u64) -> u64 {
         self.each.saturating_mul(segments)
     }
 
-    /// Where one begins.
+    /// Offset of a transfer.
     #[inline]
     pub(super) fn at(&self, transfer: u64) -> u64 {
         let (segment, within) = (transfer / self.each.max(1), transfer % self.each.max(1));
@@ -61,29 +62,30 @@ impl Places {
     }
 }
 
-/// The original's order: in a shared file it is drawn for each transfer which rank does it.
+/// Offsets in the original's random order; for a shared file the rank of each transfer is drawn as
+/// well.
 fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
     let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
     let each = shape.block_bytes / transfer_bytes;
     let ranks = u64::from(shape.ranks);
     let seed = if shape.own_files { seed.wrapping_add(rank.into()) } else { seed };
     let mut random = CRandom::new(seed);
-    let mut all: Vec<u64> = if shape.own_files {
+    let mut transfers: Vec<u64> = if shape.own_files {
         (0..each).collect()
     } else {
         let own = u64::from(rank);
         let drawn = (0..each * ranks).filter(|_| u64::from(random.draw()) % ranks == own);
         drawn.collect()
     };
-    let count = all.len() as u64;
-    for place in 0..all.len() {
+    let count = transfers.len() as u64;
+    for place in 0..transfers.len() {
         let other = u64::from(random.draw()) % count.max(1);
-        all.swap(usize::try_from(other).unwrap_or(0), place);
+        transfers.swap(usize::try_from(other).unwrap_or(0), place);
     }
-    all.into_iter().map(|number| number * transfer_bytes).collect()
+    transfers.into_iter().map(|number| number * transfer_bytes).collect()
 }
 
-/// Whose data a rank reads in a test.
+/// Rank whose data a rank reads in a test.
 pub(super) fn read_of(shape: &Shape, rank: u16, part: Part) -> u16 {
     let ranks = u64::from(shape.ranks.max(1));
     let shift = match shape.shift {

@@ -1,5 +1,5 @@
-//! The tests of a command line: one, or those of a script that it names. A directive of a script is
-//! an option under another name, and what an option may be is said where it is declared.
+//! Tests of a command line: a single one, or those of a script. A directive of a script maps to an
+//! option; the option's declaration defines valid values.
 
 use std::path::PathBuf;
 
@@ -11,24 +11,24 @@ use treering_script::{ConfigError, OptionSpec, Settings};
 use super::config::ClassicConfig;
 use super::options::{Classic, only_posix};
 
-/// What a directive means.
+/// Meaning of a directive.
 #[derive(Clone, Copy, Debug)]
-enum Means {
-    /// An option with its value.
+enum DirectiveMeaning {
+    /// Option of this name, with the directive's value.
     Option(&'static str),
-    /// An option that is not given where the value is 0.
+    /// Option of this name; absent if the value is 0.
     Unless0(&'static str),
     /// A flag: 0 or 1.
     Flag(&'static str),
     /// A flag that the original counts.
     Level(&'static str),
-    /// One of those that stand behind `-O`.
+    /// Directive that is given through `-O`.
     Directive,
     /// Only 0 is possible, for this reason.
     Never(&'static str),
 }
 
-use Means::{Flag, Level, Never, Unless0};
+use DirectiveMeaning::{Flag, Level, Never, Unless0};
 
 const NOT_TAKEN: &str = "it is not supported";
 const BY_RANKS: &str = "the ranks that are there decide it";
@@ -36,57 +36,57 @@ const PER_RANK: &str = "what each rank did is in the store";
 const NO_GPU: &str = "all memory is that of the CPU";
 const STATUS: &str = "each line of ior that reads what another one wrote names it by -O";
 
-/// All directives of the original.
-const KEYS: &[(&str, Means)] = &[
-    ("api", Means::Option("api")),
-    ("summaryFile", Means::Directive),
-    ("summaryFormat", Means::Directive),
+/// Directives of the original.
+const KEYS: &[(&str, DirectiveMeaning)] = &[
+    ("api", DirectiveMeaning::Option("api")),
+    ("summaryFile", DirectiveMeaning::Directive),
+    ("summaryFormat", DirectiveMeaning::Directive),
     ("saveRankPerformanceDetailsCSV", Never(PER_RANK)),
     ("savePerOpDataCSV", Never(PER_RANK)),
-    ("refNum", Means::Option("reference")),
+    ("refNum", DirectiveMeaning::Option("reference")),
     ("debug", Never(NOT_TAKEN)),
     ("platform", Never(NOT_TAKEN)),
-    ("testFile", Means::Option("file")),
+    ("testFile", DirectiveMeaning::Option("file")),
     ("dualMount", Never("all files are in one directory")),
     ("allocateBufferOnGPU", Never(NO_GPU)),
     ("GPUid", Never(NO_GPU)),
     ("GPUDirect", Never(NO_GPU)),
-    ("deadlineForStonewalling", Means::Option("deadline")),
-    ("stoneWallingWearOut", Means::Directive),
-    ("stoneWallingWearOutIterations", Means::Directive),
+    ("deadlineForStonewalling", DirectiveMeaning::Option("deadline")),
+    ("stoneWallingWearOut", DirectiveMeaning::Directive),
+    ("stoneWallingWearOutIterations", DirectiveMeaning::Directive),
     ("stoneWallingStatusFile", Never(STATUS)),
-    ("maxTimeDuration", Means::Option("minutes")),
+    ("maxTimeDuration", DirectiveMeaning::Option("minutes")),
     ("minTimeDuration", Never(NOT_TAKEN)),
-    ("outlierThreshold", Means::Option("outliers")),
+    ("outlierThreshold", DirectiveMeaning::Option("outliers")),
     ("numNodes", Never(BY_RANKS)),
-    ("numTasks", Means::Option("tasks")),
+    ("numTasks", DirectiveMeaning::Option("tasks")),
     ("numTasksOnNode0", Never(BY_RANKS)),
-    ("repetitions", Means::Option("repetitions")),
-    ("interTestDelay", Means::Option("delay")),
+    ("repetitions", DirectiveMeaning::Option("repetitions")),
+    ("interTestDelay", DirectiveMeaning::Option("delay")),
     ("interIODelay", Never(NOT_TAKEN)),
     ("readFile", Flag("read")),
     ("writeFile", Flag("write")),
     ("filePerProc", Flag("file-per-process")),
-    ("taskPerNodeOffset", Means::Option("task-offset")),
+    ("taskPerNodeOffset", DirectiveMeaning::Option("task-offset")),
     ("reorderTasks", Flag("reorder")),
     ("reorderTasksConstant", Flag("reorder")),
     ("reorderTasksRandom", Flag("reorder-random")),
-    ("reorderTasksRandomSeed", Means::Option("reorder-seed")),
+    ("reorderTasksRandomSeed", DirectiveMeaning::Option("reorder-seed")),
     ("checkWrite", Flag("check-write")),
     ("checkRead", Flag("check-read")),
     ("keepFile", Flag("keep")),
     ("keepFileWithError", Flag("keep-with-error")),
     ("multiFile", Flag("multi-file")),
     ("warningAsErrors", Never("warnings stay warnings")),
-    ("segmentCount", Means::Option("segments")),
-    ("blockSize", Means::Option("block")),
-    ("transferSize", Means::Option("transfer")),
+    ("segmentCount", DirectiveMeaning::Option("segments")),
+    ("blockSize", DirectiveMeaning::Option("block")),
+    ("transferSize", DirectiveMeaning::Option("transfer")),
     ("singleXferAttempt", Flag("single-attempt")),
     ("intraTestBarriers", Never("a rank goes on as soon as its file is open")),
     ("verbose", Level("verbose")),
     ("collective", Flag("collective")),
     ("setTimeStampSignature", Unless0("data-seed")),
-    ("dataPacketType", Means::Option("packet-type")),
+    ("dataPacketType", DirectiveMeaning::Option("packet-type")),
     ("uniqueDir", Flag("unique-dir")),
     ("useExistingTestFile", Flag("use-existing")),
     ("fsyncPerWrite", Flag("fsync-each")),
@@ -102,12 +102,12 @@ const KEYS: &[(&str, Means)] = &[
 /// The name of the options' script.
 const SCRIPT: &str = "script";
 
-/// The path of the script that is named.
+/// Path of the named script.
 pub(super) fn path(settings: &Settings) -> Option<PathBuf> {
     settings.text(SCRIPT).map(|named| settings.file(named))
 }
 
-/// The tests that are asked for, at least one.
+/// Requested tests, at least one.
 pub(super) fn tests(settings: &Settings) -> Result<Vec<ClassicConfig>, ConfigError> {
     let (Some(path), Some(named)) = (path(settings), settings.text(SCRIPT)) else {
         return Ok(vec![ClassicConfig::read(settings)?]);
@@ -118,7 +118,7 @@ pub(super) fn tests(settings: &Settings) -> Result<Vec<ClassicConfig>, ConfigErr
     of_text(settings, named, &text)
 }
 
-/// The tests of a script; `file` is its name in messages.
+/// Tests of a script; `file` is its name in messages.
 pub(super) fn of_text(
     settings: &Settings,
     file: &str,
@@ -126,17 +126,18 @@ pub(super) fn of_text(
 ) -> Result<Vec<ClassicConfig>, ConfigError> {
     let mut faults = Faults::new(file, text);
     let tests = read(text, &mut faults).map_err(|fault| faults.refuse(fault))?;
-    // What would be missing may stand in a line that is wrong.
+    // A faulty line may hold a setting that would seem missing below.
     faults.check()?;
-    let mut given = given_before(settings);
+    let mut options_so_far = given_before(settings);
     let mut configs: Vec<ClassicConfig> = Vec::new();
     for test in &tests {
         for directive in &test.directives {
-            let taken = take(directive, &mut given, &faults);
+            let taken = take(directive, &mut options_so_far, &faults);
             faults.taken(taken);
         }
         if !faults.is_full() {
-            let config = configured(&settings.with_given(given.clone()), test, &configs, &faults);
+            let config =
+                configured(&settings.with_given(options_so_far.clone()), test, &configs, &faults);
             configs.extend(faults.taken(config));
         }
     }
@@ -149,21 +150,21 @@ pub(super) fn of_text(
     Ok(configs)
 }
 
-/// What the command line gives before the script's directives, those of `-O` one by one.
+/// Settings from the command line that precede the script's directives; those of `-O` are split.
 fn given_before(settings: &Settings) -> Vec<(String, String)> {
-    let mut given = Vec::new();
+    let mut options_so_far = Vec::new();
     for (name, value) in settings.given().iter().filter(|(name, _)| name != SCRIPT) {
         let several = name == "directives";
         let parts = value.split(',').filter(|part| several && !part.is_empty());
-        given.extend(parts.map(|part| (name.clone(), part.to_owned())));
+        options_so_far.extend(parts.map(|part| (name.clone(), part.to_owned())));
         if !several {
-            given.push((name.clone(), value.clone()));
+            options_so_far.push((name.clone(), value.clone()));
         }
     }
-    given
+    options_so_far
 }
 
-/// A test with all that was given for it.
+/// Configuration of a test from its accumulated settings.
 fn configured(
     settings: &Settings,
     test: &Test<'_>,
@@ -192,7 +193,7 @@ fn shown_whole(message: &str) -> String {
     message.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
 }
 
-/// Puts a directive into what is given, in the place of what it replaces.
+/// Adds a directive to the settings; it replaces an earlier value of the same option.
 fn take(
     directive: &Directive<'_>,
     given: &mut Vec<(String, String)>,
@@ -206,7 +207,7 @@ fn take(
     };
     let (known, means) = key(directive, faults)?;
     let (option, value) = match means {
-        Means::Option(option) => (option, Some(value)),
+        DirectiveMeaning::Option(option) => (option, Some(value)),
         Unless0(option) => (option, Some(value).filter(|&value| value != "0")),
         Flag(option) | Level(option) => match value.parse::<u32>() {
             Ok(0) => (option, None),
@@ -214,7 +215,7 @@ fn take(
             Ok(_) if matches!(means, Level(_)) => (option, Some("true")),
             _ => return wrong("this is neither 0 nor 1", "give 1 for yes, or 0 for no"),
         },
-        Means::Directive => {
+        DirectiveMeaning::Directive => {
             let is_this = |text: &str| {
                 text.split_once('=').is_some_and(|(of, _)| of.eq_ignore_ascii_case(known))
             };
@@ -233,8 +234,11 @@ fn take(
     Ok(())
 }
 
-/// What a directive of this name means, and how the original spells it.
-fn key(directive: &Directive<'_>, faults: &Faults) -> Result<(&'static str, Means), Fault> {
+/// Meaning of a directive, and the original's spelling of its name.
+fn key(
+    directive: &Directive<'_>,
+    faults: &Faults,
+) -> Result<(&'static str, DirectiveMeaning), Fault> {
     let name = directive.name;
     if let Some(found) = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
         return Ok(*found);
@@ -250,7 +254,7 @@ fn key(directive: &Directive<'_>, faults: &Faults) -> Result<(&'static str, Mean
     })
 }
 
-/// Whether the value is one for its option, whatever the others are.
+/// Checks the value of a single option, independent of the others.
 fn alone(
     option: &str,
     directive: &Directive<'_>,
@@ -270,7 +274,7 @@ fn alone(
     })
 }
 
-/// What an option is on the command line.
+/// Description of an option as on the command line.
 fn in_words(spec: &OptionSpec) -> String {
     let short = spec.short.map_or_else(|| format!("--{}", spec.name), |short| format!("-{short}"));
     format!("it is {short} of the command line: {}", spec.doc)
@@ -294,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn directives_stay_for_the_tests_behind_them() {
+    fn directives_apply_to_later_tests() {
         let text = "IOR START\nBLOCKSIZE=4k, transfersize=1k\nfilePerProc=1\nRUN\nnumTasks=2\n\
                     filePerProc=0\nkeepfile=1\nstoneWallingWearOut=1\ndeadlineForStonewalling=9\n\
                     RUN\nRUN\nstoneWallingWearOut=0\nwriteFile=0\nreadFile=1";
@@ -325,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_shown_with_its_place_and_what_would_be_right() {
+    fn errors_show_position_and_hint() {
         for (lines, message, right) in [
             ("blokSize=4k", "f:2:1: there is no directive 'blokSize'", "did you mean blockSize?"),
             ("keepFile=yes", "f:2:10: keepFile=yes: this is neither 0 nor 1", "give 1 for yes"),

@@ -1,4 +1,4 @@
-//! What is done: which tests, on which files, by how many ranks. Filled by `config`.
+//! Shape of a run: tests, files and ranks. Filled by `config`.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use super::memory::Memory;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Write,
-    /// What was written is read back and compared; not timed.
+    /// Reads written data back and compares; not timed.
     CheckWrite,
     Read,
     Remove,
 }
 
 impl Part {
-    /// The kind of its tasks.
+    /// Task kind of the part.
     pub(super) const fn kind(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -29,7 +29,7 @@ impl Part {
     }
 }
 
-/// When data are synced.
+/// Sync policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fsync {
     Never,
@@ -37,28 +37,29 @@ pub(super) enum Fsync {
     AfterEach,
 }
 
-/// Whose data a rank reads.
+/// Choice of the rank whose data a rank reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shift {
-    /// Those of the rank so many further.
+    /// Rank at this distance.
     Constant(u64),
-    /// Those of a rank that the C library draws from this seed, at least so many further.
+    /// Rank drawn with the C library's generator from this seed, at least `least` ranks further.
     Drawn { seed: u32, least: u64 },
 }
 
-/// In which order the transfers of a block come.
+/// Order of transfers in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Sequential,
-    /// Drawn by the C library from this seed; in a shared file it is also drawn who does which.
+    /// Drawn with the C library's generator from this seed; in a shared file the rank of each
+    /// transfer is drawn as well.
     Original(u32),
-    /// Drawn by our generator, for each worker in its own blocks.
+    /// Drawn by treering's generator, for each worker in its own blocks.
     Random(u64),
 }
 
-/// What the classic mode has beyond the native one.
+/// Settings that only the classic mode has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AsOriginal {
+pub(super) struct ClassicCompat {
     pub(super) packet: PacketType,
     pub(super) data_seed: u32,
 }
@@ -66,19 +67,19 @@ pub(super) struct AsOriginal {
 /// The whole of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
-    /// What the kinds of its tasks begin with, where a run has several tests.
+    /// Prefix of task kinds; not empty if a run has several tests.
     pub(super) prefix: String,
-    /// How many ranks work. Nothing else decides it.
+    /// Number of ranks, from the options alone.
     pub(super) ranks: u16,
     pub(super) repetitions: u32,
     pub(super) block_bytes: u64,
     pub(super) transfer_bytes: u32,
     pub(super) segments: u64,
-    /// Whether each rank has a file.
+    /// Each rank has a file of its own.
     pub(super) own_files: bool,
-    /// The file's name in the target; natively it is in a directory of ours.
+    /// Name of the file in the target; in native mode the file is in a directory of treering's.
     pub(super) file: String,
-    /// Whether each repetition has files of its own.
+    /// Each repetition has files of its own.
     pub(super) multi_file: bool,
     pub(super) writes: bool,
     pub(super) checks_write: bool,
@@ -87,27 +88,27 @@ pub(super) struct Shape {
     pub(super) keeps: bool,
     pub(super) uses_existing: bool,
     pub(super) shift: Shift,
-    /// The rank that checks what a rank wrote is so many before it.
+    /// Distance from the rank that wrote a block to the rank that checks it.
     pub(super) check_shift: u64,
     pub(super) order: Order,
     pub(super) fsync: Fsync,
-    /// Whether the file of a rank is in a directory of its own.
+    /// Each rank's file is in a directory of its own.
     pub(super) own_directories: bool,
-    /// Before each test all wait so long.
+    /// Delay before each test, in seconds.
     pub(super) delay_seconds: u64,
     /// No test begins later.
     pub(super) begins_within: Option<Duration>,
     pub(super) wall_seconds: Option<u64>,
     pub(super) wears_out: bool,
-    /// How many transfers each rank reads, where an earlier run with such an end wrote them.
+    /// Transfers to read for each rank, if an earlier run was ended by its time limit.
     pub(super) transfers_before: Option<u64>,
-    /// What is taken away before the first part.
+    /// Memory to occupy before the first part.
     pub(super) memory: Option<Memory>,
     pub(super) cold: bool,
     pub(super) direct: bool,
     pub(super) workers: WorkerKind,
-    /// As the original does it; natively nothing.
-    pub(super) as_original: Option<AsOriginal>,
+    /// Classic settings; `None` in native mode.
+    pub(super) as_original: Option<ClassicCompat>,
 }
 
 impl Shape {
@@ -139,7 +140,7 @@ impl Shape {
         .collect()
     }
 
-    /// The directory of a rank's file, where it has one.
+    /// Directory of a rank's file, if it has one of its own.
     pub(super) fn directory_of(&self, rank: u16) -> Option<String> {
         (self.own_files && self.own_directories).then(|| rank.to_string())
     }

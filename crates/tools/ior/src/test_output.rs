@@ -1,11 +1,11 @@
-//! What a test of a run came to, and the lines of it.
+//! Results of one test and the output lines made of them.
 
 use crate::classic::json::{self, TestRun};
 use crate::classic::outliers::Outliers;
 use crate::classic::parameters::Parameters;
 use crate::classic::results::{Access, TestResult};
 use crate::classic::text::{
-    Asked, CSV_TABLE, best, csv_row, removal, row, summary, test_header, unexpected_size, wall,
+    CSV_TABLE, TestParams, best, csv_row, removal, row, summary, test_header, unexpected_size, wall,
 };
 use treering_kit::space::{Filesystem, space};
 use treering_model::TaskTotals;
@@ -15,13 +15,13 @@ use treering_script::{Machine, Room, Settings};
 use super::config::{ClassicConfig, Format};
 use super::options::Classic;
 use super::session::SETUP;
-use super::shape::{AsOriginal, Part};
+use super::shape::{ClassicCompat, Part};
 
-fn asked(id: u64, config: &ClassicConfig, machine: &Machine) -> Asked {
+fn params(id: u64, config: &ClassicConfig, machine: &Machine) -> TestParams {
     let ClassicConfig { shape, options, .. } = config;
     let nodes = machine.nodes(options.ranks);
     let directory = options.file.strip_suffix(shape.file.as_str()).unwrap_or_default();
-    Asked {
+    TestParams {
         id,
         machine: machine.name.clone(),
         api: options.others.api.clone(),
@@ -52,7 +52,7 @@ fn asked(id: u64, config: &ClassicConfig, machine: &Machine) -> Asked {
     }
 }
 
-fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
+fn parameters(options: &Classic, original: Option<ClassicCompat>) -> Parameters {
     let number = original.map_or(0, |original| original.packet.number());
     Parameters {
         max_time_duration: options.minutes,
@@ -74,29 +74,29 @@ fn parameters(options: &Classic, original: Option<AsOriginal>) -> Parameters {
     }
 }
 
-/// A test with its results so far.
+/// State of a test's output: its configuration and its results so far.
 pub(super) struct TestOutput {
     pub(super) config: ClassicConfig,
-    /// How the results of all tests are printed.
+    /// Output format of all tests.
     format: Format,
-    asked: Asked,
+    params: TestParams,
     outliers: Outliers,
-    /// Which ranks are on the machine of rank 0.
+    /// Per rank: true if it is on the machine of rank 0.
     on_first: Vec<bool>,
-    /// When it began.
+    /// Start time, as printed.
     started: String,
     filesystem: Filesystem,
     /// The tasks of the present part, with the worker of each.
     present: Vec<(usize, TransferCounts)>,
-    /// When the removal began and ended.
+    /// Start and end of the removal, in nanoseconds of the trial.
     removed: Option<(u64, u64)>,
     writes: Vec<TestResult>,
     reads: Vec<TestResult>,
     removals: usize,
-    /// Transfers whose data were wrong.
+    /// Number of transfers with wrong data.
     pub(super) wrong: u64,
-    /// What the parts came to, where JSON is asked for.
-    lines: Vec<json::Line>,
+    /// Result entries, in JSON format only.
+    lines: Vec<json::ResultEntry>,
 }
 
 impl TestOutput {
@@ -108,7 +108,7 @@ impl TestOutput {
             started_unix_ms: settings.started_unix_ms,
         };
         Self {
-            asked: asked(id, &config, machine),
+            params: params(id, &config, machine),
             on_first: (0..config.shape.ranks).map(|rank| machine.is_on_first(rank)).collect(),
             config,
             format,
@@ -125,7 +125,7 @@ impl TestOutput {
         }
     }
 
-    /// It begins at this time, on a filesystem with this room, if that is known.
+    /// Begins the test at `now`; `room` is the filesystem's space, if known. Returns the header.
     pub(super) fn begin(&mut self, now: &str, room: Option<Room>) -> String {
         now.clone_into(&mut self.started);
         let filesystem = room.map(|room| Filesystem {
@@ -135,15 +135,15 @@ impl TestOutput {
         });
         self.filesystem = filesystem.unwrap_or_default();
         match self.format {
-            Format::Text => test_header(now, &self.asked, &space(filesystem)),
+            Format::Text => test_header(now, &self.params, &space(filesystem)),
             Format::Csv => CSV_TABLE.to_owned(),
             Format::Json => String::new(),
         }
     }
 
-    /// The file of the first rank, as the header tells it.
+    /// File of rank 0, as shown in the header.
     pub(super) fn first_file(&self) -> &str {
-        &self.asked.first_file
+        &self.params.first_file
     }
 
     pub(super) fn phase_began(&mut self) {
@@ -162,7 +162,7 @@ impl TestOutput {
         }
     }
 
-    /// What a phase of this name, which is one of its own, came to.
+    /// Output for a phase of this test that has ended.
     pub(super) fn part_ended(&mut self, name: &str) -> String {
         let present = std::mem::take(&mut self.present);
         let kind = name.strip_prefix(&self.config.shape.prefix).unwrap_or(name);
@@ -176,7 +176,7 @@ impl TestOutput {
 
     fn test(&mut self, access: Access, present: &[(usize, TransferCounts)]) -> String {
         let shape = &self.config.shape;
-        let result = TestResult::of(present, shape.ranks.into());
+        let result = TestResult::from_tasks(present, shape.ranks.into());
         let has_wall = shape.wall_seconds.is_some();
         let mut text = String::new();
         if let Some(found) = result.wall.filter(|_| shape.wears_out) {
@@ -190,22 +190,22 @@ impl TestOutput {
         results.push(result);
         match self.format {
             Format::Text => {
-                text += &row(access, &result, &self.asked, repetition);
+                text += &row(access, &result, &self.params, repetition);
                 text + &self.outliers.lines(access, present, &|rank| self.host(rank))
             }
-            Format::Csv => text + &csv_row(access, &result, &self.asked, repetition),
+            Format::Csv => text + &csv_row(access, &result, &self.params, repetition),
             Format::Json => {
-                self.lines.push(json::moved(access, &result, &self.asked));
-                // Nothing but the document goes where that goes.
+                self.lines.push(json::moved(access, &result, &self.params));
+                // In JSON mode the output consists of the document alone.
                 String::new()
             }
         }
     }
 
-    /// The machine of a rank, where that is known.
+    /// Host name of a rank's machine, if known.
     fn host(&self, rank: usize) -> Option<String> {
         let is_here = self.on_first.get(rank).copied().unwrap_or_default();
-        is_here.then(|| self.asked.machine.clone())
+        is_here.then(|| self.params.machine.clone())
     }
 
     fn removal(&mut self) -> String {
@@ -213,7 +213,7 @@ impl TestOutput {
         let repetition = self.removals;
         self.removals += 1;
         let seconds = ended.saturating_sub(began) as f64 / 1e9;
-        if !self.asked.verbose {
+        if !self.params.verbose {
             return String::new();
         }
         match self.format {
@@ -226,33 +226,33 @@ impl TestOutput {
         }
     }
 
-    /// What is said when it is over.
+    /// Output at the end of the test.
     pub(super) fn end(&self) -> String {
-        if self.format == Format::Text && self.asked.verbose {
-            best(&self.asked, &self.writes, &self.reads)
+        if self.format == Format::Text && self.params.verbose {
+            best(&self.params, &self.writes, &self.reads)
         } else {
             String::new()
         }
     }
 
-    /// Its lines in the summary.
+    /// Summary rows of the test.
     pub(super) fn summary(&self) -> String {
-        summary(&self.asked, &self.writes, &self.reads)
+        summary(&self.params, &self.writes, &self.reads)
     }
 
-    /// The same for JSON.
+    /// Test entry of the JSON document.
     pub(super) fn run(&self) -> TestRun<'_> {
         TestRun {
             started: &self.started,
             filesystem: self.filesystem,
-            asked: &self.asked,
+            params: &self.params,
             lines: &self.lines,
             writes: &self.writes,
             reads: &self.reads,
         }
     }
 
-    /// The transfers that the fastest rank wrote until time ended its test, where it did.
+    /// Transfers of the fastest rank in the last write at its time limit; `None` without one.
     pub(super) fn most_written(&self) -> Option<u64> {
         self.writes.last().and_then(|result| result.wall).map(|wall| wall.most)
     }

@@ -1,4 +1,4 @@
-//! What a rank does in a test: opens its file, moves its transfers, closes it.
+//! Work of a rank in a test: opens the file, transfers data, closes the file.
 
 use std::ffi::{CStr, CString};
 use std::ops::Range;
@@ -35,16 +35,16 @@ impl Place {
     }
 }
 
-/// What a test does to each transfer.
+/// Operation on each transfer of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
     Write,
     Read,
-    /// Reads, and compares with what this rank wrote.
+    /// Reads and compares with the data that this rank wrote.
     Check,
 }
 
-/// The data of a rank, where each byte is the original's.
+/// Data buffer of a rank whose bytes match the original's.
 #[derive(Debug)]
 pub(super) struct OwnData {
     pub(super) buffers: Buffers,
@@ -57,15 +57,15 @@ pub(super) struct Transfers {
     pub(super) place: Place,
     pub(super) does: Does,
     pub(super) places: Places,
-    /// Which of its transfers.
+    /// Indices of the transfers to do.
     pub(super) range: Range<u64>,
     pub(super) bytes: u32,
     pub(super) fsync: Fsync,
-    /// What ends it early.
+    /// Time limit that ends the test early.
     pub(super) wall: Option<Deadline>,
     pub(super) data: Option<OwnData>,
     pub(super) counts: TransferCounts,
-    /// What is compared with what was read.
+    /// Buffer with the expected data of a read.
     pub(super) expected: Vec<u8>,
 }
 
@@ -109,14 +109,14 @@ impl Transfers {
         Ok(())
     }
 
-    /// The original fills its buffer and seeks before each write.
+    /// Fills the buffer and seeks before a write, as the original does.
     fn prepare(&mut self, io: &mut dyn Io, position: u64) -> Result<(), Stop> {
         let Some(OwnData { buffers, pattern }) = &self.data else { return Ok(()) };
         pattern.update(position, buffers.open().get(0, self.bytes as usize));
         io.seek(FILE, position)
     }
 
-    /// Whether the buffer holds what was written to this place.
+    /// Compares the buffer with the data written at this offset; counts a mismatch.
     fn compare(&mut self, position: u64, read: u64) {
         let Some(OwnData { buffers, pattern }) = &self.data else { return };
         self.expected.resize(self.bytes as usize, 0);
@@ -141,7 +141,7 @@ impl Transfers {
     }
 }
 
-/// When the last call began and ended, where it was timed.
+/// Start and end of the last call; the script's start if the call was not timed.
 fn last_call(io: &dyn Io) -> Times {
     let (began_ns, ended_ns) = io.timed().unwrap_or((io.began_ns(), io.began_ns()));
     Times { began_ns, ended_ns }
@@ -181,7 +181,7 @@ impl Script for Removal {
     }
 }
 
-/// Makes a directory of files, or removes it.
+/// Script that makes or removes the directory of a rank's file.
 #[derive(Debug)]
 pub(super) struct OwnDirectory {
     pub(super) path: CString,
@@ -193,7 +193,7 @@ impl Script for OwnDirectory {
         if self.makes {
             match io.make_dir(Dir::TARGET, &self.path).unless_existing()? {
                 Some(()) => Ok(()),
-                // Whole paths follow what is on the way: this refuses a link.
+                // Calls by whole paths follow links on the way; this call refuses them.
                 None => io.open_dir(Dir::TARGET, &self.path, OWN_DIR),
             }
         } else {

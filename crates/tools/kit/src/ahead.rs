@@ -1,28 +1,28 @@
-//! What workloads that age have in common when they allocate what files will hold: what a task
-//! counts, and whether the filesystem can allocate at all.
+//! Preallocation mode of aging workloads: counters of a task, and the check that the filesystem can
+//! preallocate.
 
 use serde::{Deserialize, Serialize};
 use treering_script::{CreateHow, Dir, Errno, Expect, File, Io, SessionError, Stop};
 
-/// The phase in which what was only allocated is written.
+/// Name of the phase that writes the preallocated data.
 pub const WRITE: &str = "write";
 
-/// What a task of an aging run counted.
+/// Counters of a task of an aging run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counted {
-    /// Operations that were carried out.
+    /// Number of operations carried out.
     pub operations: u64,
-    /// Whether the filesystem was full before all were.
+    /// True if the filesystem was full before all operations were carried out.
     pub is_full: bool,
-    /// Bytes that were allocated instead of written, less those of them written now.
+    /// Preallocated bytes that were not written, minus earlier ones that were written now.
     #[serde(default)]
     pub ahead_bytes: i64,
-    /// Whether the filesystem cannot allocate, where that is needed: nothing was done.
+    /// True if the filesystem cannot preallocate, but the run needs it: nothing was done.
     #[serde(default)]
     pub cannot_allocate: bool,
 }
 
-/// Whether the filesystem can allocate: tried with a file that is removed again.
+/// Tests with a temporary file whether the filesystem supports `fallocate`.
 pub fn can_allocate(io: &mut dyn Io, dir: Dir, file: File) -> Result<bool, Stop> {
     io.create(dir, c"probe", CreateHow::Exclusive, file)?;
     let allocated = io.allocate(file, 0, 1, false).or_errno()?;
@@ -31,7 +31,7 @@ pub fn can_allocate(io: &mut dyn Io, dir: Dir, file: File) -> Result<bool, Stop>
     Ok(!matches!(allocated, Err(Errno::OPNOTSUPP | Errno::NOSYS)))
 }
 
-/// The failure of a run on a filesystem that cannot.
+/// Error of a run on a filesystem that cannot preallocate.
 pub fn refusal() -> SessionError {
     SessionError::new(
         "the filesystem cannot allocate what is not written (fallocate); leave out \

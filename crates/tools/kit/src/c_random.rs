@@ -1,9 +1,9 @@
-//! The generator of the GNU C library's `rand`: tools draw their orders from it.
+//! Generator of the GNU C library's `rand`, from which tools draw their orders.
 
-/// How many words the generator keeps.
+/// Words of the generator's state.
 const WORDS: usize = 31;
 
-/// The generator of the GNU C library's `rand`.
+/// Additive feedback generator of the GNU C library's `rand`.
 #[derive(Debug)]
 pub struct CRandom {
     ring: [u32; WORDS],
@@ -11,7 +11,7 @@ pub struct CRandom {
 }
 
 impl CRandom {
-    /// As `srand` leaves it.
+    /// Seeds the generator as `srand` does.
     pub fn new(seed: u32) -> Self {
         let mut ring = [0_u32; WORDS];
         ring[0] = seed.max(1);
@@ -28,8 +28,8 @@ impl CRandom {
         random
     }
 
-    /// The next number, as `rand` and `random` return it: each word is the sum of those 31 and 3
-    /// places before it.
+    /// Draws the next number, as `rand` and `random` return it: each word is the sum of those 31
+    /// and 3 positions before.
     pub fn draw(&mut self) -> u32 {
         let word = self.ring[self.at].wrapping_add(self.ring[(self.at + WORDS - 3) % WORDS]);
         self.ring[self.at] = word;
@@ -43,7 +43,7 @@ mod tests {
     use super::CRandom;
 
     #[test]
-    fn the_generator_is_that_of_the_c_library() {
+    fn draws_equal_those_of_the_c_library() {
         let mut random = CRandom::new(1);
         let drawn: Vec<u32> = (0..3).map(|_| random.draw()).collect();
         assert_eq!(drawn, [1_804_289_383, 846_930_886, 1_681_692_777]);

@@ -1,10 +1,10 @@
-//! Which cautions the classic modes tell.
+//! Cautions that classic modes print.
 
 use treering_model::{Caution, CautionCode};
 use treering_script::Said;
 
-/// What a user of an original hears of too: that the run is not locked or not confined by the
-/// kernel, and these. What is questionable about the machine stands in the store.
+/// Line on standard error for a caution: for those of locking and confinement, and for the codes in
+/// `also`. Cautions about the machine are only stored.
 pub fn reported(caution: &Caution, also: &[CautionCode]) -> Said {
     match caution.code {
         CautionCode::NotLocked | CautionCode::ConfinedByWalk => {}

@@ -1,14 +1,13 @@
-//! What all languages cut their texts with: the lines of a text, and a place that moves through
-//! bytes.
+//! Text scanning shared by all language parsers: the lines of a text, and a cursor over its bytes.
 
 use crate::faults::{Fault, Faults, Place};
 
-/// A text without the mark that some editors put before it.
+/// Text without a leading byte order mark.
 pub(crate) fn without_mark(text: &[u8]) -> &[u8] {
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text)
 }
 
-/// The lines of a file, each with its place and without its line feed.
+/// Lines of a file, each with its position and without its line feed.
 pub fn lines(text: &[u8], file: u32) -> impl Iterator<Item = (Place, &[u8])> {
     let lines = without_mark(text).split(|byte| *byte == b'\n');
     lines
@@ -16,13 +15,13 @@ pub fn lines(text: &[u8], file: u32) -> impl Iterator<Item = (Place, &[u8])> {
         .map(move |(line, number)| (Place { file, line: number, column: 1 }, line))
 }
 
-/// The part of a line before one of these signs.
+/// Part of a line before the first of these signs.
 pub fn before<'t>(line: &'t [u8], signs: &[u8]) -> &'t [u8] {
     let end = line.iter().position(|byte| signs.contains(byte));
     &line[..end.unwrap_or(line.len())]
 }
 
-/// A line as text; `right` says what its file should be.
+/// Line as UTF-8 text; `right` is the hint if it is not.
 pub fn text<'t>(
     line: &'t [u8],
     place: Place,
@@ -36,8 +35,8 @@ pub fn text<'t>(
     })
 }
 
-/// `KEY = VALUE`, with the places of both; neither has blanks at its ends. Without a `=` there is
-/// no value.
+/// Splits `KEY = VALUE`, with the positions of both, and trims blanks. `None` as the value without
+/// a `=`.
 pub fn setting(
     line: &str,
     place: Place,
@@ -52,38 +51,38 @@ pub fn setting(
     (key.trim_end_matches(is_blank), key_place, Some((trimmed, value_place)))
 }
 
-/// A place that moves through a text.
+/// Cursor over the bytes of a text.
 #[derive(Clone, Debug)]
 pub struct Cursor<'t> {
     text: &'t [u8],
     at: usize,
-    /// Of the line's first byte.
+    /// Position of the line's first byte.
     line: Place,
     line_start: usize,
 }
 
 impl<'t> Cursor<'t> {
-    /// At the start of a text that begins there.
+    /// Creates a cursor at the start of a text whose first byte is at `line`.
     pub fn new(text: &'t [u8], line: Place) -> Self {
         Self { text, at: 0, line, line_start: 0 }
     }
 
-    /// Where the next byte stands.
+    /// Position of the next byte.
     pub fn place(&self) -> Place {
         self.line.after(self.at - self.line_start)
     }
 
-    /// The next byte.
+    /// Next byte.
     pub fn peek(&self) -> Option<u8> {
         self.text.get(self.at).copied()
     }
 
-    /// What is still to come.
+    /// Remaining bytes.
     pub fn rest(&self) -> &'t [u8] {
         &self.text[self.at..]
     }
 
-    /// Goes behind the next byte.
+    /// Skips the next byte.
     pub fn bump(&mut self) {
         if self.peek() == Some(b'\n') {
             self.line.line = self.line.line.saturating_add(1);
@@ -92,7 +91,7 @@ impl<'t> Cursor<'t> {
         self.at = (self.at + 1).min(self.text.len());
     }
 
-    /// Goes behind the next byte if it is this one.
+    /// Skips the next byte if it equals this one.
     pub fn take(&mut self, byte: u8) -> bool {
         let there = self.peek() == Some(byte);
         if there {
@@ -101,7 +100,7 @@ impl<'t> Cursor<'t> {
         there
     }
 
-    /// Goes behind all bytes that are such ones.
+    /// Skips all following bytes that satisfy the predicate, and returns them.
     pub fn take_while(&mut self, is: impl Fn(u8) -> bool) -> &'t [u8] {
         let from = self.at;
         while self.peek().is_some_and(&is) {
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_and_settings_have_places() {
+    fn lines_and_settings_have_positions() {
         let text = b"\xef\xbb\xbfa\n b = c=d \n";
         let found: Vec<_> = lines(text, 0).collect();
         assert_eq!(found[0], (Place::new(1, 1), &b"a"[..]));

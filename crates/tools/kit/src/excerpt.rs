@@ -1,29 +1,29 @@
-//! A line of a text with a caret below a place in it, as a terminal can show it: harmless, not
-//! wider than a page, and aligned whatever stands before the caret.
+//! Excerpt of a line with a caret below a position, for terminals: without control characters, not
+//! wider than a page, and aligned whatever precedes the caret.
 
 use treering_model::is_unsafe;
 use unicode_width::UnicodeWidthChar as _;
 
 use crate::place::Place;
 
-/// Columns of the line.
+/// Width of the line in columns.
 const WIDTH: usize = 90;
-/// Columns of the line before the caret, where it has more.
+/// Most columns before the caret.
 const BEFORE: usize = 60;
-/// Bytes of the line that are looked at before and behind the place.
+/// Most bytes of the line that are examined before and after the position.
 const NEAR_BYTES: usize = 400;
-/// What stands for a tab.
+/// Replacement of a tab.
 const TAB: &str = "    ";
 
-/// The line of a place, and a line with a caret. `None` where the place is the whole file, or in no
-/// line of the text.
+/// Line of a position, and a line with a caret. `None` for a position of the whole file, or outside
+/// of the text.
 pub fn excerpt(text: &[u8], place: Place) -> Option<String> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let number = usize::try_from(place.line.checked_sub(1)?).ok()?;
     in_line(text.split(|byte| *byte == b'\n').nth(number)?, place)
 }
 
-/// The same of a line that is known, whatever its number.
+/// Excerpt of a known line, whatever its number.
 pub fn in_line(line: &[u8], place: Place) -> Option<String> {
     let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -43,13 +43,13 @@ pub fn in_line(line: &[u8], place: Place) -> Option<String> {
     Some(format!("  {number} | {before}{behind}\n  {empty} | {}^", " ".repeat(width)))
 }
 
-/// The next byte at which a character can begin.
+/// Next byte offset at which a character can begin.
 fn boundary(line: &[u8], at: usize) -> usize {
     let rest = line.get(at..).unwrap_or_default();
     at + rest.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
 }
 
-/// A character as it is shown, and its columns.
+/// Displayed form of a character, and its columns.
 fn cell(character: char) -> (String, usize) {
     match character {
         '\t' => (TAB.to_owned(), TAB.len()),
@@ -64,7 +64,7 @@ fn cells(bytes: &[u8]) -> Vec<(String, usize)> {
     String::from_utf8_lossy(bytes).chars().map(cell).collect()
 }
 
-/// The end of a text in at most `BEFORE` columns, and how many they are.
+/// End of a text in at most `BEFORE` columns, and their number.
 fn last_columns(bytes: &[u8], cut: bool) -> (String, usize) {
     let cells = cells(bytes);
     let mut first = cells.len();
@@ -78,7 +78,7 @@ fn last_columns(bytes: &[u8], cut: bool) -> (String, usize) {
     (format!("{dots}{text}"), width + dots.len())
 }
 
-/// The start of a text in at most so many columns.
+/// Start of a text in at most `most` columns.
 fn first_columns(bytes: &[u8], most: usize, cut: bool) -> String {
     let mut text = String::new();
     let mut width = 0;
@@ -115,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_must_not_get_is_replaced() {
+    fn control_characters_are_replaced() {
         assert_eq!(shown("\u{1b}[2J\u{202e}x", 1, 8), "  1 | \u{fffd}[2J\u{fffd}x\n    |      ^");
         let text = excerpt(b"\xff\xfea", Place::new(1, 3)).unwrap();
         assert_eq!(text, "  1 | \u{fffd}\u{fffd}a\n    |   ^");
     }
 
     #[test]
-    fn long_lines_are_cut_on_both_ends() {
+    fn long_lines_are_shortened_on_both_ends() {
         let text = format!("{}X{}", "a".repeat(1 << 20), "b".repeat(1 << 20));
         let text = shown(&text, 1, (1 << 20) + 1);
         let [line, caret] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_no_line_has_none() {
+    fn a_position_outside_the_text_has_no_excerpt() {
         assert_eq!(excerpt(b"a", Place::new(7, 1)), None);
         assert_eq!(excerpt(b"a", Place::START), None);
     }

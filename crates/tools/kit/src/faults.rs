@@ -1,6 +1,5 @@
-//! What is wrong with a text, and where. Faults are kept while a text is read and reported
-//! together, each with its line, a caret below it and what would be right:
-//! `FILE:LINE:COLUMN: what is wrong`.
+//! Errors in a text, with their positions. Faults are kept while a text is read and reported
+//! together, each with its line, a caret below it and a hint: `FILE:LINE:COLUMN: what is wrong`.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -11,14 +10,14 @@ use crate::excerpt::excerpt;
 pub use crate::place::Place;
 use crate::place::narrow;
 
-/// Warnings beyond these are only counted.
+/// Most warnings kept; further ones are only counted.
 const WARNINGS_MAX: usize = 100;
-/// Faults beyond these are only counted.
+/// Most faults kept; further ones are only counted.
 pub const FAULTS_MAX: usize = 20;
-/// Characters of a text that a message shows.
+/// Most characters of a text in a message.
 const SHOWN_MAX: usize = 60;
 
-/// A text as messages show it: control characters escaped, and not endless.
+/// Text for messages: control characters escaped, and shortened.
 pub fn shown(text: impl AsRef<[u8]>) -> String {
     // A character has at most four bytes.
     let text = text.as_ref();
@@ -29,19 +28,19 @@ pub fn shown(text: impl AsRef<[u8]>) -> String {
     }
 }
 
-/// Something that is wrong.
+/// Error at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// Where it begins.
+    /// First byte of the error.
     pub place: Place,
-    /// What is wrong, in one line.
+    /// Message of one line.
     pub what: String,
-    /// What would be right.
+    /// Hint how to correct it.
     pub hint: Option<String>,
 }
 
 impl Fault {
-    /// The same with what would be right.
+    /// Adds a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -55,7 +54,7 @@ struct Source<'t> {
     text: Cow<'t, [u8]>,
 }
 
-/// The files that are read together, with their faults and warnings so far.
+/// Files that are parsed together, with their faults and warnings so far.
 #[derive(Clone, Debug, Default)]
 pub struct Faults<'t> {
     sources: Vec<Source<'t>>,
@@ -66,25 +65,25 @@ pub struct Faults<'t> {
 }
 
 impl<'t> Faults<'t> {
-    /// Those of one file: its name in messages, and its text.
+    /// Creates the faults of one file: its name in messages, and its text.
     pub fn new(name: &str, text: &'t [u8]) -> Self {
         let mut faults = Self::default();
         faults.add_file(name, text);
         faults
     }
 
-    /// One more file, by its number.
+    /// Adds a file, and returns its number.
     pub fn add_file(&mut self, name: &str, text: impl Into<Cow<'t, [u8]>>) -> u32 {
         self.sources.push(Source { name: shown(name), text: text.into() });
         narrow(self.sources.len() - 1)
     }
 
-    /// How many files there are.
+    /// Number of files.
     pub fn files(&self) -> usize {
         self.sources.len()
     }
 
-    /// The same with texts of its own.
+    /// Copies the texts, to end the borrow.
     pub fn into_owned(self) -> Faults<'static> {
         let own = |source: Source<'t>| Source {
             name: source.name,
@@ -99,12 +98,12 @@ impl<'t> Faults<'t> {
         }
     }
 
-    /// A fault, which is not yet kept; what would be right is added with `hint`.
+    /// Creates a fault without keeping it; a hint is added with `hint`.
     pub fn error(&self, place: Place, what: impl Display) -> Fault {
         Fault { place, what: what.to_string(), hint: None }
     }
 
-    /// Keeps a fault, so that reading can go on behind it.
+    /// Keeps a fault, so that parsing can continue.
     pub fn keep(&mut self, fault: Fault) {
         if self.is_full() {
             self.faults_not_kept += 1;
@@ -113,25 +112,25 @@ impl<'t> Faults<'t> {
         }
     }
 
-    /// What was read; where it is wrong, the fault is kept.
+    /// Unwraps a parsed value, or keeps its fault.
     pub fn taken<T>(&mut self, read: Result<T, Fault>) -> Option<T> {
         read.map_err(|fault| self.keep(fault)).ok()
     }
 
-    /// Whether there are any faults.
+    /// True if there are any faults.
     pub fn has_some(&self) -> bool {
         !self.faults.is_empty()
     }
 
-    /// Whether more faults would only be counted.
+    /// True if further faults would only be counted.
     pub fn is_full(&self) -> bool {
         self.faults.len() >= FAULTS_MAX
     }
 
-    /// All faults as one error, when there are some.
+    /// Combines all faults into one error, if there are any.
     ///
     /// # Errors
-    /// The faults in the order of their places, each with its line and what would be right.
+    /// All faults in the order of their positions, each with its line and hint.
     pub fn check(&mut self) -> Result<(), ConfigError> {
         if self.faults.is_empty() {
             return Ok(());
@@ -141,13 +140,13 @@ impl<'t> Faults<'t> {
         Err(together(errors, self.faults_not_kept))
     }
 
-    /// This fault, and those that were kept before, as one error.
+    /// Combines this fault and those kept before into one error.
     pub fn refuse(&mut self, fault: Fault) -> ConfigError {
         self.keep(fault.clone());
         self.check().err().unwrap_or_else(|| ConfigError::new(fault.what))
     }
 
-    /// A fault in one line.
+    /// Formats a fault in one line.
     pub fn in_one_line(&self, fault: &Fault) -> String {
         self.at(fault.place, &fault.what)
     }
@@ -157,7 +156,7 @@ impl<'t> Faults<'t> {
         format!("{file}:{}:{}: {what}", place.line, place.column.max(1))
     }
 
-    /// A fault with its line, as an error.
+    /// Converts a fault to an error with its source line.
     pub(crate) fn with_line(&self, fault: &Fault) -> ConfigError {
         let mut message = self.in_one_line(fault);
         let source = self.sources.get(fault.place.file as usize);
@@ -177,7 +176,7 @@ impl<'t> Faults<'t> {
         }
     }
 
-    /// The warnings in the order of their places.
+    /// Warnings in the order of their positions.
     pub fn into_warnings(mut self) -> Vec<String> {
         self.warnings.sort_by_key(|(place, _)| *place);
         let mut texts: Vec<String> = self.warnings.into_iter().map(|(_, text)| text).collect();
@@ -189,7 +188,7 @@ impl<'t> Faults<'t> {
     }
 }
 
-/// Errors as one, which has each with what would be right; `more` are only counted.
+/// Combines errors into one that lists each with its hint; `more` others are only counted.
 pub fn together(errors: Vec<ConfigError>, more: usize) -> ConfigError {
     let more = more + errors.len().saturating_sub(FAULTS_MAX);
     let mut whole = ConfigError::new(String::new());
@@ -204,7 +203,7 @@ pub fn together(errors: Vec<ConfigError>, more: usize) -> ConfigError {
     whole
 }
 
-/// Adds lines behind what would be right so far.
+/// Appends lines to the hint.
 fn add(whole: &mut ConfigError, lines: &str) {
     if let Some(hint) = whole.hint.take() {
         whole.message += &format!("\n  hint: {hint}");
@@ -236,14 +235,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_in_the_whole_file_has_no_line() {
+    fn faults_of_the_whole_file_have_no_line() {
         let mut faults = Faults::new("f", b"one=1\n");
         let fault = faults.error(Place::START, "there is no job");
         assert_eq!(faults.refuse(fault).message, "f:1:1: there is no job");
     }
 
     #[test]
-    fn endless_faults_are_counted() {
+    fn faults_above_the_limit_are_only_counted() {
         let mut faults = Faults::new("f", b"");
         for line in 1..=FAULTS_MAX + 5 {
             let fault = faults.error(Place::new(line, 1), "wrong");
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_in_messages_are_short_and_harmless() {
+    fn texts_in_messages_are_shortened_and_escaped() {
         assert_eq!(shown("a\u{1b}[2J"), "a\\u{1b}[2J");
         assert_eq!(shown("x".repeat(1 << 20)), "x".repeat(60) + "...");
         assert_eq!(shown(b"\xff\xfe"), "\u{fffd}\u{fffd}");

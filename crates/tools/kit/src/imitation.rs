@@ -1,15 +1,15 @@
-//! A workload of which one job type serves both command lines, in a line: that of most tools.
+//! Workloads with one job type for both command lines, declared in a line: most tools are such.
 
-/// Declares the workload of a folder that has its name tag in `options::MANIFEST`, its
+/// Declares the workload of a folder that has its manifest in `options::MANIFEST`, its
 /// [`ClassicMode`] in `output::classic_mode`, and a job with `classic` and `native`.
 ///
-/// `over_ranks:` says how it is distributed over several ranks, where it can be.
+/// `over_ranks:` selects the distribution over several ranks, if the tool supports it.
 ///
 /// [`ClassicMode`]: treering_script::ClassicMode
 #[macro_export]
 macro_rules! imitation {
     ($workload:ident, $job:ty $(, over_ranks: $way:ident $(($option:literal))?)?) => {
-        /// The workload.
+        /// Workload of the tool.
         #[derive(Clone, Copy, Debug)]
         pub struct $workload;
 
@@ -43,10 +43,11 @@ macro_rules! imitation {
 
 use treering_script::{ConfigError, Job};
 
-/// A job, or what is wrong with its settings.
+/// Created job, or the error in its settings.
 pub type Made = Result<Box<dyn Job>, ConfigError>;
 
-/// A long option of mdtest or ior, such as `--dataPacketType`, as ours are written.
+/// Converts a long option of mdtest or ior, such as `--dataPacketType`, to the spelling with
+/// dashes.
 pub fn with_dashes(word: String) -> String {
     let Some(rest) = word.strip_prefix("--") else { return word };
     let (name, value) = rest.find('=').map_or((rest, ""), |at| rest.split_at(at));
@@ -57,6 +58,6 @@ pub fn with_dashes(word: String) -> String {
         }
         dashed.push(letter.to_ascii_lowercase());
     }
-    // The one abbreviation among them.
+    // This is the only abbreviation among the options.
     dashed.replace("-c-s-v", "-csv") + value
 }

@@ -1,8 +1,7 @@
-//! Shared by the tools: where two of them meet. One tool never imports another.
+//! Code shared by the tools. One tool never imports another.
 //!
-//! Languages cut their texts with `cursor` and report what is wrong with `faults`; importers read
-//! their logs with `import`; the other modules are parts of workloads. A [`Tool`] is one line in
-//! the registry.
+//! Languages scan their texts with `cursor` and report errors with `faults`; importers read logs
+//! with `import`; the other modules are parts of workloads. A [`Tool`] is one line in the registry.
 
 pub mod ahead;
 pub mod c_random;
@@ -27,11 +26,11 @@ pub mod sync_all;
 use import::Importer;
 use treering_script::Workload;
 
-/// A tool: its workload, the importer of its logs, or both.
+/// Tool: its workload, the importer of its logs, or both.
 #[derive(Clone, Copy)]
 pub struct Tool {
-    /// The workload, where treering runs the tool.
+    /// Workload, if treering runs the tool.
     pub workload: Option<&'static dyn Workload>,
-    /// The importer, where the tool leaves logs.
+    /// Importer, if the tool leaves logs.
     pub importer: Option<&'static dyn Importer>,
 }

@@ -1,17 +1,17 @@
-//! The known word that was probably meant.
+//! Suggestions for misspelt words.
 
-/// The known word that few changes of letters make of this one.
+/// Known word that differs by few letters.
 pub fn nearest<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
     let (changes, found) = closest(word, words)?;
     (changes <= 1 || changes * 3 <= word.len()).then_some(found)
 }
 
-/// The known word that the fewest changes of letters make of this one, and how many they are.
+/// Known word that differs by the fewest letters, and the number of changes.
 pub fn closest<'w>(
     word: &str,
     words: impl IntoIterator<Item = &'w str>,
 ) -> Option<(usize, &'w str)> {
-    // No name is that long.
+    // Known words are never that long.
     if word.len() > 40 {
         return None;
     }
@@ -25,7 +25,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn a_word_is_met_with_the_one_that_was_meant() {
+    fn misspelt_words_get_the_intended_suggestion() {
         let words = ["iosize", "iters", "fd"];
         assert_eq!(nearest("iosizes", words), Some("iosize"));
         assert_eq!(nearest("FD", words), Some("fd"));

@@ -1,8 +1,8 @@
-//! Places in which something of ours is there already: no native run begins in one.
+//! Targets with entries of an earlier run, in which no native run begins.
 
 use treering_script::{ConfigError, TargetFacts};
 
-/// Nothing may be there that has such a name.
+/// Refuses a target that already holds an entry with such a name.
 ///
 /// # Errors
 /// Names the first that is.
@@ -17,7 +17,7 @@ pub fn refuse_existing(
     ))
 }
 
-/// Whether a name is this, followed by the number of a directory of ours.
+/// True if the name is the prefix followed by a 16-bit number.
 pub fn is_numbered(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix).is_some_and(|number| number.parse::<u16>().is_ok())
 }

@@ -1,11 +1,11 @@
-//! How long the outline of a run may become.
+//! Limit on the length of a dry run's outline.
 
 use treering_script::OutlineLine;
 
-/// A dry run lists no more lines.
+/// Most lines of a dry run.
 const LINES_MAX: usize = 100_000;
 
-/// As many of the lines as a dry run lists.
+/// Shortens the outline to the limit of a dry run.
 pub fn limited(lines: impl IntoIterator<Item = OutlineLine>) -> Vec<OutlineLine> {
     let mut lines = lines.into_iter();
     let mut listed: Vec<OutlineLine> = lines.by_ref().take(LINES_MAX).collect();
@@ -18,7 +18,7 @@ mod tests {
     use super::{LINES_MAX, limited};
 
     #[test]
-    fn lines_are_cut_off_only_where_there_are_too_many() {
+    fn outlines_are_shortened_only_above_the_limit() {
         let lines = |count| limited((0..count).map(|line: usize| line.to_string()));
         assert_eq!(lines(LINES_MAX).last().map(String::as_str), Some("99999"));
         let cut = lines(LINES_MAX + 1);

@@ -1,22 +1,22 @@
-//! The bytes that mdtest and ior write: words that tell the rank, the place and the item.
+//! Data written by mdtest and ior: words that encode the rank, the position and the item.
 
-/// Which bytes.
+/// Content of written data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PacketType {
-    /// The rank and the number of the word, with a seed: the same in every file.
+    /// Words of the rank, the word's number, and a seed: the same in every file.
     #[default]
     Timestamp,
-    /// The same, but the first word of each 4096 bytes tells the item.
+    /// Like `Timestamp`, but the first word of each 4096 bytes is the number of the item.
     Offset,
-    /// Named incompressible: one word over and over, the first one of each 4096 bytes as in
-    /// `Offset`.
+    /// Repeated word, which the original calls incompressible; the first word of each 4096 bytes is
+    /// as in `Offset`.
     Incompressible,
-    /// A sequence that the item begins.
+    /// Random sequence seeded by the item.
     Random,
 }
 
 impl PacketType {
-    /// By the first letter of its name, as the original does it.
+    /// Parses the first letter of the name, as the original does.
     pub fn from_text(text: &str) -> Option<Self> {
         Some(match text.chars().next()? {
             't' => Self::Timestamp,
@@ -27,26 +27,26 @@ impl PacketType {
         })
     }
 
-    /// The number that it has in the original.
+    /// Number of the type in the original.
     pub const fn number(self) -> u8 {
         self as u8
     }
 }
 
-/// The bytes of a rank.
+/// Data of a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Pattern {
-    /// Which.
+    /// Content of the data.
     pub packet: PacketType,
-    /// The seed that all ranks have in common.
+    /// Seed common to all ranks.
     pub seed: u32,
-    /// The rank.
+    /// Number of the rank.
     pub rank: u32,
 }
 
-/// Words between two that tell the item.
+/// Number of words between two that encode the item.
 const WORDS_A_BLOCK: usize = 512;
-/// What each word of a random sequence is multiplied with.
+/// Factor by which each word of a random sequence is multiplied.
 const RANDOM_FACTOR: u64 = 0x9e37_ffff_fffc_0001;
 
 impl Pattern {
@@ -73,7 +73,7 @@ impl Pattern {
         }
     }
 
-    /// Changes what is different from file to file.
+    /// Updates the words that differ from file to file.
     pub fn update(&self, item: u64, buffer: &mut [u8]) {
         let (words, _rest) = buffer.as_chunks_mut::<8>();
         match self.packet {
@@ -96,7 +96,7 @@ impl Pattern {
         }
     }
 
-    /// The word of which an incompressible buffer is made.
+    /// Word that fills an incompressible buffer.
     fn constant(&self) -> u64 {
         let mut seed = self.seed.wrapping_add(self.rank);
         let high = u64::from(rand_r(&mut seed)) << 32;
@@ -114,7 +114,7 @@ const fn low_byte(number: usize) -> u8 {
     number as u8
 }
 
-/// `rand_r` of the GNU C library.
+/// Reimplements `rand_r` of the GNU C library.
 fn rand_r(seed: &mut u32) -> u32 {
     let mut next = |modulus: u32| {
         *seed = seed.wrapping_mul(1_103_515_245).wrapping_add(12_345);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn rand_r_is_that_of_the_c_library() {
+    fn rand_r_equals_that_of_the_c_library() {
         // srand-free values of glibc for seed 1.
         let mut seed = 1;
         let drawn: Vec<u32> = (0..3).map(|_| rand_r(&mut seed)).collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn words_tell_the_rank_the_place_and_the_item() {
+    fn words_encode_rank_position_and_item() {
         let (timestamp, rest) = words(PacketType::Timestamp, 7, 27);
         assert_eq!(timestamp, [(3 << 32) + 100, (3 << 32) + 101, (3 << 32) + 102]);
         assert_eq!(rest, [24, 25, 26]);

@@ -1,5 +1,5 @@
-//! The sums of tests that all ranks do side by side: their time from the first beginning to the
-//! last end, and how far the ranks were apart.
+//! Sums of tests that all ranks run in parallel: the time from the first start to the last end, and
+//! the skew between ranks.
 
 use treering_model::metrics::MetricSpec;
 use treering_model::metrics::cpu::CPU_SECONDS;
@@ -7,37 +7,37 @@ use treering_model::metrics::rates::WEAR_OUT_PERCENT;
 use treering_model::metrics::times::WORKER_SKEW_RATIO;
 use treering_model::{Metric, Scope, TaskTotals};
 
-/// What a task of a rank came to.
+/// Counts of a rank's task.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RankDone {
-    /// Items or transfers.
+    /// Number of items or transfers.
     pub items: u64,
-    /// Bytes that they moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// Whether its time was over before all was done.
+    /// True if the time limit ended the task before all was done.
     pub ended_by_time: bool,
-    /// Whether it went on after the time was over, to have as many as the fastest.
+    /// True if the task continued after the time limit, to match the count of the fastest rank.
     pub is_wear_out: bool,
 }
 
-/// What a rank's part was in the present round of a test.
+/// Share of a rank in the present round of a test.
 #[derive(Clone, Copy, Debug, Default)]
-struct Part {
+struct RankPart {
     began_ns: u64,
     ended_ns: u64,
     items: u64,
 }
 
-/// A test, of all its rounds so far.
+/// Sums of a test over all rounds so far.
 #[derive(Clone, Debug, Default)]
 pub struct TestSums {
-    /// The kind of its tasks.
+    /// Kind of the test's tasks.
     pub kind: String,
     /// Items or transfers of all ranks.
     pub items: u64,
     /// Bytes moved by all ranks.
     pub bytes: u64,
-    present: Vec<Option<Part>>,
+    present: Vec<Option<RankPart>>,
     rounds: u64,
     tasks: u64,
     wall_ns: u64,
@@ -54,9 +54,9 @@ impl TestSums {
         if self.present.len() <= number {
             self.present.resize(number + 1, None);
         }
-        let started = Part { began_ns: task.began_ns, ..Part::default() };
+        let started = RankPart { began_ns: task.began_ns, ..RankPart::default() };
         let before = self.present[number].unwrap_or(started);
-        self.present[number] = Some(Part {
+        self.present[number] = Some(RankPart {
             began_ns: before.began_ns.min(task.began_ns),
             ended_ns: before.ended_ns.max(task.began_ns + task.wall_ns),
             items: before.items + done.items,
@@ -70,7 +70,8 @@ impl TestSums {
     }
 
     fn close(&mut self) {
-        let present: Vec<Part> = std::mem::take(&mut self.present).into_iter().flatten().collect();
+        let present: Vec<RankPart> =
+            std::mem::take(&mut self.present).into_iter().flatten().collect();
         let began = present.iter().map(|part| part.began_ns).min();
         let ended = present.iter().map(|part| part.ended_ns).max();
         let (Some(began), Some(ended)) = (began, ended) else { return };
@@ -83,13 +84,13 @@ impl TestSums {
             self.most_items.max(present.iter().map(|one| one.items).max().unwrap_or(0));
     }
 
-    /// From the first beginning to the last end of each round.
+    /// Wall time from the first start to the last end, summed over the rounds.
     pub fn seconds(&self) -> f64 {
         self.wall_ns as f64 / 1e9
     }
 
-    /// Its rates, and what every test has: CPU, how far the ranks were apart, and where time ended
-    /// it how much each has then.
+    /// Metrics of the test: its rates, CPU time and the skew between ranks; after a time limit,
+    /// also the items of each rank.
     fn metrics(&self, rates: &[Metric], each: &MetricSpec) -> Vec<Metric> {
         let of = || Scope::Kind(self.kind.clone());
         let mut metrics = rates.to_vec();
@@ -108,19 +109,19 @@ impl TestSums {
     }
 }
 
-/// All tests of a run, in the order in which they were done.
+/// Sums of all tests of a run, in the order of their execution.
 #[derive(Clone, Debug, Default)]
 pub struct RankSums {
     tests: Vec<TestSums>,
 }
 
 impl RankSums {
-    /// A new part begins.
+    /// Ends a round of all tests.
     pub fn close(&mut self) {
         self.tests.iter_mut().for_each(TestSums::close);
     }
 
-    /// Counts a task.
+    /// Adds a task.
     pub fn add(&mut self, task: &TaskTotals, done: RankDone) {
         let place = self.tests.iter().position(|sums| sums.kind == task.kind);
         let place = place.unwrap_or_else(|| {
@@ -130,8 +131,8 @@ impl RankSums {
         self.tests[place].add(task, done);
     }
 
-    /// The numbers so far: of each test in which something was done its rates, and what `each` rank
-    /// has where time ended it.
+    /// Metrics so far of each test that did anything: its rates and, after a time limit, the items
+    /// of `each` rank.
     pub fn metrics<const RATES: usize>(
         &self,
         rates: impl Fn(&TestSums) -> [Metric; RATES],
@@ -153,7 +154,7 @@ mod tests {
     use super::{RankDone, RankSums};
 
     #[test]
-    fn all_items_by_the_time_from_the_first_beginning_to_the_last_end() {
+    fn rates_divide_all_items_by_the_span_from_first_start_to_last_end() {
         let mut sums = RankSums::default();
         for (worker, began_ms, wall_ms, items, is_wear_out) in
             [(0, 0, 1000, 60, false), (1, 500, 1000, 100, false), (0, 1500, 500, 40, true)]

@@ -1,17 +1,17 @@
-//! Lines that mdtest and ior print alike: the space of the filesystem, and wrong data.
+//! Lines that mdtest and ior have in common: filesystem space, and data errors.
 
-/// The filesystem as the original shows it.
+/// Filesystem usage in the original's output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Filesystem {
-    /// Bytes of the whole.
+    /// Capacity in bytes.
     pub capacity_bytes: u64,
-    /// Bytes that nobody uses.
+    /// Unused bytes.
     pub unused_bytes: u64,
-    /// Files that there are, of how many there can be.
+    /// Used inodes and their total.
     pub inodes: (u64, u64),
 }
 
-/// The line about the filesystem, or that it is not known.
+/// Line about the filesystem, or the message that its usage is unknown.
 pub fn space(filesystem: Option<Filesystem>) -> String {
     let Some(filesystem) = filesystem else {
         return "WARNING: Backend returned error during statfs\n".to_owned();
@@ -23,8 +23,8 @@ pub fn space(filesystem: Option<Filesystem>) -> String {
     )
 }
 
-/// The room of a filesystem as the original shows it: its size, how much of it is used, how many
-/// files there can be, how many of these there are.
+/// Words of the filesystem usage: size, used percentage, number of inodes, used percentage of
+/// these.
 pub fn room_words(filesystem: Filesystem) -> [String; 4] {
     let used = |free: u64, all: u64| (1.0 - free as f64 / all as f64) * 100.0;
     let capacity = filesystem.capacity_bytes as f64;
@@ -39,12 +39,12 @@ pub fn room_words(filesystem: Filesystem) -> [String; 4] {
     ]
 }
 
-/// As C prints it, which says `-nan` for a share of nothing.
+/// Formats a percentage as C does, which prints `-nan` for 0/0.
 fn percent(value: f64) -> String {
     if value.is_nan() { "-nan".to_owned() } else { format!("{value:2.1}") }
 }
 
-/// The line about data that were not what was written.
+/// Formats the line about data errors.
 pub fn wrong_data(errors: u64) -> String {
     format!(
         "\nERROR: verifying the data on read ({errors} errors)! Take the performance values with \

@@ -1,8 +1,8 @@
-//! A sync before what is measured, or after it.
+//! Task that syncs before or after what is measured.
 
 use treering_script::{Io, Script, Stop, SyncScope};
 
-/// The code that waits until everything within this scope is on disk.
+/// Script that waits until everything within this scope is on disk.
 #[derive(Debug)]
 pub struct SyncAll(pub SyncScope);
 

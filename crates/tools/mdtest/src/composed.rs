@@ -1,5 +1,5 @@
-//! mdtest's tests of files for a workload that is made of several: one tree or one for each rank,
-//! creation that ends by time, the bytes and calls of the original.
+//! File tests of mdtest for composed workloads: one tree or one for each rank, creation with a time
+//! limit, and the data and calls of the original.
 
 use std::sync::Arc;
 
@@ -7,34 +7,34 @@ use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::TestSession;
-use super::shape::{Acts, AsOriginal, Data, Order, Shape};
+use super::shape::{ClassicCompat, Data, EnabledTests, Order, Shape};
 use super::tree::Tree;
 use treering_kit::parted::PartedSession;
 
 /// The tests of files that are composed into another workload.
 #[derive(Clone, Copy, Debug)]
 pub struct FileTests {
-    /// How many ranks work.
+    /// Number of ranks.
     pub ranks: u16,
     /// Files of each rank, at most.
     pub items: u64,
-    /// Whether each rank has a tree of its own, of one directory.
+    /// Each rank has a tree of its own, of one directory.
     pub own_trees: bool,
     /// Bytes that are written to each file, and read and compared.
     pub bytes: u32,
-    /// Whether files are read.
+    /// Files are read.
     pub reads: bool,
     /// Seconds after which creation ends; then all make as many as the fastest has.
     pub seconds: u64,
     /// The seed of the data.
     pub data_seed: u32,
-    /// What a rank is.
+    /// Threads or processes as ranks.
     pub workers: WorkerKind,
 }
 
 impl FileTests {
-    /// A run of them. Its phases: trees made, creation, stat, reading if asked for, removal, trees
-    /// removed. From test to test a rank works on the files of the next one.
+    /// Session of the ranks. Its phases: trees made, creation, stat, reading if requested, removal,
+    /// trees removed. In each test a rank works on the files of the next one.
     pub fn session(&self) -> Box<dyn PartedSession> {
         Box::new(TestSession::new(Arc::new(self.shape())))
     }
@@ -53,7 +53,13 @@ impl FileTests {
             collective: false,
             dirs: false,
             files: true,
-            acts: Acts { create: true, stat: true, rename: false, read: self.reads, remove: true },
+            acts: EnabledTests {
+                create: true,
+                stat: true,
+                rename: false,
+                read: self.reads,
+                remove: true,
+            },
             data: Data {
                 write_bytes: self.bytes,
                 read_bytes: self.bytes,
@@ -67,7 +73,7 @@ impl FileTests {
             order: Order::Sequential,
             cold: false,
             workers: self.workers,
-            as_original: Some(AsOriginal {
+            as_original: Some(ClassicCompat {
                 packet: PacketType::Timestamp,
                 data_seed: self.data_seed,
             }),

@@ -1,5 +1,4 @@
-//! From a classic command line to the shape of a run, with the refusals of the original in its
-//! words.
+//! Conversion of a classic command line to the shape of a run, with the original's error messages.
 
 use std::path::PathBuf;
 
@@ -8,14 +7,14 @@ use treering_script::{ConfigError, Nodes, Settings};
 
 use super::native::{Parameters, directories};
 use super::options::{Classic, only_posix};
-use super::shape::{Acts, AsOriginal, Data, Order, Shape};
+use super::shape::{ClassicCompat, Data, EnabledTests, Order, Shape};
 use super::tree::Tree;
 use treering_kit::ranks::worker_kind;
 
-/// The file of a creation that time ended holds one number.
+/// Maximum size of a stonewall status file, which holds one number.
 const NUMBER_BYTES_MAX: u64 = 64;
 
-/// What a classic command line asks for, beyond the shape.
+/// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
@@ -23,11 +22,11 @@ pub(super) struct ClassicConfig {
     pub(super) dirs: Vec<PathBuf>,
     pub(super) parameters: Parameters,
     pub(super) nodes: Nodes,
-    /// Which ranks are on the machine of rank 0.
+    /// Per rank: true if it is on the machine of rank 0.
     pub(super) on_first: Vec<bool>,
 }
 
-/// A refusal without more words than the original has.
+/// Error with the original's message and no hint.
 fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(message))
 }
@@ -56,32 +55,33 @@ impl ClassicConfig {
     }
 }
 
-/// A directory as it is recorded.
+/// Parameter name and absolute path of a directory, as recorded with a trial.
 fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
     let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
     let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
     (name, full.to_string_lossy().into_owned())
 }
 
-/// Where none is asked for, all tests are done.
-fn acts(options: &Classic) -> Acts {
+/// Selected tests; all if none is selected.
+fn acts(options: &Classic) -> EnabledTests {
     let tests = &options.tests;
-    let all = !(tests.only_create
+    let none_selected = !(tests.only_create
         || tests.only_stat
         || tests.only_read
         || tests.only_remove
         || tests.rename_dirs);
-    Acts {
-        create: all || tests.only_create,
-        stat: all || tests.only_stat,
-        rename: all || tests.rename_dirs,
-        read: all || tests.only_read,
-        remove: all || tests.only_remove,
+    EnabledTests {
+        create: none_selected || tests.only_create,
+        stat: none_selected || tests.only_stat,
+        rename: none_selected || tests.rename_dirs,
+        read: none_selected || tests.only_read,
+        remove: none_selected || tests.only_remove,
     }
 }
 
-/// What the original refuses, in its order, and what we do besides.
-fn validate(options: &Classic, acts: &Acts, dirs: usize) -> Result<(), ConfigError> {
+/// Checks the options that the original refuses, in its order, and the limits of this
+/// implementation.
+fn validate(options: &Classic, acts: &EnabledTests, dirs: usize) -> Result<(), ConfigError> {
     let Classic { branch, collective, shared_file, unique_dir, data, .. } = options;
     let walls = options.stonewall > 0;
     let several = dirs > 1;
@@ -153,7 +153,7 @@ fn validate(options: &Classic, acts: &Acts, dirs: usize) -> Result<(), ConfigErr
 fn shape(
     settings: &Settings,
     options: &mut Classic,
-    acts: Acts,
+    acts: EnabledTests,
     dirs: usize,
 ) -> Result<Shape, ConfigError> {
     let tree =
@@ -173,7 +173,7 @@ fn shape(
         ));
     };
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
-    // Where neither is asked for, both are.
+    // Without a selection, both directories and files are tested.
     let neither = !options.tests.only_dirs && !options.tests.only_files;
     Ok(Shape {
         ranks: options.ranks,
@@ -210,15 +210,15 @@ fn shape(
         },
         cold: false,
         workers: worker_kind(options.worker_kind),
-        as_original: Some(AsOriginal { packet, data_seed: word(data_seed) }),
+        as_original: Some(ClassicCompat { packet, data_seed: word(data_seed) }),
     })
 }
 
-/// How many items there are, where nothing is created and a file says it.
+/// Number of items from a status file; only if nothing is created.
 fn made_before(
     settings: &Settings,
     options: &Classic,
-    acts: &Acts,
+    acts: &EnabledTests,
 ) -> Result<Option<u64>, ConfigError> {
     let Some(name) = options.stonewall_file.as_ref().filter(|_| !acts.create) else {
         return Ok(None);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_refuses_is_refused_in_its_words() {
+    fn invalid_options_get_the_originals_messages() {
         for (words, message) in [
             (
                 "no-barriers=1",

@@ -7,7 +7,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 use super::shape::Part;
 use treering_kit::rank_sums::{RankDone, RankSums, TestSums};
 
-/// What a task came to.
+/// Work of a task, for the headline.
 pub(super) fn done(counts: ItemCounts) -> RankDone {
     let ItemCounts { done, ended_by_time, is_wear_out, .. } = counts;
     RankDone { items: done, bytes: 0, ended_by_time, is_wear_out }
@@ -24,8 +24,8 @@ fn rate(sums: &TestSums) -> [Metric; 1] {
     [rate.primary_if(decides(&sums.kind))]
 }
 
-/// Whether the rate of these tasks decides a comparison: that of a tree has few operations, and
-/// that of a rename no other tool has.
+/// True if the rate of these tasks decides a comparison: trees have few operations, and no other
+/// tool measures renames.
 fn decides(kind: &str) -> bool {
     !kind.starts_with("tree") && !kind.ends_with("rename")
 }

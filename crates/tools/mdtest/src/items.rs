@@ -1,4 +1,4 @@
-//! What a rank does in a test: to each of its items, one after the other.
+//! Work of a rank in a test: one operation on each of its items in turn.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use super::trees::sync_everything;
 
 const FILE: File = File(0);
 
-/// How files are made.
+/// Way in which files are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Making {
     /// Created, and written.
     Whole,
-    /// Created and closed again: rank 0 does it for all.
+    /// Created and closed again; rank 0 does this for all ranks.
     Empty,
-    /// What rank 0 made is opened and written.
+    /// Files created by rank 0 are opened and written.
     Existing,
 }
 
-/// The data of a rank, where each byte is the original's.
+/// Data buffer of a rank whose bytes match the original's.
 #[derive(Debug)]
 pub(super) struct OwnData {
     pub(super) buffers: Buffers,
@@ -44,21 +44,21 @@ pub(super) struct Items {
     pub(super) making: Making,
     /// The rank that works.
     pub(super) rank: u16,
-    /// The ranks as which it works: itself, or all in turn.
+    /// Ranks on whose behalf it works: its own, or all in turn.
     pub(super) acts_as: Vec<u16>,
-    /// Which items of each, by their place in the order in which they are made.
+    /// Range of items of each acting rank, by their place in the order of creation.
     pub(super) range: Range<u64>,
-    /// What ends creation early.
+    /// Time limit that ends creation early.
     pub(super) wall: Option<Deadline>,
     pub(super) data: Option<OwnData>,
     pub(super) counts: ItemCounts,
-    /// What is compared with what was read.
+    /// Buffer with the expected data of a read.
     pub(super) expected: Vec<u8>,
 }
 
-/// Whether a test goes on.
+/// Control flow of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goes {
+enum LoopControl {
     On,
     ToItsEnd,
 }
@@ -81,7 +81,7 @@ impl Items {
                 Act::Rename => self.rename(io, &mut place, &mut names)?,
                 Act::Stat | Act::Read => self.in_drawn_order(io, &mut place, &mut names, acting)?,
             };
-            if goes == Goes::ToItsEnd {
+            if goes == LoopControl::ToItsEnd {
                 break;
             }
         }
@@ -94,12 +94,12 @@ impl Items {
         io: &mut dyn Io,
         place: &mut Place<'_>,
         names: &mut ItemNames,
-    ) -> Result<Goes, Stop> {
+    ) -> Result<LoopControl, Stop> {
         let shape = Arc::clone(&self.shape);
         let (first_holder, each) = (shape.tree.first_holder(), shape.per_directory);
-        let (mut before, mut goes) = (0_u64, Goes::On);
+        let (mut before, mut goes) = (0_u64, LoopControl::On);
         shape.tree.each(&mut |directory| {
-            if directory < first_holder || goes == Goes::ToItsEnd {
+            if directory < first_holder || goes == LoopControl::ToItsEnd {
                 return Ok(());
             }
             let from = self.range.start.max(before);
@@ -115,7 +115,7 @@ impl Items {
                     }
                     self.counts.done += 1;
                     if self.wall.as_ref().is_some_and(Deadline::is_reached) {
-                        goes = Goes::ToItsEnd;
+                        goes = LoopControl::ToItsEnd;
                         return Ok(());
                     }
                 }
@@ -123,18 +123,18 @@ impl Items {
             before += each;
             Ok(())
         })?;
-        self.counts.ended_by_time |= goes == Goes::ToItsEnd;
+        self.counts.ended_by_time |= goes == LoopControl::ToItsEnd;
         Ok(goes)
     }
 
-    /// By their numbers, or at random.
+    /// Stats or reads the items in the order of their numbers, or in a drawn order.
     fn in_drawn_order(
         &mut self,
         io: &mut dyn Io,
         place: &mut Place<'_>,
         names: &mut ItemNames,
         acting: u16,
-    ) -> Result<Goes, Stop> {
+    ) -> Result<LoopControl, Stop> {
         let items = self.range.end - self.range.start;
         let drawn = order(self.shape.order, acting, items);
         let (each, first) = (self.shape.per_directory, self.shape.tree.first_holder());
@@ -144,24 +144,24 @@ impl Items {
             let item = position + first * each;
             let dir = place.directory(io, item / each)?;
             if self.act == Act::Stat {
-                let found = io.stat(dir, names.of(item)).unless_missing()?;
-                self.counts.missed += u64::from(found.is_none());
+                let status = io.stat(dir, names.of(item)).unless_missing()?;
+                self.counts.missed += u64::from(status.is_none());
             } else {
                 self.read(io, dir, names, item)?;
             }
             self.counts.done += 1;
         }
-        Ok(Goes::On)
+        Ok(LoopControl::On)
     }
 
-    /// In a circle: the first one is put aside, each other one gets the name of the one before it,
-    /// and the first one that of the last.
+    /// Renames items in a circle: the first is moved aside, each other one gets the name of the one
+    /// before it, and the first gets the name of the last.
     fn rename(
         &mut self,
         io: &mut dyn Io,
         place: &mut Place<'_>,
         names: &mut ItemNames,
-    ) -> Result<Goes, Stop> {
+    ) -> Result<LoopControl, Stop> {
         let (each, first) =
             (self.shape.per_directory, self.shape.tree.first_holder() * self.shape.per_directory);
         let items = self.range.end - self.range.start;
@@ -183,7 +183,7 @@ impl Items {
             self.counts.done += 1;
             before = item;
         }
-        Ok(Goes::On)
+        Ok(LoopControl::On)
     }
 
     fn create(
@@ -275,7 +275,7 @@ impl Items {
         Ok(())
     }
 
-    /// Whether the buffer holds what a rank wrote to an item.
+    /// Compares the buffer with the data that `owner` wrote to an item; counts a mismatch.
     fn compare(&mut self, item: u64, read: u64, bytes: u32, owner: u16) {
         let Some(OwnData { buffers, pattern }) = &self.data else { return };
         let pattern = Pattern { rank: owner.into(), ..*pattern };

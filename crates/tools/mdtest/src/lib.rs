@@ -66,7 +66,8 @@ impl Workload for Mdtest {
     }
 }
 
-/// A word as our options are declared. `-V` has a value here; elsewhere it asks for a version.
+/// Converts a word to the declared form of options. `-V` takes a value here; elsewhere it prints a
+/// version.
 fn in_our_form(word: String) -> Vec<String> {
     match word.strip_prefix("-V") {
         Some(level) => {

@@ -12,8 +12,8 @@ const DIGITS: usize = 20;
 /// Beginning of the name of a directory for a test.
 pub(super) const TEST_DIRECTORY: &str = "test-dir.";
 
-/// The name of a test directory: they are numbered by iteration, and within it where the items of a
-/// rank are spread over several.
+/// Name of a test directory, numbered by iteration, and within it if the items of a rank are spread
+/// over several.
 pub(super) fn test_directory(iteration: u32, number: u64) -> String {
     format!("{TEST_DIRECTORY}{iteration}-{number}")
 }
@@ -26,12 +26,12 @@ fn directory_name(tree: Option<u16>, directory: Directory) -> String {
     }
 }
 
-/// A name of ours: letters, digits, dots, slashes.
+/// C string of a generated name, which holds only letters, digits, dots and slashes.
 pub(super) fn c_string(name: &str) -> CString {
     CString::new(name).unwrap_or_default()
 }
 
-/// The name of a directory, in the directory above it.
+/// Name of a directory within its parent.
 pub(super) fn bare_directory(tree: Option<u16>, directory: Directory) -> CString {
     c_string(&directory_name(tree, directory))
 }
@@ -63,7 +63,7 @@ pub(super) struct ItemNames {
 }
 
 impl ItemNames {
-    /// The names of directories or files of a rank; of nobody where all have the same.
+    /// Names of a rank's directories or files; `None` if all ranks share the names.
     pub(super) fn new(is_directory: bool, rank: Option<u16>) -> Self {
         let kind = if is_directory { "dir" } else { "file" };
         let bytes = match rank {

@@ -1,9 +1,9 @@
-//! From native settings to the shape of a run.
+//! Conversion of native settings to the shape of a run.
 
 use treering_script::{ConfigError, Settings};
 
 use super::options::Native;
-use super::shape::{Acts, Data, Order, Shape};
+use super::shape::{Data, EnabledTests, Order, Shape};
 use super::tree::Tree;
 use treering_kit::ranks::worker_kind;
 
@@ -13,7 +13,7 @@ pub(super) type Parameters = Vec<(String, String)>;
 /// More directories than this in a tree are a mistake.
 const DIRECTORIES_MAX: u64 = 100_000_000;
 
-/// The number of directories of a tree, where it is one that can be made.
+/// Number of directories of a tree, within the limit.
 pub(super) fn directories(tree: &Tree) -> Result<u64, ConfigError> {
     tree.directories().filter(|&all| all <= DIRECTORIES_MAX).ok_or_else(|| {
         let Tree { branch, depth, .. } = tree;
@@ -24,7 +24,7 @@ pub(super) fn directories(tree: &Tree) -> Result<u64, ConfigError> {
     })
 }
 
-/// What native settings ask for, and its parameters.
+/// Shape and parameters of native settings.
 pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
     let mut options = Native::read(settings)?;
     let tree =
@@ -48,7 +48,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
         collective: false,
         dirs,
         files,
-        acts: Acts { create: true, stat: true, rename: true, read: true, remove: true },
+        acts: EnabledTests { create: true, stat: true, rename: true, read: true, remove: true },
         data: Data {
             write_bytes: options.write_size,
             read_bytes,
@@ -78,11 +78,11 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
 /// Items of a worker in each directory that holds any.
 fn per_directory(settings: &Settings, options: &Native, tree: &Tree) -> Result<u64, ConfigError> {
     if let Some(each) = options.items_per_dir {
-        // What is recorded says both, for who reads it: they agree then.
-        let all = each.saturating_mul(tree.holders());
-        if settings.text("items").is_some() && options.items != Some(all) {
+        // Recorded parameters name both options, which then agree.
+        let item_count = each.saturating_mul(tree.holders());
+        if settings.text("items").is_some() && options.items != Some(item_count) {
             return Err(ConfigError::new("--items and --items-per-dir exclude each other")
-                .hint(format!("--items-per-dir {each} makes {all} items in this tree")));
+                .hint(format!("--items-per-dir {each} makes {item_count} items in this tree")));
         }
         return Ok(each);
     }
@@ -127,14 +127,14 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_worked_on_where_there_are_any() {
+    fn shift_defaults_to_1_with_several_workers() {
         assert_eq!(asked("").unwrap().stride, 0);
         assert_eq!(asked("workers=4").unwrap().stride, 1);
         assert_eq!(asked("workers=4 shift=0").unwrap().stride, 0);
     }
 
     #[test]
-    fn what_is_recorded_can_be_given_again() {
+    fn recorded_parameters_are_valid_settings() {
         for words in [
             "",
             "workers=2 depth=2 branch=3 items=1000",
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn contradictory_settings_are_refused() {
         for (words, message) in [
             ("depth=2 branch=10 items=5", "--items: 5 items for 111 directories that hold items"),
             ("items=5 items-per-dir=6", "--items and --items-per-dir exclude each other"),

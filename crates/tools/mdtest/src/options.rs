@@ -25,13 +25,13 @@ const SECONDS_MAX: u64 = 1 << 30;
 /// Numbers that the original keeps in an int.
 const INT_MAX: u64 = i32::MAX as u64;
 
-/// Why nothing but POSIX calls is made.
+/// Reason why interfaces other than POSIX are refused.
 const ONLY_POSIX: &str = "only POSIX calls are made; give POSIX, or leave it out";
-/// Why numbers of tasks are not varied.
+/// Reason why ranges of task numbers are refused.
 const NO_SERIES: &str = "one number of ranks a run: vary --ranks, or workers in a plan";
 
 options! {
-    /// Which tests are done.
+    /// Selection of tests.
     pub(super) struct Tests {
         /// Only create directories and files.
         only_create('C'): bool = Flag;
@@ -51,7 +51,7 @@ options! {
 }
 
 options! {
-    /// What is written and read.
+    /// Options for file data.
     pub(super) struct DataOptions {
         /// Bytes written to each file after it was created.
         write_bytes('w'): u32 = Size[0..=BYTES_MAX], "0";
@@ -74,8 +74,8 @@ options! {
 }
 
 options! {
-    /// What is printed.
-    pub(super) struct Printing {
+    /// Options for the output.
+    pub(super) struct OutputOptions {
         /// Print rates and times.
         rate_and_time('P'): bool = Flag;
         /// Print times instead of rates.
@@ -104,8 +104,8 @@ options! {
 }
 
 options! {
-    /// What is not done, or means nothing.
-    pub(super) struct Others {
+    /// Options that are refused or have no effect.
+    pub(super) struct IgnoredOptions {
         /// The interface.
         #[recorded = false]
         api('a'): String = Text, "POSIX";
@@ -180,14 +180,14 @@ options! {
         /// nothing is created.
         #[recorded = false]
         stonewall_file('x'): Option<String> = Path;
-        /// Which tests are done.
+        /// Selection of tests.
         tests: Tests;
-        /// What is written and read.
+        /// Data options.
         data: DataOptions;
-        /// What is printed.
-        printing: Printing;
-        /// What is not done, or means nothing.
-        others: Others;
+        /// Output options.
+        printing: OutputOptions;
+        /// Options that are refused or have no effect.
+        others: IgnoredOptions;
         /// Number of ranks; with the original mpirun decides it.
         ranks: u16 = Number[1..=RANKS_MAX], "1";
         /// What a rank is.
@@ -240,7 +240,7 @@ options! {
     }
 }
 
-/// What an interface other than POSIX is told.
+/// Error text for an interface other than POSIX.
 pub(super) const fn only_posix() -> &'static str {
     ONLY_POSIX
 }

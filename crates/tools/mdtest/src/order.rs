@@ -1,32 +1,32 @@
-//! The order in which a rank reaches its items.
+//! Order in which a rank accesses its items.
 
 use treering_script::Random;
 
 use super::shape::Order;
 use treering_kit::c_random::CRandom;
 
-/// The items of a rank in the order in which it reaches them; nothing where that is their own.
+/// Items of a rank in the order of access; `None` for sequential order.
 pub(super) fn order(order: Order, rank: u16, items: u64) -> Option<Vec<u64>> {
     match order {
         Order::Sequential => None,
         Order::Original(seed) => Some(as_original(seed.wrapping_add(rank.into()), items)),
         Order::Random(seed) => {
             let mut random = Random::for_part(seed, &format!("order of rank {rank}"));
-            let mut all: Vec<u64> = (0..items).collect();
-            random.shuffle(&mut all);
-            Some(all)
+            let mut items_in_order: Vec<u64> = (0..items).collect();
+            random.shuffle(&mut items_in_order);
+            Some(items_in_order)
         }
     }
 }
 
 fn as_original(seed: u32, items: u64) -> Vec<u64> {
     let mut random = CRandom::new(seed);
-    let mut all: Vec<u64> = (0..items).collect();
-    for last in (1..all.len()).rev() {
+    let mut items_in_order: Vec<u64> = (0..items).collect();
+    for last in (1..items_in_order.len()).rev() {
         let share = f64::from(random.draw()) / f64::from(i32::MAX);
-        all.swap(cut(share * last as f64).min(last), last);
+        items_in_order.swap(cut(share * last as f64).min(last), last);
     }
-    all
+    items_in_order
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is cut, as in C")]

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::classic::results::{Iteration, RankTime, Test, TestResult};
-use crate::classic::table::{Figure, Shown, rank_details, summary};
-use crate::classic::text::{Asked, footer, header, wall_hit};
+use crate::classic::table::{Figure, TableOptions, rank_details, summary};
+use crate::classic::text::{HeaderParams, footer, header, wall_hit};
 use treering_kit::space::{Filesystem, wrong_data};
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Ending, TaskTotals, TrialEvent};
@@ -19,7 +19,7 @@ use super::shape::Order;
 use treering_kit::cautions;
 use treering_kit::ranks::ABORTED;
 
-/// How a classic command line is run.
+/// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let config = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
@@ -45,9 +45,9 @@ struct Output {
     iterations: Vec<Iteration>,
     /// The tasks of the present part.
     present: Vec<(TaskTotals, ItemCounts)>,
-    /// Items that were not there.
+    /// Number of missing items.
     missed: u64,
-    /// Items whose data were wrong.
+    /// Number of items with wrong data.
     wrong: u64,
 }
 
@@ -56,7 +56,7 @@ impl Output {
         self.config.shape.ranks.into()
     }
 
-    /// What a part came to, and what is said of it at once.
+    /// Records the result of a part; returns the text printed at once.
     fn part_ended(&mut self) -> Said {
         let present = std::mem::take(&mut self.present);
         let Some(test) = present.first().and_then(|(task, _)| Test::from_name(&task.tally)) else {
@@ -96,8 +96,8 @@ impl Output {
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
         if test.is_of_tree() {
             let items = shape.tree.directories().unwrap_or(0);
-            let all = seconds(first, last);
-            let ranks = vec![RankTime { seconds_before_barrier: all, seconds: all }];
+            let whole = seconds(first, last);
+            let ranks = vec![RankTime { seconds_before_barrier: whole, seconds: whole }];
             return TestResult { items, ranks };
         }
         let of = |rank: usize| {
@@ -107,7 +107,7 @@ impl Output {
                 .filter(move |task| usize::from(task.worker) == rank)
         };
         let time = |rank: usize| {
-            // Where rank 0 works for all, the others wait from the beginning.
+            // With -c rank 0 does all the work, and the others wait from the start.
             let began = of(rank).map(|task| task.began_ns).min().filter(|_| !shape.collective);
             let began = began.unwrap_or(first);
             let until = of(rank).map(ended).max().unwrap_or(began);
@@ -146,7 +146,7 @@ impl Output {
 
     fn tables(&self, now: &str) -> Said {
         let ClassicConfig { shape, options, .. } = &self.config;
-        let shown = Shown {
+        let shown = TableOptions {
             ranks: self.ranks(),
             dirs: shape.dirs,
             files: shape.files,
@@ -181,7 +181,7 @@ impl ClassicOutput for Output {
     fn open(&mut self, scene: &ClassicScene) -> Said {
         let ClassicConfig { shape, options, .. } = &self.config;
         let path = options.dir.split('@').next().unwrap_or_default().to_owned();
-        let asked = Asked {
+        let params = HeaderParams {
             ranks: self.ranks(),
             path,
             stride: shape.stride,
@@ -202,7 +202,7 @@ impl ClassicOutput for Output {
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
         });
-        Said { out: header(&scene.started, &scene.words, &asked, filesystem), ..Said::default() }
+        Said { out: header(&scene.started, &scene.words, &params, filesystem), ..Said::default() }
     }
 
     fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {

@@ -1,4 +1,4 @@
-//! A tree while a task works in it: its directories are opened as they are needed, and stay open.
+//! Tree of a task at work: directories are opened when needed, and stay open.
 
 use treering_script::{Dir, Io, Stop};
 
@@ -10,10 +10,10 @@ use super::tree::Directory;
 const ASIDE: Dir = Dir(1);
 /// The slot of the first directory of the tree.
 const FIRST: u16 = 2;
-/// So many are kept open.
+/// Maximum number of open directories.
 const OPEN_MOST: u64 = 1000;
 
-/// A tree, and which of its directories are open.
+/// Tree with its open directories.
 #[derive(Debug)]
 pub(super) struct Place<'s> {
     shape: &'s Shape,
@@ -27,7 +27,7 @@ fn slot(directory: Directory) -> usize {
 }
 
 impl<'s> Place<'s> {
-    /// A tree of which nothing is open.
+    /// Tree without open directories.
     pub(super) fn new(shape: &'s Shape, test: String, tree: Option<u16>) -> Self {
         Self { shape, test, tree, open: Vec::new() }
     }
@@ -48,7 +48,7 @@ impl<'s> Place<'s> {
         Ok(dir)
     }
 
-    /// A second directory that is open beside another.
+    /// Opens a second directory beside another.
     pub(super) fn beside(
         &mut self,
         io: &mut dyn Io,
@@ -63,7 +63,7 @@ impl<'s> Place<'s> {
         Ok(ASIDE)
     }
 
-    /// The directory above one: of the top that of the test.
+    /// Parent of a directory; for the top of the tree, the test directory.
     pub(super) fn above(&mut self, io: &mut dyn Io, directory: Directory) -> Result<Dir, Stop> {
         if let Some(parent) = self.shape.tree.parent(directory) {
             return self.directory(io, parent);

@@ -1,4 +1,4 @@
-//! What is done: tests in their order, on which items, by how many ranks. Filled by `config`.
+//! Shape of a run: tests in their order, items and ranks. Filled by `config`.
 
 use crate::classic::results::Test;
 use treering_kit::packet::PacketType;
@@ -6,7 +6,7 @@ use treering_script::WorkerKind;
 
 use super::tree::Tree;
 
-/// What a test does to each item.
+/// Operation of a test on each item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     Create,
@@ -16,9 +16,9 @@ pub(super) enum Act {
     Remove,
 }
 
-/// Which tests are done.
+/// Selection of tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Acts {
+pub(super) struct EnabledTests {
     pub(super) create: bool,
     pub(super) stat: bool,
     pub(super) rename: bool,
@@ -33,7 +33,7 @@ pub(super) enum Part {
     MakeTrees,
     /// A test of directories, or of files.
     Items { is_directory: bool, act: Act },
-    /// They are removed.
+    /// Trees and test directories are removed.
     RemoveTrees,
 }
 
@@ -59,7 +59,7 @@ impl Part {
         }
     }
 
-    /// The kind of its tasks.
+    /// Task kind of the part.
     pub(super) const fn kind(self) -> &'static str {
         match self.test() {
             Test::DirectoryCreation => "dir-create",
@@ -76,55 +76,56 @@ impl Part {
     }
 }
 
-/// What is written and read.
+/// Data written to and read from each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Data {
     /// Bytes written to each file.
     pub(super) write_bytes: u32,
     /// Bytes read of each.
     pub(super) read_bytes: u32,
-    /// Whether each file is synced.
+    /// Fsync each file.
     pub(super) fsync: bool,
-    /// Whether what was written is read back at once and compared.
+    /// Read written data back at once and compare.
     pub(super) verify_write: bool,
-    /// Whether what is read is compared.
+    /// Compare data on reading.
     pub(super) verify_read: bool,
 }
 
 impl Data {
-    /// What a file holds that somebody wrote, as far as it is known.
+    /// Size of a file's data, in bytes: the bytes written, or the bytes to read if an earlier run
+    /// wrote them.
     pub(super) const fn written_bytes(&self) -> usize {
         let bytes = if self.write_bytes > 0 { self.write_bytes } else { self.read_bytes };
         bytes as usize
     }
 }
 
-/// What the classic mode has beyond the native one.
+/// Settings that only the classic mode has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct AsOriginal {
-    /// Which bytes are written.
+pub(super) struct ClassicCompat {
+    /// Data packet type.
     pub(super) packet: PacketType,
-    /// Their seed.
+    /// Seed of the data.
     pub(super) data_seed: u32,
 }
 
-/// How the items are reached.
+/// Order in which items are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// One after the other.
+    /// In the order of their numbers.
     Sequential,
-    /// In an order drawn by the C library's generator, from this seed and the rank.
+    /// Drawn with the C library's generator, from this seed and the rank.
     Original(u32),
-    /// In an order drawn by ours.
+    /// Drawn with our own generator, from this seed.
     Random(u64),
 }
 
 /// The whole of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
-    /// How many ranks work. Nothing else decides it.
+    /// Number of ranks, from the options alone.
     pub(super) ranks: u16,
-    /// Directories at which they take turns.
+    /// Number of directories at which the ranks take turns.
     pub(super) roots: u16,
     pub(super) iterations: u32,
     pub(super) tree: Tree,
@@ -132,30 +133,30 @@ pub(super) struct Shape {
     pub(super) per_directory: u64,
     /// Test directories with a tree each, in an iteration.
     pub(super) loops: u64,
-    /// By how many ranks each test is shifted.
+    /// Number of ranks by which each test is shifted.
     pub(super) stride: u64,
-    /// Whether each rank has a tree of its own.
+    /// Each rank has a tree of its own.
     pub(super) own_trees: bool,
-    /// Whether all ranks have the same files.
+    /// All ranks use the same files.
     pub(super) shared_file: bool,
-    /// Whether rank 0 makes and removes everything.
+    /// Rank 0 creates and removes everything.
     pub(super) collective: bool,
     pub(super) dirs: bool,
     pub(super) files: bool,
-    pub(super) acts: Acts,
+    pub(super) acts: EnabledTests,
     pub(super) data: Data,
-    /// Whether everything is synced at the end of each test, in its time.
+    /// Sync everything at the end of each test, within its time.
     pub(super) sync_each_test: bool,
     /// After so many seconds creation ends, and all make as many items as the fastest has.
     pub(super) wall_seconds: Option<u64>,
-    /// How many items there are, where an earlier run with such an end made them.
+    /// Number of items, if an earlier run was ended by its time limit.
     pub(super) made_before: Option<u64>,
     pub(super) order: Order,
-    /// Whether caches are dropped before items are looked at.
+    /// Drop caches before items are accessed.
     pub(super) cold: bool,
     pub(super) workers: WorkerKind,
-    /// As the original does it; natively nothing.
-    pub(super) as_original: Option<AsOriginal>,
+    /// Classic settings; `None` in native mode.
+    pub(super) as_original: Option<ClassicCompat>,
 }
 
 impl Shape {
@@ -198,7 +199,7 @@ impl Shape {
         u16::try_from((u64::from(rank) + times * stride) % ranks).unwrap_or(0)
     }
 
-    /// Whose items a rank works on in a test.
+    /// Rank whose items a rank works on in a test.
     pub(super) fn owner(&self, rank: u16, act: Act) -> u16 {
         match act {
             Act::Create => rank,
@@ -208,12 +209,12 @@ impl Shape {
         }
     }
 
-    /// In whose tree the items of a rank are; in that of all where there is only one.
+    /// Rank whose tree holds the items of `owner`; `None` if all ranks share one tree.
     pub(super) fn tree_of(&self, owner: u16) -> Option<u16> {
         self.own_trees.then(|| self.shifted(owner, 1))
     }
 
-    /// The ranks that make trees: all, or one for all.
+    /// Number of ranks that make trees: all, or one for all.
     pub(super) fn tree_makers(&self) -> u16 {
         if self.own_trees && !self.collective { self.ranks } else { 1 }
     }

@@ -1,10 +1,9 @@
-//! The tree of directories of mdtest: which are there, which of them hold items, and which number
-//! an item has.
+//! Directory tree of mdtest: its directories, those that hold items, and the numbering of items.
 //!
 //! Directories are numbered as in a heap: the children of `d` are `d * branch + 1` and those behind
 //! it. A directory holds the items from `d * items` on.
 
-/// A directory by its number.
+/// Number of a directory.
 pub(super) type Directory = u64;
 
 /// A tree.
@@ -14,29 +13,29 @@ pub(super) struct Tree {
     pub(super) branch: u64,
     /// Levels below the top.
     pub(super) depth: u32,
-    /// Whether only the lowest level holds items.
+    /// Only the lowest level holds items.
     pub(super) leaves_only: bool,
 }
 
 impl Tree {
-    /// How many directories it has; `None` where there are too many to count.
+    /// Number of directories; `None` on overflow.
     pub(super) fn directories(&self) -> Option<u64> {
         let mut level = 1_u64;
-        let mut all = 1_u64;
+        let mut count = 1_u64;
         for _ in 0..self.depth {
             level = level.checked_mul(self.branch)?;
-            all = all.checked_add(level)?;
+            count = count.checked_add(level)?;
         }
-        Some(all)
+        Some(count)
     }
 
-    /// How many directories hold items.
+    /// Number of directories that hold items.
     pub(super) fn holders(&self) -> u64 {
-        let all = self.directories().unwrap_or(u64::MAX);
-        if self.leaves_only { self.branch.saturating_pow(self.depth) } else { all }
+        let directories = self.directories().unwrap_or(u64::MAX);
+        if self.leaves_only { self.branch.saturating_pow(self.depth) } else { directories }
     }
 
-    /// The first directory that holds items; all behind it do too.
+    /// First directory that holds items; all later ones do, too.
     pub(super) fn first_holder(&self) -> Directory {
         self.directories().unwrap_or(u64::MAX) - self.holders()
     }
@@ -56,7 +55,7 @@ impl Tree {
         if depth < self.depth { first..first + self.branch } else { first..first }
     }
 
-    /// Visits directories as the original does: each before those below it.
+    /// Visits directories in the original's order: each before its subdirectories.
     ///
     /// # Errors
     /// The first error of a visit.
@@ -77,7 +76,7 @@ impl Tree {
         self.children(directory, depth).try_for_each(|child| self.before(child, depth + 1, visit))
     }
 
-    /// Visits directories, each after those below it.
+    /// Visits directories, each after its subdirectories.
     ///
     /// # Errors
     /// The first error of a visit.
@@ -105,14 +104,14 @@ mod tests {
     use super::Tree;
 
     fn visited(tree: Tree, last: bool) -> Vec<u64> {
-        let mut all = Vec::new();
+        let mut visited = Vec::new();
         let mut visit = |directory| {
-            all.push(directory);
+            visited.push(directory);
             Ok::<_, ()>(())
         };
         let done = if last { tree.each_last(&mut visit) } else { tree.each(&mut visit) };
         done.unwrap();
-        all
+        visited
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What is around the tests: test directories and trees are made and removed. What was there before
-//! is looked at: tests by whole paths follow whatever is on the way.
+//! Work around the tests: creating, checking and removing test directories and trees. Existing
+//! directories are checked, since tests by whole paths follow links on the way.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use super::names::{bare_directory, c_string, directory_path, test_directory};
 use super::place::Place;
 use super::shape::Shape;
 
-/// The slot of a directory that is looked at.
+/// Slot of a directory that is checked.
 const LOOKED_AT: Dir = Dir(1);
 
-/// What is done with the test directories of an iteration.
+/// Action on the test directories of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Care {
     Make,
-    /// An earlier run has made them.
+    /// Checks directories that an earlier run made.
     LookAt,
     Remove,
 }
 
-/// Makes the test directories of an iteration, looks at them, or removes them.
+/// Script that makes, checks or removes the test directories of an iteration.
 #[derive(Debug)]
 pub(super) struct TestDirectories {
     pub(super) shape: Arc<Shape>,
@@ -32,7 +32,7 @@ pub(super) struct TestDirectories {
 }
 
 impl TestDirectories {
-    /// Opens each directory that is there beneath the target, which refuses links.
+    /// Opens each existing directory beneath the target; links are refused.
     fn look_at(&self, io: &mut dyn Io, test: &str) -> Result<(), Stop> {
         let shape = &self.shape;
         let makers = 0..shape.tree_makers();
@@ -59,7 +59,7 @@ impl Script for TestDirectories {
                 }
                 Care::LookAt => self.look_at(io, &test)?,
                 Care::Remove => {
-                    // Where something is left in it, it stays, as with the original.
+                    // A directory that is not empty stays, as with the original.
                     let _gone_or_not = io.remove_dir(Dir::TARGET, &name).or_errno()?;
                 }
             }
@@ -68,7 +68,7 @@ impl Script for TestDirectories {
     }
 }
 
-/// Makes the trees of a rank, or removes them.
+/// Script that makes or removes the trees of a rank.
 #[derive(Debug)]
 pub(super) struct Trees {
     pub(super) shape: Arc<Shape>,
@@ -97,7 +97,7 @@ impl Trees {
         shape.tree.each_last(&mut |directory| {
             let name = bare_directory(tree, directory);
             let above = place.above(io, directory).or_errno()?;
-            // What is not there, or not empty, is left, as with the original.
+            // A directory that is missing or not empty is skipped, as with the original.
             let is_gone = match above {
                 Ok(above) => io.remove_dir(above, &name).or_errno()?.is_ok(),
                 Err(_missing) => false,

@@ -1,4 +1,4 @@
-//! Random settings of mdtest: what stands afterwards is what was asked for, in memory and on a real
+//! Random settings of mdtest: the resulting tree is the requested one, in memory and on a real
 //! disk, with threads and with processes.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
@@ -20,7 +20,7 @@ use treering_testkit::temp_dir;
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct RunRequest {
     per_dir: u64,
     depth: u32,
     branch: u64,
@@ -34,11 +34,11 @@ struct Asked {
     only: &'static str,
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = RunRequest> {
     let tree = (1..5_u64, 0..3_u32, 1..4_u64, any::<bool>(), any::<bool>());
     let only = prop_oneof![Just("dirs"), Just("files"), Just("both")];
     let rest = (1..4_u16, 0..6_u64, 1..3_u32, prop_oneof![Just(0_u32), 1..9000_u32], any::<bool>());
-    (tree, rest, only).prop_map(|(tree, rest, only)| Asked {
+    (tree, rest, only).prop_map(|(tree, rest, only)| RunRequest {
         per_dir: tree.0,
         depth: tree.1,
         branch: tree.2,
@@ -53,7 +53,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     })
 }
 
-impl Asked {
+impl RunRequest {
     fn settings(words: &[(&str, String)], flags: &[(&str, bool)]) -> Settings {
         let set = flags.iter().filter(|(_, is_set)| *is_set);
         let set = set.map(|(name, _)| ((*name).to_owned(), "true".to_owned()));
@@ -109,7 +109,7 @@ impl Asked {
         Mdtest.classic(&Self::settings(&words, &flags)).unwrap()
     }
 
-    /// Directories of a tree, and those of them that hold items.
+    /// Number of directories of a tree, and of those that hold items.
     fn directories(&self) -> (u64, u64) {
         let levels: Vec<u64> = (0..=self.depth).map(|level| self.branch.pow(level)).collect();
         let all = levels.iter().sum();

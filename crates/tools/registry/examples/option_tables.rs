@@ -1,4 +1,4 @@
-//! Writes the tables of native options in docs/workloads anew, from the declarations.
+//! Regenerates the tables of native options in docs/workloads from the declarations.
 
 use std::io;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! Importing: turns existing logs into trials. Pure: bytes in, trials out.
+//! Import of existing logs as trials. Pure: bytes in, trials out.
 //!
 //! A file may hold several outputs with any text around and between them, as a mail does. Each
-//! importer says where an output of its tool begins and reads it to its end; what it cannot
-//! understand within is remarked with the number of the line, never guessed. One folder for each
-//! tool, one line in `ALL`.
+//! importer finds the start of an output of its tool and reads it to its end; lines that it cannot
+//! understand are remarked with their number, never guessed. Each tool has one folder, and one line
+//! in `TOOLS`.
 
 use std::ops::ControlFlow;
 
@@ -14,79 +14,79 @@ use treering_kit::import::trial::Content;
 
 use crate::importers;
 
-/// An output that was found.
+/// Output found in a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found {
-    /// The name of the tool.
+pub struct FoundOutput {
+    /// Name of the tool.
     pub tool: &'static str,
-    /// Where it stands: lines counted from 1, the last one included.
+    /// First and last line of the output, from 1.
     pub lines: (usize, usize),
-    /// Which of the outputs in these lines it is, counted from 0: a web page may have made one line
-    /// of two.
+    /// Index among the outputs in these lines, from 0: a web page may have joined two outputs in
+    /// one line.
     pub nth: usize,
-    /// The trial in it.
+    /// Trial in the output.
     pub content: Content,
 }
 
-/// What was found in a file.
+/// Content of an imported file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Imported {
-    /// The outputs in their order.
-    pub found: Vec<Found>,
-    /// What could not be understood within them, or was corrected.
+pub struct ImportResult {
+    /// Outputs in the order of the file.
+    pub found: Vec<FoundOutput>,
+    /// Lines of the outputs that were not understood, and corrections.
     pub remarks: Vec<Remark>,
-    /// How many lines the file has.
+    /// Number of lines of the file.
     pub lines: usize,
-    /// Of these, lines with text around and between the outputs, which was skipped.
+    /// Number of lines with text around and between the outputs, which was skipped.
     pub skipped_lines: usize,
 }
 
-/// The tools whose logs can be read, for messages.
+/// Names of the tools whose logs can be read, for messages.
 pub fn tools() -> impl Iterator<Item = &'static str> {
     importers().iter().map(|importer| importer.tool())
 }
 
-/// An output, without the trial in it.
+/// Output without its trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outline {
-    /// As [`Found::tool`].
+    /// Tool, as in [`FoundOutput::tool`].
     pub tool: &'static str,
-    /// As [`Found::lines`].
+    /// Lines, as in [`FoundOutput::lines`].
     pub lines: (usize, usize),
-    /// As [`Found::nth`].
+    /// Index in the lines, as in [`FoundOutput::nth`].
     pub nth: usize,
-    /// The label of a trial of treering's own.
+    /// Label of an own trial of treering.
     pub label: Option<String>,
-    /// What the log calls a trial of another tool; empty when it does not.
+    /// Name in the log for a trial of another tool; empty if there is none.
     pub name: String,
 }
 
-/// What was found in a file that is too long to keep all trials in it.
+/// Outputs of a file that is too long to keep all trials in it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scan {
-    /// The outputs in their order.
+    /// Outputs in the order of the file.
     pub outlines: Vec<Outline>,
-    /// As [`Imported::remarks`].
+    /// Remarks, as in [`ImportResult::remarks`].
     pub remarks: Vec<Remark>,
 }
 
-/// A file that is read piece by piece: what is in it first, then trial by trial.
+/// Import of a file read piece by piece: first the list of its outputs, then trial by trial.
 ///
-/// It holds some pieces of 64 KiB, the output that is being read, and 16 bytes for each piece.
-pub struct Importing<'s> {
+/// The reader holds some pieces of 64 KiB, the output being read, and 16 bytes for each piece.
+pub struct ImportReader<'s> {
     log: Log<'s>,
 }
 
-impl<'s> Importing<'s> {
-    /// Looks through the file for its lines.
+impl<'s> ImportReader<'s> {
+    /// Surveys the lines of the file.
     ///
     /// # Errors
     /// When it cannot be read, or has a line of more than 64 MiB.
-    pub fn of(source: &'s dyn Source) -> Result<Self, ImportError> {
+    pub fn new(source: &'s dyn Source) -> Result<Self, ImportError> {
         Ok(Self { log: Log::of_source(source, importers())? })
     }
 
-    /// What outputs there are.
+    /// Lists the outputs of the file.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -97,8 +97,8 @@ impl<'s> Importing<'s> {
         Ok(Scan { outlines, remarks: walked.remarks })
     }
 
-    /// Hands on the trials of the outputs that begin at this line, as [`Outline::lines`] names it,
-    /// one at a time, until it is told to stop.
+    /// Hands on the trials of the outputs that begin at this line, as in [`Outline::lines`], one at
+    /// a time, until the consumer stops.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -116,12 +116,12 @@ impl<'s> Importing<'s> {
     }
 }
 
-/// Keeps what was found.
+/// Collector of outputs.
 trait Collection {
-    /// An output that begins at this line, counted from 1.
+    /// Adds an output that begins at this line, from 1.
     fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: Content);
 
-    /// The last outputs, so many, end with this line.
+    /// Sets the last line of the last `count` outputs.
     fn end(&mut self, count: usize, line: usize);
 }
 
@@ -139,12 +139,12 @@ impl Collection for Vec<Outline> {
     }
 }
 
-impl Collection for Vec<Found> {
+impl Collection for Vec<FoundOutput> {
     fn add(&mut self, tool: &'static str, line: usize, nth: usize, mut content: Content) {
         if let Content::Foreign(trial) = &mut content {
             trial.unfold();
         }
-        self.push(Found { tool, lines: (line, line), nth, content });
+        self.push(FoundOutput { tool, lines: (line, line), nth, content });
     }
 
     fn end(&mut self, count: usize, line: usize) {
@@ -153,15 +153,15 @@ impl Collection for Vec<Found> {
 }
 
 /// Finds all outputs in a file in memory.
-pub fn import(bytes: &[u8]) -> Imported {
-    let mut found: Vec<Found> = Vec::new();
+pub fn import(bytes: &[u8]) -> ImportResult {
+    let mut found: Vec<FoundOutput> = Vec::new();
     let walked = walk(&mut Log::of_bytes(bytes, importers()), &mut found);
-    Imported { found, ..walked }
+    ImportResult { found, ..walked }
 }
 
-/// Collects the outputs; all else is returned.
-fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> Imported {
-    let mut imported = Imported { lines: log.len(), ..Imported::default() };
+/// Collects the outputs; returns the rest of the import.
+fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> ImportResult {
+    let mut imported = ImportResult { lines: log.len(), ..ImportResult::default() };
     let mut at = 0;
     while at < log.len() {
         log.forget_before(at);

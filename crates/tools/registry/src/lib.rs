@@ -1,7 +1,6 @@
-//! The tools, a line each in [`TOOLS`], and the importer that asks each of them.
+//! Registry of the tools in [`TOOLS`], and the import that asks each of them.
 //!
-//! The logs that treering itself writes are read here too (`own`), and the directories of results
-//! that MMTests leaves.
+//! The registry also imports treering's own exports (`own`), and result directories of MMTests.
 
 mod import;
 mod mmtests;
@@ -13,14 +12,14 @@ use treering_kit::Tool;
 use treering_kit::import::Importer;
 use treering_script::Workload;
 
-pub use import::{Found, Imported, Importing, Outline, Scan, import, tools};
+pub use import::{FoundOutput, ImportReader, ImportResult, Outline, Scan, import, tools};
 pub use mmtests::{ResultFile, beginnings, results};
 pub use treering_kit::import::Remark;
 pub use treering_kit::import::rows::Rows;
 pub use treering_kit::import::source::{ImportError, Source};
 pub use treering_kit::import::trial::{Content, ForeignTrial, events_of};
 
-/// Every tool, in the order in which they are listed and asked whether a log is theirs.
+/// All tools, in the order in which they are listed and asked about a log.
 const TOOLS: &[Tool] = &[
     own::TOOL,
     treering_compilebench::TOOL,
@@ -38,14 +37,14 @@ const TOOLS: &[Tool] = &[
     treering_command::TOOL,
 ];
 
-/// Every workload.
+/// All workloads.
 pub fn workloads() -> &'static [&'static dyn Workload] {
     static WORKLOADS: LazyLock<Vec<&'static dyn Workload>> =
         LazyLock::new(|| TOOLS.iter().filter_map(|tool| tool.workload).collect());
     &WORKLOADS
 }
 
-/// Every importer.
+/// All importers.
 fn importers() -> &'static [&'static dyn Importer] {
     static IMPORTERS: LazyLock<Vec<&'static dyn Importer>> =
         LazyLock::new(|| TOOLS.iter().filter_map(|tool| tool.importer).collect());

@@ -1,31 +1,31 @@
-//! The directories of results that MMTests leaves: which of their files are the output of a tool,
-//! of which run, and of which of its iterations. Whoever reads the directory gives the paths.
+//! Result directories of MMTests: which files are outputs of a tool, and of which run and
+//! iteration. The caller reads the directories and gives the paths.
 //!
-//! Today's are `RUN/iter-0/TEST/logs/FILE`, and before 2018 they were `TEST-RUN/noprofile/FILE`.
+//! Present layout: `RUN/iter-0/TEST/logs/FILE`; before 2018: `TEST-RUN/noprofile/FILE`.
 
 use std::cmp::Ordering;
 
 use treering_kit::import::number::whole;
 
-/// An output in a directory of results.
+/// Output in a result directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultFile {
-    /// Its path as it was given.
+    /// Path as given by the caller.
     pub path: String,
-    /// What the run is called.
+    /// Name of the run.
     pub run: String,
-    /// Which of its iterations it is of, counted from 0.
+    /// Number of the iteration of the run, from 0.
     pub iteration: u64,
-    /// What MMTests calls the test.
+    /// Name of the test in MMTests.
     pub test: String,
-    /// Where it may stand when each test began.
+    /// Path of the file that may contain the start time of each test.
     pub timestamps: String,
 }
 
-/// Whether a file of a test is an output, by its name.
+/// Predicate on the name of a test's file: true if the file is an output.
 type IsOutput = fn(&str) -> bool;
 
-/// Tests whose outputs are read, by how their names begin.
+/// Supported tests by the prefix of their name.
 const TESTS: [(&str, IsOutput); 6] = [
     ("fsmark", |file| is_numbered(file, "fsmark-")),
     ("fio", |file| file == "fio.log" || file.starts_with("fio-")),
@@ -34,22 +34,22 @@ const TESTS: [(&str, IsOutput); 6] = [
     ("blogbench", |file| is_numbered(file, "blogbench-")),
     ("bonnie", |file| file == "bonnie" || is_iteration(file) && file.starts_with("bonnie.")),
 ];
-/// Endings of compressed files.
+/// Extensions of compressed files.
 const COMPRESSED: [&str; 2] = [".gz", ".xz"];
 
-/// The outputs among these paths, whose parts slashes part: run by run, iteration by iteration.
+/// Outputs among these paths, which have slashes as separators: run by run, iteration by iteration.
 pub fn results(paths: &[String]) -> Vec<ResultFile> {
-    let mut found: Vec<ResultFile> = paths.iter().filter_map(|path| result(path)).collect();
-    found.sort_by(|left, right| {
+    let mut results: Vec<ResultFile> = paths.iter().filter_map(|path| result(path)).collect();
+    results.sort_by(|left, right| {
         natural(&left.run, &right.run)
             .then(left.iteration.cmp(&right.iteration))
             .then_with(|| natural(&left.test, &right.test))
             .then_with(|| natural(&left.path, &right.path))
     });
-    found
+    results
 }
 
-/// When the tests began, in milliseconds since 1970: from the text of a file of timestamps.
+/// Start times of the tests, in milliseconds since 1970, from the text of a timestamps file.
 pub fn beginnings(text: &str) -> Vec<(String, i64)> {
     let line = |line: &str| {
         let (test, seconds) = line.strip_prefix("test begin :: ")?.trim().rsplit_once(' ')?;
@@ -74,18 +74,18 @@ fn result(path: &str) -> Option<ResultFile> {
     })
 }
 
-/// What the directories of an output say.
-struct Place<'p> {
+/// Attributes of an output that follow from its directories.
+struct ResultLocation<'p> {
     run: &'p str,
     iteration: u64,
     test: &'p str,
     timestamps: String,
 }
 
-fn new_place<'p>(directories: &[&'p str]) -> Option<Place<'p>> {
+fn new_place<'p>(directories: &[&'p str]) -> Option<ResultLocation<'p>> {
     let number = |part: &str| whole(part.strip_prefix("iter-")?);
     let at = directories.iter().rposition(|part| number(part).is_some())?;
-    Some(Place {
+    Some(ResultLocation {
         run: directories.get(at.checked_sub(1)?)?,
         iteration: number(directories[at])?,
         test: directories.get(at + 1)?,
@@ -93,14 +93,14 @@ fn new_place<'p>(directories: &[&'p str]) -> Option<Place<'p>> {
     })
 }
 
-fn old_place<'p>(directories: &[&'p str]) -> Option<Place<'p>> {
+fn old_place<'p>(directories: &[&'p str]) -> Option<ResultLocation<'p>> {
     let [above @ .., name, "noprofile"] = directories else { return None };
     let (test, run) = named(name)?;
     let timestamps = format!("{}/tests-timestamp-{run}", above.join("/"));
-    Some(Place { run, iteration: 0, test, timestamps })
+    Some(ResultLocation { run, iteration: 0, test, timestamps })
 }
 
-/// `fsmark-threaded-4.0` is the run `4.0` of the test `fsmark-threaded`.
+/// Splits a directory name: `fsmark-threaded-4.0` is the run `4.0` of the test `fsmark-threaded`.
 fn named(directory: &str) -> Option<(&str, &str)> {
     const LONG: [&str; 7] =
         ["fsmark-single", "fsmark-threaded", "fsmark", "fio", "filebench", "blogbench", "bonnie"];
@@ -113,18 +113,18 @@ fn named(directory: &str) -> Option<(&str, &str)> {
     LONG.into_iter().chain(DBENCH).find_map(split)
 }
 
-/// `dbench-4.log`.
+/// True for names such as `dbench-4.log`.
 fn is_numbered(file: &str, before: &str) -> bool {
     let number = file.strip_prefix(before).and_then(|rest| rest.strip_suffix(".log"));
     number.is_some_and(|number| whole(number).is_some())
 }
 
-/// `webproxy-4.1`.
+/// True for names such as `webproxy-4.1`.
 fn is_iteration(file: &str) -> bool {
     file.rsplit_once('.').is_some_and(|(_, number)| whole(number).is_some())
 }
 
-/// Words with their numbers in the order of numbers.
+/// Natural order: embedded numbers compare as numbers.
 fn natural(left: &str, right: &str) -> Ordering {
     let (mut left, mut right) = (left, right);
     loop {
@@ -199,14 +199,14 @@ mod tests {
     }
 
     #[test]
-    fn beginnings_of_tests_are_found_among_other_lines() {
+    fn test_start_times_are_found_among_other_lines() {
         let text = "start :: 1542000000\ntest begin :: fsmark 1542000100\nfile start :: /x\n\
                     test begin :: dbench4 99999999999999999999\n";
         assert_eq!(beginnings(text), [("fsmark".to_owned(), 1_542_000_100_000)]);
     }
 
     #[test]
-    fn numbers_are_ordered_as_numbers() {
+    fn names_are_sorted_in_natural_order() {
         use std::cmp::Ordering::{Equal, Greater, Less};
         assert_eq!(natural("a-2.log", "a-16.log"), Less);
         assert_eq!(natural("a-012", "a-9"), Greater);

@@ -1,62 +1,62 @@
-//! Takes the events of a trace in their order and says what they mean, part by part.
+//! Analyses the events of a trace in order, one part (such as a phase) at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::Latency;
 
 use super::digest::{CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures};
-use super::flight::Flight;
+use super::flight::InFlightTable;
 use super::latency::LatencyTimeline;
-use super::map::Grid;
-use super::tally::{Order, OrderCount, Sizes, figures_of};
+use super::map::MapGrid;
+use super::tally::{LogHistogram, SeekCounts, SeekTracker, figures_of};
 use super::timeline::Timeline;
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 
-/// Devices that have a map each; what others did is in the figures.
+/// Number of devices that get a map; the requests of further devices count in the figures only.
 const MAPS_MAX: usize = 16;
 
-/// Completions after which requests are looked for that were never ended.
+/// Completions between two searches for requests that were never completed.
 const LOOK_EVERY: u64 = 256;
 
-/// Devices without completions that are counted by their issues, or by what is queued; and requests
-/// of such a device after which the others do not come any more.
+/// Limit of tracked devices without completions, and the requests after which such a device is
+/// taken to have no completions at all.
 const UNCOMPLETED_MAX: usize = 64;
 const UNCOMPLETED_SURELY: u64 = 1000;
 
-/// Devices that are named.
+/// Limit of devices whose names are kept.
 const DEVICES_MAX: usize = 4096;
 
-/// Works through a trace.
+/// Incremental trace analysis.
 #[derive(Debug)]
 pub struct Analyst {
     devices: BTreeMap<DeviceNumber, Device>,
-    flight: Flight,
-    order: Order,
-    /// What orders requests: the best that was seen.
+    flight: InFlightTable,
+    order: SeekTracker,
+    /// Event that defines the request order: the best one seen so far.
     ordered_by: Option<Direction>,
-    part: Part,
-    /// Devices that have completed something.
+    part: PartCounters,
+    /// Devices with at least one completion.
     completing: BTreeSet<DeviceNumber>,
-    /// What devices without completions were seen to get since the last cut, and by which event.
-    uncompleted: BTreeMap<DeviceNumber, (CountedBy, Part)>,
-    /// Completions until requests without an end are looked for.
+    /// Requests since the last cut of devices without completions, and the event that counted them.
+    uncompleted: BTreeMap<DeviceNumber, (CountedBy, PartCounters)>,
+    /// Completions until the next search for requests without a completion.
     until_look: u64,
-    /// The first and the last sector that maps show.
+    /// First and last sector shown in maps.
     shown: (u64, u64),
 }
 
-/// Findings since the last cut.
+/// Figures since the last cut.
 #[derive(Debug, Default)]
-struct Part {
+struct PartCounters {
     begin_ns: u64,
     now_ns: u64,
     events: u64,
     lost: u64,
     late: u64,
     unended: u64,
-    reads: Kind,
-    writes: Kind,
-    discards: Kind,
+    reads: KindCounters,
+    writes: KindCounters,
+    discards: KindCounters,
     zeroes: u64,
     zeroed_bytes: u64,
     flushes: u64,
@@ -67,19 +67,19 @@ struct Part {
     depth_ns: u128,
     timeline: Timeline,
     latency: LatencyTimeline,
-    grids: BTreeMap<DeviceNumber, Grid>,
-    moved: BTreeMap<DeviceNumber, Moved>,
+    grids: BTreeMap<DeviceNumber, MapGrid>,
+    moved: BTreeMap<DeviceNumber, DeviceTraffic>,
 }
 
-/// What a device moved.
+/// Requests and bytes of one device.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moved {
+struct DeviceTraffic {
     requests: u64,
     read_bytes: u64,
     write_bytes: u64,
 }
 
-impl Moved {
+impl DeviceTraffic {
     fn add(&mut self, other: Self) {
         self.requests += other.requests;
         self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
@@ -87,24 +87,24 @@ impl Moved {
     }
 }
 
-/// Requests of a kind.
+/// Requests of one kind: reads, writes or discards.
 #[derive(Debug, Default)]
-struct Kind {
+struct KindCounters {
     requests: u64,
     bytes: u64,
-    sizes: Sizes,
+    sizes: LogHistogram,
     device: Latency,
     whole: Latency,
 }
 
-impl Kind {
+impl KindCounters {
     fn count(&mut self, bytes: u64) {
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(bytes);
         self.sizes.add(bytes);
     }
 
-    /// Adds requests without times.
+    /// Adds the requests of `other`, without their latencies.
     fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -123,12 +123,12 @@ impl Kind {
     }
 }
 
-impl Part {
+impl PartCounters {
     fn begun(begin_ns: u64) -> Self {
         Self { begin_ns, now_ns: begin_ns, ..Self::default() }
     }
 
-    fn kind(&mut self, operation: Operation) -> Option<&mut Kind> {
+    fn kind(&mut self, operation: Operation) -> Option<&mut KindCounters> {
         match operation {
             Operation::Read => Some(&mut self.reads),
             Operation::Write | Operation::WriteZeroes => Some(&mut self.writes),
@@ -137,7 +137,7 @@ impl Part {
         }
     }
 
-    /// Counts a request.
+    /// Counts a completed request.
     fn count(&mut self, event: &Event) {
         self.failed += u64::from(event.error != 0);
         self.flushes += u64::from(event.operation == Operation::Flush);
@@ -148,7 +148,7 @@ impl Part {
             return;
         }
         let read_bytes = if operation == Operation::Read { bytes } else { 0 };
-        let one = Moved { requests: 1, read_bytes, write_bytes: bytes - read_bytes };
+        let one = DeviceTraffic { requests: 1, read_bytes, write_bytes: bytes - read_bytes };
         if operation == Operation::WriteZeroes {
             self.zeroes += 1;
             self.zeroed_bytes = self.zeroed_bytes.saturating_add(bytes);
@@ -167,7 +167,7 @@ impl Part {
         }
     }
 
-    /// Adds what another part counted that began with this one.
+    /// Adds the counts of another part with the same start.
     fn add(&mut self, other: Self) {
         self.reads.add(&other.reads);
         self.writes.add(&other.writes);
@@ -181,7 +181,7 @@ impl Part {
         }
     }
 
-    /// A read or write that was done at a time took so long.
+    /// Records the latency of a read or write that completed at `time_ns`.
     fn took(&mut self, time_ns: u64, took_ns: u64) {
         let after = time_ns.saturating_sub(self.begin_ns);
         let slot = self.timeline.at(after);
@@ -191,7 +191,7 @@ impl Part {
         self.latency.add(after, took_ns);
     }
 
-    /// Time passes; so many requests were with the devices meanwhile.
+    /// Advances the clock; `depth` requests were in flight meanwhile.
     fn pass(&mut self, time_ns: u64, depth: u64) {
         if time_ns < self.now_ns {
             self.late += 1;
@@ -206,7 +206,7 @@ impl Part {
 }
 
 impl Direction {
-    fn of(action: Action) -> Option<Self> {
+    fn from_action(action: Action) -> Option<Self> {
         match action {
             Action::Issue => Some(Self::Issue),
             Action::Queue => Some(Self::Queue),
@@ -215,7 +215,7 @@ impl Direction {
         }
     }
 
-    /// The lower, the better it says where a disk's head goes.
+    /// Quality of the order as a proxy for the head position; lower is better.
     fn rank(self) -> u8 {
         match self {
             Self::Issue => 0,
@@ -226,14 +226,14 @@ impl Direction {
 }
 
 impl Analyst {
-    /// Begins at a time of the trace's clock.
+    /// Starts the analysis at a time of the trace's clock.
     pub fn new(begin_ns: u64) -> Self {
         Self {
             devices: BTreeMap::new(),
-            flight: Flight::default(),
-            order: Order::default(),
+            flight: InFlightTable::default(),
+            order: SeekTracker::default(),
             ordered_by: None,
-            part: Part::begun(begin_ns),
+            part: PartCounters::begun(begin_ns),
             completing: BTreeSet::new(),
             uncompleted: BTreeMap::new(),
             until_look: LOOK_EVERY,
@@ -241,14 +241,14 @@ impl Analyst {
         }
     }
 
-    /// With maps of these sectors only, the last one included: requests are cut off there.
+    /// Limits maps to the sectors `first..=last`; requests are clipped to them.
     #[must_use]
     pub(super) fn showing(mut self, first: u64, last: u64) -> Self {
         self.shown = (first, last);
         self
     }
 
-    /// Takes the next entry. Phases are the caller's matter: it cuts.
+    /// Processes the next entry. Phase entries are ignored: the caller calls `cut`.
     pub fn entry(&mut self, entry: &Entry) {
         match entry {
             Entry::Event(event) => self.event(event),
@@ -262,7 +262,7 @@ impl Analyst {
         }
     }
 
-    /// Takes the next event.
+    /// Processes the next event.
     pub fn event(&mut self, event: &Event) {
         let part = &mut self.part;
         part.events += 1;
@@ -291,7 +291,8 @@ impl Analyst {
                 self.until_look = self.until_look.saturating_sub(1);
                 if self.until_look == 0 {
                     self.forget(event.time_ns);
-                    // Looking takes as long as there are requests.
+                    // The search visits every request in flight, so its interval grows with their
+                    // number.
                     self.until_look = self.flight.depth().max(LOOK_EVERY);
                 }
             }
@@ -300,7 +301,7 @@ impl Analyst {
         self.place(event);
     }
 
-    /// Takes requests whose end was never reported out of the account of what was under way.
+    /// Removes requests whose completion was never reported from the queue depth.
     fn forget(&mut self, now_ns: u64) {
         for issued_ns in self.flight.forgotten(now_ns) {
             let part = &mut self.part;
@@ -337,7 +338,7 @@ impl Analyst {
         }
     }
 
-    /// Counts what a device gets of which no completion was seen: perhaps the trace has none.
+    /// Counts a request of a device without completions so far: the trace may lack them.
     fn count_uncompleted(&mut self, event: &Event, by: CountedBy) {
         let device = event.device;
         if self.completing.contains(&device)
@@ -347,18 +348,18 @@ impl Analyst {
         }
         let begin_ns = self.part.begin_ns;
         let (kept, part) =
-            self.uncompleted.entry(device).or_insert_with(|| (by, Part::begun(begin_ns)));
+            self.uncompleted.entry(device).or_insert_with(|| (by, PartCounters::begun(begin_ns)));
         if by < *kept {
-            // The better event is reported, too.
-            (*kept, *part) = (by, Part::begun(begin_ns));
+            // The more reliable event is reported as well: start over with it.
+            (*kept, *part) = (by, PartCounters::begun(begin_ns));
         }
         if by == *kept {
             part.count(event);
         }
     }
 
-    /// Takes what devices without completions got into the figures; the worst of the events by
-    /// which it was counted.
+    /// Adds requests of devices without completions to the figures; returns the least reliable
+    /// event that counted them.
     fn add_uncompleted(&mut self, is_end: bool) -> CountedBy {
         let mut worst = CountedBy::Complete;
         for (by, part) in std::mem::take(&mut self.uncompleted).into_values() {
@@ -371,9 +372,10 @@ impl Analyst {
         worst
     }
 
-    /// Where the request goes, if the event that orders requests reports it.
+    /// Adds the request to the seek statistics and the map, if the event is the one that defines
+    /// the order.
     fn place(&mut self, event: &Event) {
-        let Some(direction) = Direction::of(event.action) else { return };
+        let Some(direction) = Direction::from_action(event.action) else { return };
         if event.bytes == 0 {
             return;
         }
@@ -381,9 +383,9 @@ impl Analyst {
             Some(best) if best.rank() < direction.rank() => return,
             Some(best) if best == direction => {}
             _ => {
-                // What was taken before is of a worse order.
+                // The statistics so far used a less reliable order.
                 self.ordered_by = Some(direction);
-                self.order = Order::default();
+                self.order = SeekTracker::default();
                 self.part.grids.clear();
                 self.part.timeline.slots.iter_mut().for_each(|slot| slot.seeks = 0);
             }
@@ -394,18 +396,18 @@ impl Analyst {
         }
         let grids = &mut self.part.grids;
         if grids.contains_key(&event.device) || grids.len() < MAPS_MAX {
-            grids.entry(event.device).or_insert_with(Grid::new).mark(after, event, self.shown);
+            grids.entry(event.device).or_insert_with(MapGrid::new).mark(after, event, self.shown);
         }
     }
 
-    /// Ends a part and begins the next: what was seen since the last cut. Requests that are under
-    /// way go on, and so does the order.
+    /// Ends a part and begins the next: returns the figures since the last cut. Requests in flight
+    /// and the request order carry over.
     pub fn cut(&mut self, at_ns: u64) -> Digest {
         self.digest(at_ns, false)
     }
 
-    /// Ends the last part. What devices got whose completions were never reported is counted as it
-    /// was issued, else as it was queued.
+    /// Ends the last part. Requests of devices without completions count by their issue events,
+    /// else by their queue events.
     pub fn end(&mut self, at_ns: u64) -> Digest {
         self.digest(at_ns, true)
     }
@@ -414,9 +416,9 @@ impl Analyst {
         self.part.pass(at_ns, self.flight.depth());
         self.forget(at_ns);
         let counted_by = self.add_uncompleted(is_end);
-        let mut part = std::mem::replace(&mut self.part, Part::begun(at_ns));
+        let mut part = std::mem::replace(&mut self.part, PartCounters::begun(at_ns));
         if counted_by != CountedBy::Complete && !self.flight.has_completions() {
-            // What never ends is not a queue.
+            // Without completions the queue depth is unknown.
             (part.depth_ns, part.depth_max) = (0, 0);
             part.timeline
                 .slots
@@ -438,7 +440,7 @@ impl Analyst {
         named.filter(|name| !name.is_empty()).unwrap_or_else(|| number.to_string())
     }
 
-    fn figures(&self, part: &Part, order: &OrderCount, at_ns: u64) -> Figures {
+    fn figures(&self, part: &PartCounters, order: &SeekCounts, at_ns: u64) -> Figures {
         let span_ns = at_ns.max(part.now_ns).saturating_sub(part.begin_ns);
         let devices = part.moved.iter().map(|(number, moved)| DeviceFigures {
             name: self.name(*number),

@@ -1,44 +1,44 @@
-//! What the counters of a device say where its requests cannot be seen: rates and queue depth, but
-//! no offsets, seeks or latencies.
+//! Device counters, for devices whose requests cannot be traced: rates and queue depth, but no
+//! offsets, seeks or latencies.
 
 use super::digest::{DeviceFigures, Digest, Figures, KindFigures};
 use super::timeline::Timeline;
 
-/// What a device has done since the machine began, as `/sys/block/…/stat` tells it.
+/// Activity of a device since boot, from `/sys/block/…/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Reads.
+    /// Completed reads.
     pub reads: u64,
     /// Bytes read.
     pub read_bytes: u64,
-    /// Writes.
+    /// Completed writes.
     pub writes: u64,
     /// Bytes written.
     pub write_bytes: u64,
-    /// Discards.
+    /// Completed discards.
     pub discards: u64,
     /// Bytes discarded.
     pub discard_bytes: u64,
-    /// Flushes.
+    /// Completed flushes.
     pub flushes: u64,
-    /// Reads put into others.
+    /// Reads merged into other requests.
     pub read_merges: u64,
-    /// Writes put into others.
+    /// Writes merged into other requests.
     pub write_merges: u64,
-    /// Milliseconds that reads took, all together.
+    /// Total time of all reads, in milliseconds.
     pub read_ms: u64,
-    /// Milliseconds that writes took, all together.
+    /// Total time of all writes, in milliseconds.
     pub write_ms: u64,
-    /// Requests that it has now.
+    /// Requests in flight now.
     pub in_flight: u64,
-    /// Milliseconds in which it had any.
+    /// Time with at least one request in flight, in milliseconds.
     pub busy_ms: u64,
-    /// Milliseconds that all requests took, those under way among them.
+    /// Total time of all requests, in milliseconds, including those in flight.
     pub queue_ms: u64,
 }
 
 impl Counters {
-    /// Reads the text of a `stat` file; `None` when it is none.
+    /// Parses the text of a `stat` file; `None` if a field is missing.
     pub fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> =
             text.split_whitespace().map_while(|word| word.parse().ok()).collect();
@@ -49,7 +49,7 @@ impl Counters {
             read_bytes: bytes(2)?,
             writes: at(4)?,
             write_bytes: bytes(6)?,
-            // Linux 4.18 and 5.5 brought these.
+            // Added in Linux 4.18 (discards) and 5.5 (flushes).
             discards: at(11).unwrap_or(0),
             discard_bytes: bytes(13).unwrap_or(0),
             flushes: at(15).unwrap_or(0),
@@ -64,12 +64,12 @@ impl Counters {
     }
 }
 
-/// Counters of devices, looked at again and again.
+/// Counters of devices, sampled repeatedly.
 #[derive(Debug)]
 pub struct CounterTimeline {
     begin_ns: u64,
     now_ns: u64,
-    /// Names, and the counters at the last cut and at the last look.
+    /// Device names, each with its counters at the last cut and at the last sample.
     devices: Vec<(String, Counters, Counters)>,
     timeline: Timeline,
     depth_ns: u128,
@@ -77,7 +77,7 @@ pub struct CounterTimeline {
 }
 
 impl CounterTimeline {
-    /// Begins with what devices have done before.
+    /// Starts with the current counters as the baseline.
     pub fn new(begin_ns: u64, devices: Vec<(String, Counters)>) -> Self {
         let devices = devices.into_iter().map(|(name, now)| (name, now, now)).collect();
         Self {
@@ -90,7 +90,7 @@ impl CounterTimeline {
         }
     }
 
-    /// What the devices, in their order, have done up to now.
+    /// Records a sample of the devices' counters, in the order of the devices.
     pub fn look(&mut self, now_ns: u64, counters: &[Counters]) {
         if now_ns < self.now_ns {
             return;
@@ -111,7 +111,7 @@ impl CounterTimeline {
         self.now_ns = now_ns;
     }
 
-    /// Ends a part and begins the next: what was seen since the last cut.
+    /// Ends a part and begins the next: returns the activity since the last cut.
     pub fn cut(&mut self) -> Digest {
         let span_ns = self.now_ns - self.begin_ns;
         let grown = |of: fn(&Counters) -> u64| -> u64 {
@@ -151,7 +151,7 @@ mod tests {
     use super::{CounterTimeline, Counters};
 
     #[test]
-    fn counters_are_read_and_become_rates() {
+    fn counters_are_parsed_and_become_rates() {
         let text = "   100 5 800 30 50 2 400 20 3 40 50 7 0 56 1 4 2\n";
         let first = Counters::parse(text).unwrap();
         assert_eq!((first.reads, first.read_bytes, first.write_bytes), (100, 409_600, 204_800));
@@ -161,7 +161,7 @@ mod tests {
             (30, 20, 40, 50)
         );
         assert_eq!((first.in_flight, first.flushes), (3, 4));
-        // Linux 4.17 and before end here.
+        // `stat` as of Linux 4.17 and earlier.
         let short = Counters::parse("100 5 800 30 50 2 400 20 3 40 50").unwrap();
         assert_eq!(short, Counters { discards: 0, discard_bytes: 0, flushes: 0, ..first });
         for wrong in ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10", "1 2 x 4 5 6 7 8 9 10 11"] {

@@ -1,4 +1,4 @@
-//! What is known of a phase, or of a whole trace, in numbers that take little room.
+//! Compact results of a phase or of a whole trace.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,121 +7,122 @@ use super::map::Map;
 use super::tally::LatencyFigures;
 use super::timeline::Timeline;
 
-/// What a trace, or a part of it, says.
+/// Results of a trace or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Digest {
-    /// The figures.
+    /// Totals of the part.
     pub figures: Figures,
-    /// The same over time.
+    /// Totals per time slice.
     #[serde(rename = "course")]
     pub timeline: Timeline,
-    /// Where requests went over time, one map for each device.
+    /// Offsets over time, one map per device.
     pub maps: Vec<Map>,
-    /// How long requests took over time.
+    /// Request latencies per time slice.
     #[serde(default, skip_serializing_if = "LatencyBins::is_empty")]
     pub latency: LatencyBins,
 }
 
-/// Figures of a trace, or of a part of it.
+/// Figures of a trace or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// From its beginning to its end, in nanoseconds.
+    /// Duration in nanoseconds.
     pub span_ns: u64,
-    /// Events that it is made of.
+    /// Number of events.
     pub events: u64,
-    /// Events that were lost. Counts of requests and their bytes are then lower bounds; seeks,
+    /// Number of lost events. Counts of requests and their bytes are then lower bounds; seeks,
     /// scores, latencies and queue depth may be wrong in either direction.
     pub lost_events: u64,
-    /// Events that came later than their time allowed for.
+    /// Events that arrived out of order.
     pub late_events: u64,
-    /// Requests whose end the kernel did not tell: they are not in the queue depth.
+    /// Requests without a reported completion; excluded from the queue depth.
     #[serde(default)]
     pub unended: u64,
-    /// Bytes that the devices' own counters have beyond the completions seen here: requests whose
-    /// completion is missing from the trace, without having been reported as lost.
+    /// Bytes in the devices' own counters without a completion in the trace: completions that are
+    /// missing although no loss was reported.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missing_bytes: u64,
-    /// Which of its events counts a request.
+    /// Event that counts a request.
     #[serde(default)]
     pub counted_by: CountedBy,
-    /// Reads that the device has done.
+    /// Completed reads.
     pub reads: KindFigures,
-    /// Writes that the device has done, those of zeroes among them.
+    /// Completed writes, including writes of zeroes.
     pub writes: KindFigures,
-    /// Writes of zeroes: the device got the place and no data.
+    /// Writes of zeroes without a data transfer.
     #[serde(default)]
     pub write_zeroes: u64,
-    /// Bytes of the places that were zeroed.
+    /// Bytes zeroed by such writes.
     #[serde(default)]
     pub write_zeroes_bytes: u64,
-    /// Discards that the device has done.
+    /// Completed discards.
     pub discards: KindFigures,
-    /// Flushes that the device has done.
+    /// Completed flushes.
     pub flushes: u64,
-    /// Requests that failed.
+    /// Failed requests.
     pub failed: u64,
-    /// Requests that were put into others that waited.
+    /// Requests merged into waiting ones.
     pub merges: u64,
-    /// Requests that the device did not take at first.
+    /// Requests that the device rejected at first.
     pub requeues: u64,
-    /// Reads and writes in the order by which seeks are counted.
+    /// Reads and writes in the order that defines seeks.
     pub ordered: u64,
-    /// What they are ordered by: `issue`, `queue` or `complete`, whichever the trace has.
+    /// Event that defines the order: `issue`, `queue` or `complete`, whichever the trace has.
     pub ordered_by: Direction,
-    /// Those of them more than 128 sectors from the end of the one before on the same device.
+    /// Ordered requests that start more than 128 sectors from the end of the previous one on the
+    /// same device.
     pub seeks: u64,
-    /// Bytes of all distances of seeks.
+    /// Sum of all seek distances, in bytes.
     pub seek_bytes: u64,
-    /// The distance in bytes that half of the seeks do not exceed.
+    /// Median seek distance, in bytes.
     pub seek_bytes_p50: u64,
-    /// The distance in bytes that nine tenths of the seeks do not exceed.
+    /// 90th percentile of the seek distance, in bytes.
     pub seek_bytes_p90: u64,
-    /// Those that begin exactly where the one before ended.
+    /// Ordered requests that start exactly at the end of the previous one.
     pub sequential: u64,
-    /// Blocks of 4 KiB that were asked for.
+    /// Requested blocks of 4 KiB.
     pub blocks: u64,
-    /// Those of them that follow the block before.
+    /// Requested blocks that directly follow the previous block.
     pub following: u64,
-    /// The same of reads among reads only.
+    /// Blocks requested by reads.
     pub read_blocks: u64,
-    /// The same of reads among reads only.
+    /// Blocks requested by reads that directly follow the previous block read.
     pub read_following: u64,
-    /// Requests that the device had at a time, by time.
+    /// Time-weighted mean of the requests in flight.
     pub depth_mean: f64,
-    /// The most requests that it had.
+    /// Maximum of the requests in flight.
     pub depth_max: u64,
-    /// Devices, each with its own figures.
+    /// Figures per device.
     pub devices: Vec<DeviceFigures>,
-    /// Bytes that the program wrote meanwhile, where all of them are known: of a run those of its
-    /// write calls, of a command those that the kernel charged it with (`write_bytes` without
+    /// Bytes written by the program meanwhile, where all are known: for a run the bytes of its
+    /// write calls, for a command the bytes charged by the kernel (`write_bytes` without
     /// `cancelled_write_bytes`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program_write_bytes: Option<u64>,
 }
 
-/// What requests are ordered by.
+/// Event that defines the order of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// When the device got them.
+    /// Order of issue to the device.
     #[default]
     Issue,
-    /// When they were asked for.
+    /// Order of submission.
     Queue,
-    /// When they were done.
+    /// Order of completion.
     Complete,
 }
 
-/// Which event counts a request: the first of these that the trace has of a device.
+/// Event that counts a request: the first of these that the trace has for a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CountedBy {
-    /// The device has done it.
+    /// Completion events.
     #[default]
     Complete,
-    /// The device got it: the trace has no completions of some device.
+    /// Issue events: some device has no completions in the trace.
     Issue,
-    /// It was asked for: the trace has nothing else of some device.
+    /// Queue events: some device has neither completions nor issues in the trace.
     Queue,
 }
 
@@ -130,89 +131,88 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Requests of a kind that the device has done.
+/// Completed requests of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct KindFigures {
-    /// How many.
+    /// Number of requests.
     pub requests: u64,
-    /// Their bytes.
+    /// Sum of their sizes, in bytes.
     pub bytes: u64,
-    /// The size that half of them do not exceed, in bytes.
+    /// Median request size, in bytes.
     pub request_bytes_p50: u64,
-    /// The largest, in bytes.
+    /// Largest request size, in bytes.
     pub request_bytes_max: u64,
-    /// From the device's having it to its being done.
+    /// Latency from issue to completion.
     pub issue_to_complete: LatencyFigures,
-    /// From its being asked for to its being done.
+    /// Latency from submission to completion.
     pub queue_to_complete: LatencyFigures,
 }
 
-/// Figures of a device.
+/// Figures of one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceFigures {
-    /// Its name.
+    /// Device name.
     pub name: String,
-    /// Its size in bytes, 0 when unknown.
+    /// Device size in bytes; 0 when unknown.
     pub bytes: u64,
-    /// Bytes that were read.
+    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes that were written.
+    /// Bytes written.
     pub write_bytes: u64,
-    /// Reads and writes done.
+    /// Completed reads and writes.
     pub requests: u64,
-    /// Seeks.
+    /// Number of seeks.
     pub seeks: u64,
 }
 
 impl Figures {
-    /// Seconds from beginning to end; never 0.
+    /// Duration in seconds; never 0.
     pub fn seconds(&self) -> f64 {
         self.span_ns.max(1) as f64 / 1e9
     }
 
-    /// Reads and writes that were done, a second.
+    /// Completed reads and writes per second.
     pub fn requests_per_second(&self) -> f64 {
         (self.reads.requests + self.writes.requests) as f64 / self.seconds()
     }
 
-    /// Seeks a second.
+    /// Seeks per second.
     pub fn seeks_per_second(&self) -> f64 {
         self.seeks as f64 / self.seconds()
     }
 
-    /// The dynamic layout score: the share of blocks that follow the block before. `None` where
-    /// there are not two.
+    /// Dynamic layout score: the share of blocks that directly follow the previous block. `None`
+    /// with fewer than two blocks.
     pub fn layout_score(&self) -> Option<f64> {
         score(self.blocks, self.following)
     }
 
-    /// The dynamic layout score of reads alone.
+    /// Dynamic layout score of reads alone.
     pub fn read_layout_score(&self) -> Option<f64> {
         score(self.read_blocks, self.read_following)
     }
 
-    /// The share of requests that begin where the one before ended.
+    /// Share of requests that start where the previous one ended.
     pub fn sequential_share(&self) -> Option<f64> {
         score(self.ordered, self.sequential)
     }
 
-    /// Bytes of data written to the device over bytes that the program wrote; `None` where it is
-    /// not known what the program wrote, and where completions are missing.
+    /// Data bytes written to the device per byte written by the program; `None` where the latter is
+    /// unknown or completions are missing.
     pub fn write_amplification(&self) -> Option<f64> {
         let program = self.program_write_bytes.filter(|bytes| *bytes > 0)?;
         let data = self.writes.bytes.saturating_sub(self.write_zeroes_bytes);
         (self.missing_bytes == 0 && self.lost_events == 0).then(|| data as f64 / program as f64)
     }
 
-    /// Whether the order of requests is known: counters of a device do not tell it.
+    /// Reports whether the request order is known; device counters do not provide it.
     pub fn is_ordered(&self) -> bool {
         self.ordered > 0
     }
 }
 
-/// What losses mean for the figures of a trace, in words: so many events were reported as lost, and
-/// so many bytes are in the devices' own counters but in no completion. `None` where nothing is
-/// missing.
+/// Caution text for lost events and for bytes that the devices' own counters have but no
+/// completion; `None` if nothing is missing.
 pub fn losses(lost_events: u64, missing_bytes: u64) -> Option<String> {
     let missing = format!(
         "completions of {missing_bytes} bytes that the devices' own counters have are missing from \
@@ -230,7 +230,7 @@ pub fn losses(lost_events: u64, missing_bytes: u64) -> Option<String> {
     ))
 }
 
-/// Of so many, all but the first could follow.
+/// Share of blocks that follow the previous one; the first block has no previous one.
 fn score(all: u64, following: u64) -> Option<f64> {
     (all > 1).then(|| following as f64 / (all - 1) as f64)
 }

@@ -1,93 +1,94 @@
-//! Requests that are under way: which completion belongs to which issue, and to what was asked for.
+//! Requests in flight: matches completions to issues, and both to submitted bios.
 //!
-//! A completion may be of a part; a request may be made of several that were merged, and what was
-//! asked for may be split into several requests.
+//! A completion may cover a part of a request; a request may be merged from several bios, and a bio
+//! may be split into several requests.
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::event::{DeviceNumber, Event, Operation};
 
-/// Requests that are held at most. More are never under way; the events that ended them were lost.
+/// Limit of tracked requests. Real queues are shorter; a table this large means that completion
+/// events were lost.
 const HELD_MAX: usize = 1 << 20;
 
-/// Completions that are held for issues that come late: an event may be reported after one that
-/// happened later on another CPU.
+/// Limit of completions kept for late issues: an event may be reported after one that happened
+/// later on another CPU.
 const EARLY_MAX: usize = 1024;
 
-/// A request that is older, and after which so many others of its device were done, is done too:
-/// the kernel did not tell of it, which happens once in some ten thousand.
+/// Age in nanoseconds, and later completions on the same device, after which a request counts as
+/// done: the kernel omits about one completion in ten thousand.
 const FORGOTTEN_NS: u64 = 1_000_000_000;
 const FORGOTTEN_LATER: u64 = 1024;
-/// One of this age is in any case: the block layer itself gives up after 30 s.
+/// Age after which any request counts as done: the block layer itself gives up after 30 s.
 const FORGOTTEN_SURELY_NS: u64 = 60_000_000_000;
 
-/// Devices that are distinguished.
+/// Limit of distinguished devices.
 const DEVICES_MAX: usize = 4096;
 
-/// Where a request begins.
-type Place = (DeviceNumber, u64);
+/// Device and first sector of a request.
+type RequestStart = (DeviceNumber, u64);
 
-/// Several may begin at a place, distinguished by a number.
-type Key = (DeviceNumber, u64, u64);
+/// Device, first sector and a serial number, which distinguishes requests at the same sector.
+type RequestKey = (DeviceNumber, u64, u64);
 
-/// Requests between their events.
+/// Table of requests between their events.
 #[derive(Debug, Default)]
-pub(super) struct Flight {
-    /// The first at each place, and what was issued where one is under way already.
-    issued: BTreeMap<Place, Issued>,
-    again: BTreeMap<Key, Issued>,
-    queued: BTreeMap<Key, Queued>,
-    /// What a completion answers and how long it took, kept for its room.
-    answers: Vec<(Key, u64)>,
-    /// When requests were done whose issue is not known.
-    early: BTreeMap<Place, u64>,
+pub(super) struct InFlightTable {
+    /// Oldest issued request per start sector; later ones at the same sector are in `again`.
+    issued: BTreeMap<RequestStart, IssuedRequest>,
+    again: BTreeMap<RequestKey, IssuedRequest>,
+    queued: BTreeMap<RequestKey, QueuedBio>,
+    /// Bios finished by a completion and their latencies; a reused buffer.
+    answers: Vec<(RequestKey, u64)>,
+    /// Completion times of requests whose issue was not seen yet.
+    early: BTreeMap<RequestStart, u64>,
     number: u64,
-    /// Requests that each device gave back.
+    /// Completions per device.
     done: BTreeMap<DeviceNumber, u64>,
-    /// Devices whose issues are reported.
+    /// Devices with issue events.
     issuing: BTreeSet<DeviceNumber>,
-    /// Devices that complete what was never issued: they take bios as they are queued, as zram, md
-    /// and device mapper do. What is queued is with them.
+    /// Devices that complete bios without issue events, as zram, md and device mapper do: queued
+    /// bios count as in flight.
     bio_based: BTreeSet<DeviceNumber>,
-    /// Bios that those have.
+    /// Bios in flight on bio-based devices.
     bios: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Issued {
+struct IssuedRequest {
     time_ns: u64,
     sectors: u64,
-    /// Requests that the device had given back before.
+    /// Completions of the device before this issue.
     done_before: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Queued {
+struct QueuedBio {
     time_ns: u64,
     end: u64,
-    /// Sectors of it that are not done.
+    /// Sectors not completed yet.
     left: u64,
     operation: Operation,
 }
 
-/// A request without data has no place.
-fn place(event: &Event) -> Place {
+/// Table key of a request; requests without data, such as flushes, use sector 0.
+fn place(event: &Event) -> RequestStart {
     (event.device, if event.bytes == 0 { 0 } else { event.sector })
 }
 
-impl Flight {
-    /// How many requests the devices have.
+impl InFlightTable {
+    /// Number of requests in flight on all devices.
     pub(super) fn depth(&self) -> u64 {
         self.issued.len() as u64 + self.again.len() as u64 + self.bios
     }
 
-    /// Whether a device takes bios without their being issued as requests.
+    /// Reports whether a device takes bios without issuing them as requests.
     pub(super) fn is_bio_based(&self, device: DeviceNumber) -> bool {
         self.bio_based.contains(&device)
     }
 
-    /// Whether any completion was reported.
+    /// Reports whether any completion was seen.
     pub(super) fn has_completions(&self) -> bool {
         !self.done.is_empty()
     }
@@ -96,7 +97,7 @@ impl Flight {
         self.queued.range((device, 0, 0)..=(device, u64::MAX, u64::MAX)).count() as u64
     }
 
-    /// A completion of a device whose issues were never reported.
+    /// Marks a device as bio-based if it completes requests without any issue event.
     fn completes_bios(&mut self, device: DeviceNumber) {
         if !self.issuing.contains(&device)
             && self.bio_based.len() < DEVICES_MAX
@@ -106,7 +107,7 @@ impl Flight {
         }
     }
 
-    /// A device's issues are reported.
+    /// Marks a device as one with issue events.
     fn issues(&mut self, device: DeviceNumber) {
         if self.issuing.len() < DEVICES_MAX
             && self.issuing.insert(device)
@@ -116,13 +117,13 @@ impl Flight {
         }
     }
 
-    fn key(&mut self, (device, sector): Place) -> Key {
+    fn key(&mut self, (device, sector): RequestStart) -> RequestKey {
         self.number += 1;
         (device, sector, self.number)
     }
 
-    /// Keeps an issued request.
-    fn put(&mut self, place: Place, issued: Issued) {
+    /// Stores an issued request.
+    fn put(&mut self, place: RequestStart, issued: IssuedRequest) {
         match self.issued.entry(place) {
             Slot::Vacant(free) => {
                 free.insert(issued);
@@ -134,8 +135,8 @@ impl Flight {
         }
     }
 
-    /// Takes the first that was issued at a place.
-    fn take(&mut self, place: Place) -> Option<Issued> {
+    /// Removes the oldest request issued at a sector.
+    fn take(&mut self, place: RequestStart) -> Option<IssuedRequest> {
         let first = self.issued.remove(&place)?;
         if !self.again.is_empty() {
             self.move_up(place);
@@ -143,8 +144,8 @@ impl Flight {
         Some(first)
     }
 
-    /// The next at a place becomes the first.
-    fn move_up(&mut self, place: Place) {
+    /// Promotes the oldest re-issue at this sector to the in-flight table.
+    fn move_up(&mut self, place: RequestStart) {
         let (device, sector) = place;
         let mut next = self.again.range((device, sector, 0)..=(device, sector, u64::MAX));
         if let Some(key) = next.next().map(|(key, _)| *key)
@@ -164,7 +165,7 @@ impl Flight {
         }
         self.bios += u64::from(self.is_bio_based(event.device));
         let key = self.key(place(event));
-        let queued = Queued {
+        let queued = QueuedBio {
             time_ns: event.time_ns,
             end: event.end(),
             left: event.sectors(),
@@ -173,7 +174,7 @@ impl Flight {
         self.queued.insert(key, queued);
     }
 
-    /// The device has it. How long it had it, where it is known already that it is done.
+    /// Records an issue. Returns the device latency if the completion was reported first.
     pub(super) fn issue(&mut self, event: &Event) -> Option<u64> {
         self.issues(event.device);
         if let Some(done_ns) = self.early.remove(&place(event))
@@ -187,15 +188,15 @@ impl Flight {
         }
         let done_before = self.done.get(&event.device).copied().unwrap_or(0);
         let (time_ns, sectors) = (event.time_ns, event.sectors());
-        self.put(place(event), Issued { time_ns, sectors, done_before });
+        self.put(place(event), IssuedRequest { time_ns, sectors, done_before });
         None
     }
 
-    /// Lets go of requests whose end was never reported: when each was issued.
+    /// Drops requests whose completion was never reported; returns their issue times.
     pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
         let Self { issued, again, done, .. } = self;
         let mut all = Vec::new();
-        let mut stays = |device: DeviceNumber, issued: &Issued| {
+        let mut stays = |device: DeviceNumber, issued: &IssuedRequest| {
             let age = now_ns.saturating_sub(issued.time_ns);
             let later = done.get(&device).map_or(0, |done| done - issued.done_before);
             let is_gone =
@@ -205,7 +206,7 @@ impl Flight {
         };
         issued.retain(|(device, _), issued| stays(*device, issued));
         again.retain(|(device, ..), issued| stays(*device, issued));
-        let places: Vec<Place> =
+        let places: Vec<RequestStart> =
             again.keys().map(|(device, sector, _)| (*device, *sector)).collect();
         for place in places {
             if !self.issued.contains_key(&place) {
@@ -215,12 +216,13 @@ impl Flight {
         all
     }
 
-    /// The device gave it back.
+    /// Records that the device returned the request to the queue.
     pub(super) fn requeue(&mut self, event: &Event) {
         let _perhaps_it_was_lost = self.take(place(event));
     }
 
-    /// How long the device had it; nothing where its issue is not known, or a part is left.
+    /// Records a completion. Returns the device latency in nanoseconds; `None` if the issue is
+    /// unknown or a part is still in flight.
     pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
         *self.done.entry(event.device).or_default() += 1;
         if event.bytes > 0 {
@@ -235,21 +237,22 @@ impl Flight {
         };
         let done = event.sectors();
         if done > 0 && done < issued.sectors {
-            let rest = Issued { sectors: issued.sectors - done, ..issued };
+            let rest = IssuedRequest { sectors: issued.sectors - done, ..issued };
             self.put((event.device, event.end()), rest);
             return None;
         }
         Some(event.time_ns.saturating_sub(issued.time_ns))
     }
 
-    /// Tells how long each took that was asked for and is done with this.
+    /// Calls `each` with the latency of every bio finished by this completion.
     pub(super) fn answered(&mut self, event: &Event, mut each: impl FnMut(u64)) {
         if self.queued.is_empty() || event.bytes == 0 {
             return;
         }
         let (device, end) = (event.device, event.end());
         let mut answers = std::mem::take(&mut self.answers);
-        // From the last that begins within it to one that began before and reaches into it.
+        // Iterates backwards over bios that overlap the completed range; stops at the first one
+        // that does not.
         for (key, queued) in self.queued.range_mut(..(device, end, 0)).rev() {
             let began_before = key.1 < event.sector;
             if key.0 != device || began_before && queued.end <= event.sector {
@@ -279,7 +282,7 @@ impl Flight {
 
 #[cfg(test)]
 mod tests {
-    use super::Flight;
+    use super::InFlightTable;
     use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
 
     fn event(time_ns: u64, sector: u64, sectors: u32) -> Event {
@@ -297,15 +300,15 @@ mod tests {
         }
     }
 
-    fn answered(flight: &mut Flight, event: &Event) -> Vec<u64> {
+    fn answered(flight: &mut InFlightTable, event: &Event) -> Vec<u64> {
         let mut all = Vec::new();
         flight.answered(event, |ns| all.push(ns));
         all
     }
 
     #[test]
-    fn parts_of_a_request_are_one() {
-        let mut flight = Flight::default();
+    fn partial_completions_end_with_the_last_part() {
+        let mut flight = InFlightTable::default();
         flight.issue(&event(10, 100, 8));
         assert_eq!(flight.complete(&event(20, 100, 4)), None);
         assert_eq!(flight.depth(), 1);
@@ -315,8 +318,8 @@ mod tests {
     }
 
     #[test]
-    fn two_at_one_place_are_distinguished() {
-        let mut flight = Flight::default();
+    fn requests_at_the_same_sector_are_distinguished() {
+        let mut flight = InFlightTable::default();
         flight.issue(&event(10, 100, 8));
         flight.issue(&event(15, 100, 8));
         assert_eq!(flight.complete(&event(20, 100, 8)), Some(10));
@@ -327,20 +330,20 @@ mod tests {
     }
 
     #[test]
-    fn an_issue_that_is_reported_late_is_known_to_be_done() {
-        let mut flight = Flight::default();
+    fn an_issue_reported_after_its_completion_is_not_in_flight() {
+        let mut flight = InFlightTable::default();
         assert_eq!(flight.complete(&event(30, 100, 8)), None);
         assert_eq!(flight.issue(&event(10, 100, 8)), Some(20));
         assert_eq!(flight.depth(), 0);
-        // A completion of before is none of a later request.
+        // An old completion does not match a later request.
         assert_eq!(flight.complete(&event(40, 100, 8)), None);
         assert_eq!(flight.issue(&event(50, 100, 8)), None);
         assert_eq!(flight.depth(), 1);
     }
 
     #[test]
-    fn a_request_whose_end_is_never_reported_does_not_stay() {
-        let mut flight = Flight::default();
+    fn requests_without_a_completion_expire() {
+        let mut flight = InFlightTable::default();
         flight.issue(&event(10, 100, 8));
         for time in 0..2000 {
             flight.issue(&event(20 + time, 9000, 8));
@@ -355,8 +358,8 @@ mod tests {
     }
 
     #[test]
-    fn merged_and_split_requests_are_answered_when_all_is_done() {
-        let mut flight = Flight::default();
+    fn bios_of_merged_and_split_requests_end_with_their_last_sector() {
+        let mut flight = InFlightTable::default();
         flight.queue(&event(1, 100, 8));
         flight.queue(&event(2, 108, 8));
         assert_eq!(answered(&mut flight, &event(11, 100, 16)), [10, 9]);

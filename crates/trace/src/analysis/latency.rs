@@ -1,51 +1,51 @@
-//! How long requests took in each slice of time: the median, the 99th percentile and the longest.
-//! Slices become twice as long when there are too many; what is reported is of finished slices.
+//! Latency percentiles per time slice: median, 99th percentile and maximum. Slices double in length
+//! when there are too many; only finished slices are reported.
 
 use serde::{Deserialize, Serialize};
 
-use super::tally::Sizes;
+use super::tally::LogHistogram;
 
-/// Slices at most; there are at least half as many once they have become longer.
+/// Limit of slices; after doubling at least half of them remain.
 const BINS_MAX: usize = 256;
 
-/// Nanoseconds of a slice at first.
+/// Initial slice length in nanoseconds.
 const BIN_NS: u64 = 1_000_000;
 
-/// Times of requests in slices of equal length from the beginning.
+/// Latencies in time slices of equal length.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyBins {
-    /// Nanoseconds of a slice.
+    /// Slice length in nanoseconds.
     pub bin_ns: u64,
-    /// The slices.
+    /// Slices from the beginning on.
     pub bins: Vec<LatencyBin>,
 }
 
-/// The times of the requests that were done in a slice, from the issue to the completion; of
-/// devices whose requests are not issued, from the queueing.
+/// Latencies of the requests completed in a slice, from issue to completion; on devices without
+/// issue events from submission.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyBin {
-    /// How many were measured.
+    /// Number of measured requests.
     pub samples: u64,
-    /// The time in nanoseconds that half of them do not exceed, to an eighth.
+    /// Median in nanoseconds, rounded up by at most 1/8.
     pub p50_ns: u64,
-    /// The time that 99 of 100 do not exceed, to an eighth.
+    /// 99th percentile in nanoseconds, rounded up by at most 1/8.
     pub p99_ns: u64,
-    /// The longest.
+    /// Maximum in nanoseconds.
     pub max_ns: u64,
 }
 
 impl LatencyBins {
-    /// Whether nothing was measured.
+    /// Reports whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.bins.is_empty()
     }
 }
 
-/// Slices that are being filled.
+/// Slices that are still being filled.
 #[derive(Debug)]
 pub(super) struct LatencyTimeline {
     bin_ns: u64,
-    bins: Vec<Sizes>,
+    bins: Vec<LogHistogram>,
 }
 
 impl Default for LatencyTimeline {
@@ -55,19 +55,19 @@ impl Default for LatencyTimeline {
 }
 
 impl LatencyTimeline {
-    /// A request was done at a time after the beginning, and took so long.
+    /// Records the latency of a request that completed `after_ns` after the beginning.
     pub(super) fn add(&mut self, after_ns: u64, took_ns: u64) {
         while after_ns / self.bin_ns >= BINS_MAX as u64 {
             self.halve();
         }
         let place = usize::try_from(after_ns / self.bin_ns).unwrap_or(0);
         if self.bins.len() <= place {
-            self.bins.resize_with(place + 1, Sizes::default);
+            self.bins.resize_with(place + 1, LogHistogram::default);
         }
         self.bins[place].add(took_ns);
     }
 
-    /// Two slices become one.
+    /// Merges pairs of slices.
     fn halve(&mut self) {
         self.bin_ns = self.bin_ns.saturating_mul(2);
         let pairs = std::mem::take(&mut self.bins);
@@ -78,12 +78,12 @@ impl LatencyTimeline {
         }
     }
 
-    /// What was measured.
+    /// Computes the percentiles of all slices.
     pub(super) fn finish(self) -> LatencyBins {
         if self.bins.is_empty() {
             return LatencyBins::default();
         }
-        let bin = |sizes: &Sizes| LatencyBin {
+        let bin = |sizes: &LogHistogram| LatencyBin {
             samples: sizes.count(),
             p50_ns: sizes.quantile(0.5),
             p99_ns: sizes.quantile(0.99),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_when_slices_become_longer() {
+    fn merged_slices_keep_all_samples() {
         let mut timeline = LatencyTimeline::default();
         for second in 0..10_000u64 {
             timeline.add(second * 1_000_000_000, second);

@@ -1,69 +1,69 @@
-//! Where requests went over time: a grid of cells that become twice as large, in time or in offset,
-//! when they do not reach.
+//! Map of offsets over time: a grid whose cells double in size, in time or in offset, when a
+//! request lies outside.
 
 use serde::{Deserialize, Serialize};
 
 use crate::event::{Event, Operation};
 
-/// Cells in time and in offset at most.
+/// Limits of the grid: columns (time) and rows (offset).
 const COLUMNS: u64 = 1024;
 const ROWS: u64 = 1024;
 
-/// Runs of cells that a finished map has at most, of all kinds.
+/// Limit of the runs in a finished map, over all kinds of requests.
 const RUNS_MAX: usize = 24_000;
 
-/// A cell at first.
+/// Initial cell size: nanoseconds and sectors.
 const COLUMN_NS: u64 = 1_000_000;
 const ROW_SECTORS: u64 = 8;
 
-/// Bits of a cell.
+/// Cell bits.
 const READ: u8 = 1;
 const WRITE: u8 = 2;
 const DISCARD: u8 = 4;
 
-/// A finished map of a device. Cells of a kind are reported as pairs of numbers: cells to skip,
-/// cells to mark, from the lowest offset of a column up, and column by column.
+/// Finished map of a device. Cells of a kind are run-length encoded as pairs of numbers (cells to
+/// skip, cells to mark), from the lowest offset of a column up, and column by column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
     /// The name of the device.
     pub device: String,
-    /// Its size in sectors, 0 when unknown.
+    /// Device size in sectors; 0 when unknown.
     pub device_sectors: u64,
-    /// Nanoseconds of a column.
+    /// Column width in nanoseconds.
     pub column_ns: u64,
-    /// The columns.
+    /// Number of columns.
     pub columns: u64,
-    /// The sector at which the lowest row begins.
+    /// First sector of the lowest row.
     pub first_sector: u64,
-    /// Sectors of a row.
+    /// Row height in sectors.
     pub row_sectors: u64,
-    /// The rows.
+    /// Number of rows.
     pub rows: u64,
-    /// Cells that were read from.
+    /// Runs of cells with reads.
     pub reads: Vec<u32>,
-    /// Cells that were written to.
+    /// Runs of cells with writes.
     pub writes: Vec<u32>,
-    /// Cells that were discarded.
+    /// Runs of cells with discards.
     pub discards: Vec<u32>,
 }
 
-/// A map that is being made.
+/// Map under construction.
 #[derive(Clone, Debug)]
-pub(super) struct Grid {
-    /// Column by column, from the lowest row up.
+pub(super) struct MapGrid {
+    /// Cells column by column, from the lowest row up.
     cells: Vec<u8>,
     column_ns: u64,
     row_sectors: u64,
-    /// Where row 0 begins: a multiple of a row.
+    /// First sector of row 0: a multiple of the row height.
     base: u64,
-    /// The columns and rows up to the highest that is marked.
+    /// Number of columns up to the last marked one.
     columns: u64,
-    /// Whether anything is marked in a column: most of them are often empty.
+    /// Flag per column that has a marked cell: most columns are often empty.
     used: Vec<bool>,
     marked: Option<(u64, u64)>,
 }
 
-impl Grid {
+impl MapGrid {
     pub(super) fn new() -> Self {
         Self {
             cells: Vec::new(),
@@ -76,7 +76,7 @@ impl Grid {
         }
     }
 
-    /// Marks a request at a time after the beginning, as far as it is between these sectors.
+    /// Marks a request, clipped to the sectors `shown`.
     pub(super) fn mark(&mut self, after_ns: u64, event: &Event, shown: (u64, u64)) {
         let bit = match event.operation {
             Operation::Read => READ,
@@ -107,7 +107,7 @@ impl Grid {
         }
     }
 
-    /// Makes cells large enough, and moves the lowest row down.
+    /// Enlarges cells and moves the lowest row down until the request fits.
     fn reach(&mut self, after_ns: u64, first: u64, last: u64) {
         if self.cells.is_empty() {
             self.cells = vec![0; usize::try_from(COLUMNS * ROWS).unwrap_or(0)];
@@ -169,7 +169,7 @@ impl Grid {
         self.columns = self.columns.div_ceil(2);
     }
 
-    /// Puts the cells of rows of another size and base where they belong now.
+    /// Rearranges cells after a change of the row height or the first sector.
     fn moved(&mut self, (base, sectors): (u64, u64)) {
         let rows = usize::try_from(ROWS).unwrap_or(0);
         let (new_base, new_sectors) = (self.base, self.row_sectors);
@@ -191,7 +191,7 @@ impl Grid {
         }
     }
 
-    /// The map, in cells so large that it takes little room.
+    /// Returns the map, with cells enlarged until it is small enough.
     pub(super) fn finish(mut self, device: String, device_sectors: u64) -> Map {
         if self.cells.is_empty() {
             return Map { device, device_sectors, ..Map::default() };
@@ -214,7 +214,7 @@ impl Grid {
                     discards,
                 };
             }
-            // The axis with more cells first.
+            // Coarsens the axis with more cells first.
             if self.columns > rows {
                 self.longer_columns();
             } else {
@@ -257,8 +257,7 @@ impl Grid {
 }
 
 impl Map {
-    /// The marked cells of such a list: column, lowest row and how many rows, within the map
-    /// whatever the list says.
+    /// Marked cells of a run list as (column, lowest row, number of rows), clipped to the map.
     pub fn marks<'a>(&self, runs: &'a [u32]) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
         let (rows, cells) = (self.rows.max(1), self.rows.saturating_mul(self.columns));
         let mut at = 0u64;
@@ -272,7 +271,7 @@ impl Map {
     }
 }
 
-/// A run of cells, in pieces that lie in one column each.
+/// Splits a run of cells at column boundaries.
 fn pieces(from: u64, until: u64, rows: u64) -> impl Iterator<Item = (u64, u64, u64)> {
     let mut at = from;
     std::iter::from_fn(move || {
@@ -291,7 +290,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Grid, Map};
+    use super::{Map, MapGrid};
     use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
 
     fn event(sector: u64, sectors: u32, operation: Operation) -> Event {
@@ -319,10 +318,10 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn every_request_is_in_its_cell_and_nothing_else_is(
+        fn map_marks_exactly_the_requested_cells(
             all in prop::collection::vec((0u64..1 << 36, 0u64..1 << 40, 1u32..200), 1..60),
         ) {
-            let mut grid = Grid::new();
+            let mut grid = MapGrid::new();
             for &(time, sector, sectors) in &all {
                 grid.mark(time, &event(sector, sectors, Operation::Write), (0, u64::MAX));
             }
@@ -339,7 +338,7 @@ mod tests {
         }
 
         #[test]
-        fn lists_of_any_numbers_stay_in_the_map(
+        fn arbitrary_run_lists_stay_within_the_map(
             runs in prop::collection::vec(any::<u32>(), 0..40),
             rows in 0u64..50, columns in 0u64..50,
         ) {
@@ -351,8 +350,8 @@ mod tests {
     }
 
     #[test]
-    fn a_map_of_everything_takes_little_room() {
-        let mut grid = Grid::new();
+    fn a_fully_marked_map_is_small() {
+        let mut grid = MapGrid::new();
         let mut place = 12_345u64;
         for time in 0..400_000u64 {
             place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

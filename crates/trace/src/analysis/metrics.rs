@@ -1,4 +1,4 @@
-//! Figures of a trace as metrics, which are compared like those of a workload.
+//! Trace figures as metrics, comparable like those of a workload.
 
 use treering_model::metrics::{MetricSpec, trace};
 use treering_model::{Metric, Scope};
@@ -8,7 +8,7 @@ use super::digest::{Figures, KindFigures};
 const MIB: f64 = (1u64 << 20) as f64;
 
 impl Figures {
-    /// The metrics of this part of a trial; none where the device did nothing.
+    /// Metrics of this part of a trial; empty if the device was idle.
     pub fn metrics(&self, scope: &Scope) -> Vec<Metric> {
         if self.reads.requests + self.writes.requests == 0 {
             return Vec::new();
@@ -20,7 +20,7 @@ impl Figures {
     }
 
     fn of_all(&self, scope: &Scope) -> Vec<Metric> {
-        // Counters of a device tell no order.
+        // Device counters provide no order.
         let ordered = |value: f64| self.is_ordered().then_some(value);
         let sought = |value: f64| (self.seeks > 0).then_some(value);
         let mean_seek = self.seek_bytes as f64 / self.seeks.max(1) as f64;

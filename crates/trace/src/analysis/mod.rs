@@ -1,5 +1,5 @@
-//! What a trace says of a device: figures, a timeline of them, and a map of offsets over time.
-//! Everything is worked out as events pass, in memory that does not grow with their number.
+//! Trace analysis of a device: figures, a timeline of them, and a map of offsets over time. All
+//! results are computed incrementally, in memory independent of the number of events.
 
 mod analyst;
 mod counters;

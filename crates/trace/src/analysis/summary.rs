@@ -1,37 +1,38 @@
-//! A whole trace at once, with its phases, or what of it lies in a window.
+//! Summary of a whole trace and its phases, optionally limited to a window.
 
 use super::analyst::Analyst;
 use super::digest::Digest;
 use crate::error::TraceFileError;
 use crate::event::{Entry, Event};
 
-/// Phases of a trace that are distinguished; more are one.
+/// Limit of distinguished phases; events of further phases are not reported by phase.
 const PHASES_MAX: usize = 1000;
 
-/// What of a trace is wanted.
+/// Part of a trace to analyse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// From when to when, in nanoseconds after the beginning of the trace.
+    /// Time range in nanoseconds after the beginning of the trace.
     pub times_ns: Option<(u64, u64)>,
-    /// From where to where, in bytes of the device.
+    /// Offset range in bytes of the device.
     pub offsets: Option<(u64, u64)>,
 }
 
-/// A trace.
+/// Results of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// What it says as a whole.
+    /// Results of the whole trace.
     pub whole: Digest,
-    /// What its phases say, by name; none where it has none.
+    /// Results per phase, with phase names; empty for a trace without phases.
     pub phases: Vec<(String, Digest)>,
-    /// Nanoseconds of the trace's clock at its beginning.
+    /// Beginning of the trace in nanoseconds of its clock.
     pub begin_ns: u64,
-    /// Nanoseconds from there to where the window begins: what is reported begins there.
+    /// Beginning of the window in nanoseconds after `begin_ns`; results are relative to it.
     pub from_ns: u64,
 }
 
 impl Window {
-    /// A request that crosses an edge belongs to both sides of it.
+    /// Reports whether a request overlaps the window; a request across an edge counts on both
+    /// sides.
     fn holds(&self, event: &Event, begin_ns: u64) -> bool {
         let after = event.time_ns.saturating_sub(begin_ns);
         let first = event.sector.saturating_mul(512);
@@ -40,7 +41,7 @@ impl Window {
             && self.offsets.is_none_or(|(from, until)| first < until && behind > from)
     }
 
-    /// An analyst of what is in the window from a time on, whose map shows no more than that.
+    /// Starts an analysis of the window, with the map limited to its offsets.
     fn analyst(&self, begin_ns: u64) -> Analyst {
         let analyst = Analyst::new(begin_ns);
         match self.offsets {
@@ -50,43 +51,43 @@ impl Window {
     }
 }
 
-/// Reads a trace to its end, entry by entry, and says what is in the window.
+/// Reads a trace to its end and summarises the window.
 ///
 /// # Errors
-/// What `next` says.
+/// Errors returned by `next`.
 pub fn summarise(
     window: Window,
     mut next: impl FnMut() -> Result<Option<Entry>, TraceFileError>,
 ) -> Result<Summary, TraceFileError> {
-    let mut work = Work::default();
+    let mut work = Summarizer::default();
     while let Some(entry) = next()? {
         work.entry(&entry, window);
     }
     Ok(work.end(window))
 }
 
-/// The whole, and beside it the phase that is under way.
+/// Analysis of the whole trace and of the current phase.
 #[derive(Debug, Default)]
-struct Work {
+struct Summarizer {
     whole: Option<Analyst>,
     phase: Option<(String, Analyst)>,
     phases: Vec<(String, Digest)>,
-    /// Devices come before the first time is known.
+    /// Device entries, which may precede the first timestamp.
     waiting: Vec<Entry>,
     begin_ns: u64,
     now_ns: u64,
-    notes: Notes,
+    notes: RecordingNotes,
 }
 
-/// What is reported about the recording as a whole.
+/// Notes about the recording as a whole.
 #[derive(Debug, Default)]
-struct Notes {
+struct RecordingNotes {
     end_ns: Option<u64>,
     program_write_bytes: Option<u64>,
     missing_bytes: Option<u64>,
 }
 
-impl Work {
+impl Summarizer {
     fn entry(&mut self, entry: &Entry, window: Window) {
         match entry {
             Entry::Event(event) => {
@@ -163,7 +164,7 @@ impl Work {
         let until = until.map_or(now_ns, |until| until.min(now_ns));
         let mut whole = self.whole.map(|mut analyst| analyst.end(until)).unwrap_or_default();
         if window == Window::default() {
-            // They are of the whole, and of no part.
+            // These notes cover the whole recording, not a window.
             whole.figures.program_write_bytes = self.notes.program_write_bytes;
             whole.figures.missing_bytes = self.notes.missing_bytes.unwrap_or(0);
         }

@@ -1,5 +1,4 @@
-//! Counters that need little room whatever they count: sizes and distances, and the order of
-//! requests.
+//! Constant-memory counters: histograms of sizes and distances, and the order of requests.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +7,19 @@ use treering_model::Latency;
 
 use crate::event::{DeviceNumber, Event, Operation};
 
-/// Sectors between requests from which on a disk is said to seek: 64 KiB, as seekwatcher has it.
+/// Sectors between two requests from which on the distance counts as a seek: 64 KiB, as in
+/// seekwatcher.
 pub(super) const SEEK_SECTORS: u64 = 128;
 
-/// Sectors of a block of the layout score.
+/// Block size of the layout score, in sectors.
 const BLOCK_SECTORS: u64 = 8;
 
-/// Devices that are kept apart; events of more are counted, but have no order.
+/// Limit of devices with an own order; events of further devices count in the totals only.
 const DEVICES_MAX: usize = 4096;
 
-/// Numbers by their size: eight classes for each power of two, which keeps them to 6 %.
+/// Logarithmic histogram: eight classes per power of two, for a relative error of 6 %.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sizes {
+pub(super) struct LogHistogram {
     classes: Vec<u64>,
     count: u64,
     max: u64,
@@ -27,7 +27,7 @@ pub(super) struct Sizes {
 
 const CLASSES: u32 = 8;
 
-impl Sizes {
+impl LogHistogram {
     pub(super) fn add(&mut self, value: u64) {
         let class = Self::class(value);
         if self.classes.len() <= class {
@@ -44,7 +44,7 @@ impl Sizes {
         usize::try_from(u64::from(shift * CLASSES) + (value >> shift)).unwrap_or(0)
     }
 
-    /// The largest value of a class.
+    /// Largest value of a class.
     fn highest(class: usize) -> u64 {
         let class = class as u64;
         let shift = (class / u64::from(CLASSES)).saturating_sub(1);
@@ -52,7 +52,7 @@ impl Sizes {
         (u128::from(head + 1) << shift).saturating_sub(1).try_into().unwrap_or(u64::MAX)
     }
 
-    /// The value that this share does not exceed; 0 without any.
+    /// Quantile for this share; 0 without values.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -78,7 +78,7 @@ impl Sizes {
         self.count
     }
 
-    /// Adds all numbers of another.
+    /// Adds all values of another histogram.
     pub(super) fn merge(&mut self, other: &Self) {
         if self.classes.len() < other.classes.len() {
             self.classes.resize(other.classes.len(), 0);
@@ -91,32 +91,32 @@ impl Sizes {
     }
 }
 
-/// Where requests went, one after the other.
+/// Seek statistics over the order of requests.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Order {
-    /// Where the last of each device ended, of any kind and of reads.
+pub(super) struct SeekTracker {
+    /// End sector of the last request, and of the last read, per device.
     ends: BTreeMap<DeviceNumber, (u64, Option<u64>)>,
-    pub(super) count: OrderCount,
+    pub(super) count: SeekCounts,
 }
 
-/// What the order says.
+/// Counts derived from the request order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct OrderCount {
+pub(super) struct SeekCounts {
     pub(super) requests: u64,
     pub(super) seeks: u64,
     pub(super) seek_bytes: u64,
-    pub(super) distances: Sizes,
+    pub(super) distances: LogHistogram,
     pub(super) sequential: u64,
     pub(super) blocks: u64,
     pub(super) following: u64,
     pub(super) read_blocks: u64,
     pub(super) read_following: u64,
-    /// Seeks of each device.
+    /// Seeks per device.
     pub(super) seeks_of: BTreeMap<DeviceNumber, u64>,
 }
 
-impl Order {
-    /// Takes the next request with data; whether the disk seeks for it.
+impl SeekTracker {
+    /// Adds the next request with data; returns whether it requires a seek.
     pub(super) fn next(&mut self, event: &Event) -> bool {
         let is_read = event.operation == Operation::Read;
         let blocks = event.sectors().div_ceil(BLOCK_SECTORS);
@@ -154,22 +154,22 @@ impl Order {
     }
 }
 
-/// Times in nanoseconds; all 0 without samples.
+/// Latency statistics in nanoseconds; all 0 without samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyFigures {
-    /// How many were measured.
+    /// Number of samples.
     pub samples: u64,
-    /// Their mean.
+    /// Mean latency.
     pub mean_ns: f64,
-    /// The time that half of them do not exceed.
+    /// Median latency.
     pub p50_ns: u64,
-    /// That nine tenths do not exceed.
+    /// 90th percentile.
     pub p90_ns: u64,
-    /// That 99 of 100 do not exceed.
+    /// 99th percentile.
     pub p99_ns: u64,
-    /// That 999 of 1000 do not exceed.
+    /// 99.9th percentile.
     pub p999_ns: u64,
-    /// The longest.
+    /// Maximum latency.
     pub max_ns: u64,
 }
 
@@ -192,13 +192,13 @@ pub(super) fn figures_of(latency: &Latency) -> LatencyFigures {
 mod tests {
     use proptest::prelude::{any, proptest};
 
-    use super::Sizes;
+    use super::LogHistogram;
 
     proptest! {
         #[test]
-        fn quantiles_are_kept_to_an_eighth(mut values in
+        fn quantiles_are_within_an_eighth(mut values in
                 proptest::collection::vec(any::<u64>(), 1..200), eighths in 0usize..=8) {
-            let mut sizes = Sizes::default();
+            let mut sizes = LogHistogram::default();
             values.iter().for_each(|value| sizes.add(*value));
             values.sort_unstable();
             let place = (values.len() * eighths).div_ceil(8).max(1) - 1;
@@ -211,10 +211,10 @@ mod tests {
     #[test]
     fn small_numbers_are_exact() {
         for value in 0..=15 {
-            let mut sizes = Sizes::default();
+            let mut sizes = LogHistogram::default();
             sizes.add(value);
             assert_eq!(sizes.quantile(0.5), value);
         }
-        assert_eq!(Sizes::default().quantile(0.5), 0);
+        assert_eq!(LogHistogram::default().quantile(0.5), 0);
     }
 }

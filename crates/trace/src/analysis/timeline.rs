@@ -1,53 +1,53 @@
-//! What happened in each slice of time. Slices become twice as long when there are too many.
+//! Activity per time slice. Slices double in length when there are too many.
 
 use serde::{Deserialize, Serialize};
 
-/// Slices at most; there are at least half as many once they have become longer.
+/// Limit of slices; after doubling at least half of them remain.
 const SLOTS_MAX: usize = 2048;
 
-/// Nanoseconds of a slice at first.
+/// Initial slice length in nanoseconds.
 const SLOT_NS: u64 = 1_000_000;
 
-/// Slices of equal length from the beginning.
+/// Time slices of equal length.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// Nanoseconds of a slice.
+    /// Slice length in nanoseconds.
     pub slot_ns: u64,
-    /// The slices.
+    /// Slices from the beginning on.
     pub slots: Vec<Slot>,
 }
 
-/// A slice of time.
+/// Activity in one time slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slot {
-    /// Reads done.
+    /// Completed reads.
     #[serde(default, skip_serializing_if = "none")]
     pub reads: u64,
     /// Bytes read.
     #[serde(default, skip_serializing_if = "none")]
     pub read_bytes: u64,
-    /// Writes done.
+    /// Completed writes.
     #[serde(default, skip_serializing_if = "none")]
     pub writes: u64,
     /// Bytes written.
     #[serde(default, skip_serializing_if = "none")]
     pub write_bytes: u64,
-    /// Seeks.
+    /// Number of seeks.
     #[serde(default, skip_serializing_if = "none")]
     pub seeks: u64,
-    /// The requests that the device had, each times the nanoseconds it had them.
+    /// Queue depth integrated over the slice, in request-nanoseconds.
     #[serde(default, skip_serializing_if = "none")]
     pub depth_ns: u64,
-    /// The most requests that it had.
+    /// Maximum queue depth.
     #[serde(default, skip_serializing_if = "none")]
     pub depth_max: u64,
-    /// Requests whose time from issue to completion is known.
+    /// Requests with a known latency from issue to completion.
     #[serde(default, skip_serializing_if = "none")]
     pub timed: u64,
-    /// All these times, in nanoseconds.
+    /// Sum of those latencies, in nanoseconds.
     #[serde(default, skip_serializing_if = "none")]
     pub latency_ns: u64,
-    /// The longest of them.
+    /// Largest latency, in nanoseconds.
     #[serde(default, skip_serializing_if = "none")]
     pub latency_ns_max: u64,
 }
@@ -84,7 +84,7 @@ impl Slot {
 }
 
 impl Timeline {
-    /// The slice of a time after the beginning.
+    /// Returns the slice of a time after the beginning.
     pub(super) fn at(&mut self, after_ns: u64) -> &mut Slot {
         if let Some(last) = self.in_last(after_ns, after_ns) {
             return &mut self.slots[last];
@@ -99,7 +99,7 @@ impl Timeline {
         &mut self.slots[place]
     }
 
-    /// The last slice, when both times are within it, as they are when time passes.
+    /// Index of the last slice if it contains both times: the common case as time advances.
     fn in_last(&self, from_ns: u64, until_ns: u64) -> Option<usize> {
         let last = self.slots.len().checked_sub(1)?;
         let start = (last as u64).saturating_mul(self.slot_ns);
@@ -107,7 +107,7 @@ impl Timeline {
         is_inside.then_some(last)
     }
 
-    /// Adds what happened in another, which began at the same time.
+    /// Adds another timeline with the same start.
     pub(super) fn add(&mut self, mut other: Self) {
         while self.slot_ns < other.slot_ns {
             self.halve();
@@ -123,7 +123,7 @@ impl Timeline {
         }
     }
 
-    /// Two slices become one.
+    /// Merges pairs of slices.
     fn halve(&mut self) {
         self.slot_ns = self.slot_ns.saturating_mul(2);
         let pairs = self.slots.chunks(2).map(|pair| {
@@ -134,7 +134,7 @@ impl Timeline {
         self.slots = pairs.collect();
     }
 
-    /// So many requests were with the device from one time to another.
+    /// Records `depth` requests in flight between two times.
     pub(super) fn depth(&mut self, depth: u64, from_ns: u64, until_ns: u64) {
         if depth == 0 || until_ns < from_ns {
             return;
@@ -161,7 +161,7 @@ impl Timeline {
         }
     }
 
-    /// One request less was with the device from one time to another than was said.
+    /// Subtracts one request from the recorded depth between two times.
     pub(super) fn one_less(&mut self, from_ns: u64, until_ns: u64) {
         let slot_ns = self.slot_ns;
         for (number, slot) in (0_u64..).zip(&mut self.slots) {
@@ -175,7 +175,7 @@ impl Timeline {
         }
     }
 
-    /// The same in at most so many slices.
+    /// Copies the timeline with at most `most` slices.
     pub fn in_slots(&self, most: usize) -> Self {
         let mut timeline = self.clone();
         while timeline.slots.len() > most.max(1) {
@@ -190,7 +190,7 @@ mod tests {
     use super::{SLOT_NS, SLOTS_MAX, Timeline};
 
     #[test]
-    fn nothing_is_lost_when_slices_become_longer() {
+    fn merged_slices_keep_all_totals() {
         let mut timeline = Timeline::default();
         let times = [0, SLOT_NS * 3, SLOT_NS * 2047, SLOT_NS * 5000, SLOT_NS * 4_000_000];
         for time in times {

@@ -1,6 +1,6 @@
-//! The files of blktrace: for each device and CPU one, of records of 48 bytes in the byte order of
-//! the machine that wrote them, each with data of its own behind it. Since Linux 6.19 there is a
-//! second form with records of 64 bytes, whose magic ends in 8 instead of 7.
+//! The files of blktrace: one per device and CPU, with records of 48 bytes in the byte order of the
+//! recording machine, each followed by its payload. Since Linux 6.19 there is a second format with
+//! records of 64 bytes, whose magic ends in 8 instead of 7.
 
 mod read;
 mod record;
@@ -45,7 +45,7 @@ mod tests {
                     device: DeviceNumber::new(7, 1),
                     action,
                     operation,
-                    flags: Flags::of_bits(kinds.2),
+                    flags: Flags::from_bits(kinds.2),
                     process: rest.0,
                     cpu: rest.1,
                     error: if action == Action::Complete { rest.2 } else { 0 },
@@ -56,7 +56,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(mut all in prop::collection::vec(event(), 0..50)) {
+        fn written_events_are_read_back(mut all in prop::collection::vec(event(), 0..50)) {
             all.sort_by_key(|event| event.time_ns);
             let mut files: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
             let mut writer = BlktraceWriter::new(Some(0), |_, _| Ok(Vec::new()));
@@ -82,7 +82,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..300),
+        fn arbitrary_bytes_end_or_fail(bytes in prop::collection::vec(any::<u8>(), 0..300),
                                         order in any::<bool>(), second in any::<bool>()) {
             let magic = 0x6561_7407u32 + u32::from(second);
             let mut file = if order { magic.to_le_bytes() } else { magic.to_be_bytes() }.to_vec();
@@ -107,7 +107,7 @@ mod tests {
         let action = (1 << 7 | 1 << 8 | 1) << 16 | 8;
         if second {
             put(77, 4);
-            // Bits of categories beyond the first form's, and that a cgroup is reported.
+            // Sets category bits beyond those of the first format, and the cgroup flag.
             put(1 << 33 | action | 1 << 8, 8);
         } else {
             put(action, 4);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn both_forms_and_byte_orders_say_the_same() {
+    fn both_formats_and_byte_orders_decode_alike() {
         for (second, big) in [(false, false), (false, true), (true, false), (true, true)] {
             let bytes = record(second, big);
             assert_eq!(bytes.len(), 8 + if second { RECORD_2_BYTES } else { RECORD_BYTES });
@@ -146,13 +146,13 @@ mod tests {
                 error: 5,
             };
             assert_eq!(read[0], expected);
-            // Cut off within the second: the first is read.
+            // Cut off within the second record: the first one is still read.
             assert_eq!(events(&twice[..bytes.len() + 20]).len(), 1);
         }
     }
 
     #[test]
-    fn what_is_no_record_is_reported_with_its_place() {
+    fn damaged_records_are_reported_with_their_offset() {
         let mut bytes = record(false, false);
         bytes.extend_from_slice(&[0; 60]);
         let mut reader = BlktraceReader::new(vec![bytes.as_slice()]).unwrap();

@@ -1,4 +1,4 @@
-//! Reading what blktrace wrote: the files of all CPUs at once, their events in the order of time.
+//! Reader of blktrace files: merges the files of all CPUs in chronological order.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -8,18 +8,18 @@ use super::record::{MAGIC, RECORD_2_BYTES, RECORD_BYTES, Record, VERSION, VERSIO
 use crate::error::TraceFileError;
 use crate::event::{Device, DeviceNumber, Entry};
 
-/// Records of a file that are held: so far may a file be out of order.
+/// Records buffered per file: the distance by which a file may be out of order.
 const HELD: usize = 4096;
 
-/// Devices that are reported; more are in no honest trace.
+/// Limit of reported devices.
 const DEVICES_MAX: usize = 4096;
 
-/// Reads the files of a trace.
+/// Reader of the files of a trace.
 #[derive(Debug)]
 pub struct BlktraceReader<R: Read> {
     files: Vec<CpuFile<R>>,
-    /// What is held, the earliest first; files and numbers keep equal times in their order.
-    held: BinaryHeap<Reverse<Held>>,
+    /// Buffered records, earliest first; serial numbers keep equal times in order.
+    held: BinaryHeap<Reverse<BufferedRecord>>,
     devices: Vec<DeviceNumber>,
     ready: VecDeque<Entry>,
     number: u64,
@@ -27,38 +27,38 @@ pub struct BlktraceReader<R: Read> {
 }
 
 #[derive(Debug)]
-struct Held {
+struct BufferedRecord {
     time_ns: u64,
     number: u64,
     file: usize,
     record: Record,
 }
 
-impl PartialEq for Held {
+impl PartialEq for BufferedRecord {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Held {}
+impl Eq for BufferedRecord {}
 
-impl PartialOrd for Held {
+impl PartialOrd for BufferedRecord {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Held {
+impl Ord for BufferedRecord {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.time_ns, self.number).cmp(&(other.time_ns, other.number))
     }
 }
 
 impl<R: Read> BlktraceReader<R> {
-    /// Begins to read the files of all CPUs, in any order.
+    /// Starts to read the files of all CPUs, in any order.
     ///
     /// # Errors
-    /// When one is no file of blktrace, or one of a form that is not known.
+    /// If an input is not a blktrace file, or has an unknown version.
     pub fn new(inputs: Vec<R>) -> Result<Self, TraceFileError> {
         let files = inputs.into_iter().map(CpuFile::new).collect::<Result<_, _>>()?;
         Ok(Self {
@@ -71,10 +71,10 @@ impl<R: Read> BlktraceReader<R> {
         })
     }
 
-    /// The next entry; none at the end.
+    /// Returns the next entry; `None` at the end.
     ///
     /// # Errors
-    /// When a file cannot be read, or a record is none.
+    /// If a file cannot be read, or a record is damaged.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
         if !self.begun {
             self.begun = true;
@@ -92,12 +92,12 @@ impl<R: Read> BlktraceReader<R> {
         }
     }
 
-    /// Whether no file ends within a record.
+    /// Reports whether no file ends within a record.
     pub fn is_whole(&self) -> bool {
         self.files.iter().all(|file| !file.cut_off)
     }
 
-    /// Takes the next record of a file that tells something.
+    /// Buffers the next event or process name of a file.
     fn hold(&mut self, file: usize) -> Result<(), TraceFileError> {
         while let Some(record) = self.files[file].record()? {
             if record.event().is_none() && record.process_name().is_none() {
@@ -105,7 +105,7 @@ impl<R: Read> BlktraceReader<R> {
             }
             let (time_ns, number) = (record.time_ns, self.number);
             self.number += 1;
-            self.held.push(Reverse(Held { time_ns, number, file, record }));
+            self.held.push(Reverse(BufferedRecord { time_ns, number, file, record }));
             break;
         }
         Ok(())
@@ -125,12 +125,12 @@ impl<R: Read> BlktraceReader<R> {
     }
 }
 
-/// The file of a CPU.
+/// File of one CPU.
 #[derive(Debug)]
 struct CpuFile<R: Read> {
     input: BufReader<R>,
     byte: u64,
-    /// The magic of the first record, which was read to see what it is.
+    /// Magic of the first record, which was read to detect the byte order.
     first: Option<[u8; 4]>,
     big: bool,
     cut_off: bool,
@@ -141,7 +141,7 @@ impl<R: Read> CpuFile<R> {
         let input = BufReader::with_capacity(1 << 16, input);
         let mut file = Self { input, byte: 0, first: None, big: false, cut_off: false };
         let mut magic = [0; 4];
-        // A CPU on which nothing happened has an empty file.
+        // The file of a CPU without events is empty.
         if !file.fill(&mut magic)? {
             return Ok(file);
         }
@@ -151,7 +151,7 @@ impl<R: Read> CpuFile<R> {
         Ok(file)
     }
 
-    /// The version of a record with this magic, which is one that is known.
+    /// Format version of a record with this magic.
     fn version(&self, magic: [u8; 4], byte: u64) -> Result<u32, TraceFileError> {
         let magic = if self.big { u32::from_be_bytes(magic) } else { u32::from_le_bytes(magic) };
         let what = match (magic & !0xff, magic & 0xff) {
@@ -164,7 +164,7 @@ impl<R: Read> CpuFile<R> {
         Err(TraceFileError::damaged(byte, what))
     }
 
-    /// Fills the buffer; false at the end of the file, also within the buffer.
+    /// Fills the buffer; returns false if the file ends before the buffer is full.
     fn fill(&mut self, buffer: &mut [u8]) -> Result<bool, TraceFileError> {
         match self.input.read_exact(buffer) {
             Ok(()) => {
@@ -176,7 +176,7 @@ impl<R: Read> CpuFile<R> {
         }
     }
 
-    /// The next record.
+    /// Reads the next record.
     fn record(&mut self) -> Result<Option<Record>, TraceFileError> {
         let begin = self.byte;
         let mut magic = [0; 4];
@@ -202,14 +202,14 @@ impl<R: Read> CpuFile<R> {
             self.cut_off = true;
             return Ok(None);
         }
-        // Of the data nothing but names is kept, which are short.
+        // Payloads are kept only for process names, which are short.
         data.truncate(64);
         data.shrink_to_fit();
         record.data = data;
         Ok(Some(record))
     }
 
-    /// The fields behind the magic.
+    /// Decodes the fields behind the magic.
     fn fields(&self, rest: &[u8; RECORD_2_BYTES - 4], second: bool) -> Record {
         let common = Record {
             time_ns: self.wide(&rest[4..]),

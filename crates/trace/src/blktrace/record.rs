@@ -1,17 +1,17 @@
-//! A record of blktrace, and what its numbers mean.
+//! Records of blktrace and the meaning of their numbers.
 
 use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
 
-/// The magic without its version.
+/// Magic without its version byte.
 pub(super) const MAGIC: u32 = 0x6561_7400;
 pub(super) const VERSION: u32 = 7;
 pub(super) const VERSION_2: u32 = 8;
 
-/// Bytes of a record without the data behind it.
+/// Size of a record without its payload, in bytes.
 pub(super) const RECORD_BYTES: usize = 48;
 pub(super) const RECORD_2_BYTES: usize = 64;
 
-/// Bits of the category, which stand above the action's sixteen.
+/// Category bits, above the 16 bits of the action.
 const READ: u64 = 1;
 const WRITE: u64 = 1 << 1;
 const FLUSH: u64 = 1 << 2;
@@ -28,15 +28,15 @@ const META: u64 = 1 << 12;
 const DISCARD: u64 = 1 << 13;
 const FUA: u64 = 1 << 15;
 const ZONE_APPEND: u64 = 1 << 16;
-/// In the second form only; a write in the first.
+/// Second format only; the first one reports a write.
 const WRITE_ZEROES: u64 = 1 << 22;
 
-/// Of the action's sixteen bits those that are its number. Of the others one says that the data
-/// begin with a cgroup.
+/// Mask of the action number within its 16 bits. Another of these bits marks a payload that begins
+/// with a cgroup ID.
 const ACTION_MASK: u64 = 0xff;
 const CGROUP: u64 = 1 << 8;
 
-/// The actions that we keep, with their numbers and the category that goes with them.
+/// Supported actions: number, action and category.
 const ACTIONS: [(u64, Action, u64); 8] = [
     (1, Action::Queue, QUEUE),
     (2, Action::BackMerge, QUEUE),
@@ -48,7 +48,7 @@ const ACTIONS: [(u64, Action, u64); 8] = [
     (12, Action::Insert, QUEUE),
 ];
 
-/// A record in the order of its fields, of either form.
+/// Record of either format, with its fields in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) time_ns: u64,
@@ -59,7 +59,7 @@ pub(super) struct Record {
     pub(super) device: u32,
     pub(super) cpu: u32,
     pub(super) error: u16,
-    /// The data behind it.
+    /// Payload.
     pub(super) data: Vec<u8>,
 }
 
@@ -68,7 +68,7 @@ impl Record {
         self.action >> 16
     }
 
-    /// The event it tells, if it is one that we keep.
+    /// Decodes the event; `None` for other records and unsupported actions.
     pub(super) fn event(&self) -> Option<Event> {
         let category = self.category();
         if category & NOTIFY != 0 {
@@ -96,7 +96,7 @@ impl Record {
         })
     }
 
-    /// The name of a process that it tells.
+    /// Decodes the process name; `None` for other records.
     pub(super) fn process_name(&self) -> Option<String> {
         if self.category() & NOTIFY == 0 || self.action & ACTION_MASK != 0 {
             return None;
@@ -106,13 +106,13 @@ impl Record {
         (!name.is_empty()).then(|| String::from_utf8_lossy(name).into_owned())
     }
 
-    /// Of an event, in the first form.
-    pub(super) fn of(event: &Event) -> Self {
+    /// Encodes an event in the first format.
+    pub(super) fn from_event(event: &Event) -> Self {
         let known = ACTIONS.iter().find(|(_, action, _)| *action == event.action);
         let (number, category) = known.map_or((1, QUEUE), |(number, _, bits)| (*number, *bits));
         let kind = match event.operation {
             Operation::Read => READ | FS,
-            // The first form has no bit for zeroes.
+            // The first format has no bit for writes of zeroes.
             Operation::Write | Operation::WriteZeroes => WRITE | FS,
             Operation::Discard => WRITE | DISCARD | FS,
             Operation::Flush => READ | FLUSH | FS,
@@ -140,13 +140,13 @@ impl Record {
         }
     }
 
-    /// That a process has this name, or what else is reported beside the events.
+    /// Builds a notification, such as the name of a process.
     pub(super) fn note(number: u64, process: u32, device: DeviceNumber, data: Vec<u8>) -> Self {
         let action = NOTIFY << 16 | number;
         Self { action, process, device: device.0, data, ..Self::default() }
     }
 
-    /// The bytes of the first form, in the order of this machine.
+    /// Encodes the record in the first format, in native byte order.
     pub(super) fn to_bytes(&self, sequence: u32) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(RECORD_BYTES + self.data.len());
         bytes.extend((MAGIC | VERSION).to_ne_bytes());

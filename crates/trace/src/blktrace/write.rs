@@ -1,4 +1,4 @@
-//! Writing files as blktrace does, in its first form, which every viewer reads.
+//! Writer of blktrace files in the first format, which every viewer reads.
 
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,27 +7,27 @@ use std::io::{self, Write};
 use super::record::Record;
 use crate::event::{Device, DeviceNumber, Entry, Event};
 
-/// CPUs that files are made for; what happened on others goes to the file of the remainder.
+/// Limit of files per device; events of further CPUs go to the file of the CPU number modulo this.
 const CPUS_MAX: u32 = 1024;
 
-/// Names of processes that are held for devices whose files are not yet there.
+/// Limit of process names kept for devices without files yet.
 const NAMES_MAX: usize = 65_536;
 
-/// Devices that are named; the files of more have their numbers.
+/// Limit of named devices; files of further devices are named by their numbers.
 const DEVICES_MAX: usize = 4096;
 
-/// How the names of files begin whose device has no name; its two numbers follow.
+/// File name prefix of devices without a name; major and minor number follow.
 const UNNAMED: &str = "dev-";
 
-/// The number of the note that tells the time at which the trace began.
+/// Number of the notification with the start time of the trace.
 const TIME_STAMP: u64 = 1;
 
-/// Writes a trace into a file for each device and CPU.
+/// Writes a trace into one file per device and CPU.
 #[derive(Debug)]
 pub struct BlktraceWriter<W: Write, F: FnMut(&str, u32) -> io::Result<W>> {
     make: F,
     files: BTreeMap<(DeviceNumber, u32), CpuFile<W>>,
-    /// What times are counted from; the first event where it is not given.
+    /// Origin of the written times; `None` until the first event defines it.
     origin_ns: Option<u64>,
     devices: BTreeMap<DeviceNumber, String>,
     names: BTreeMap<u32, String>,
@@ -42,15 +42,15 @@ struct CpuFile<W> {
 
 impl<W: Write> CpuFile<W> {
     fn put(&mut self, record: &Record) -> io::Result<()> {
-        // The first has the number 1.
+        // Record numbers start at 1.
         self.records = self.records.wrapping_add(1);
         self.out.write_all(&record.to_bytes(self.records))
     }
 }
 
 impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
-    /// Begins; times are written as from this one on, or from the first event. `make` makes the
-    /// file of a device, whose name is one of a file and its own alone, and of a CPU.
+    /// Starts a writer with times relative to `origin_ns`, or to the first event. `make` creates
+    /// the file of a device and a CPU; the device name is unique and safe as a file name.
     pub fn new(origin_ns: Option<u64>, make: F) -> Self {
         Self {
             make,
@@ -62,10 +62,10 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
         }
     }
 
-    /// Writes an entry. Phases, losses and notes have no place in these files.
+    /// Writes an entry. Phases, losses and notes have no counterpart in the format and are dropped.
     ///
     /// # Errors
-    /// As the files, and their making.
+    /// If a file cannot be created or written.
     pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
         match entry {
             Entry::Event(event) => self.event(event),
@@ -83,7 +83,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
         }
     }
 
-    /// Keeps a name that is one of a file, whatever the trace says.
+    /// Keeps a device name if it is unique and safe as a file name.
     fn name(&mut self, device: &Device) {
         let tame = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         let is_tame = !device.name.is_empty()
@@ -107,7 +107,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
                 let unnamed = || format!("{UNNAMED}{}-{}", device.major(), device.minor());
                 let name = self.devices.get(&device).cloned().unwrap_or_else(unnamed);
                 let mut file = CpuFile { out: (self.make)(&name, cpu)?, records: 0 };
-                // Seconds and nanoseconds of the wall clock, which nobody asks for.
+                // Wall-clock seconds and nanoseconds; readers ignore them.
                 file.put(&Record::note(TIME_STAMP, 0, device, vec![0; 8]))?;
                 free.insert(file)
             }
@@ -124,18 +124,18 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
             note.cpu = cpu;
             file.put(&note)?;
         }
-        file.put(&Record::of(&Event { time_ns, cpu, ..*event }))
+        file.put(&Record::from_event(&Event { time_ns, cpu, ..*event }))
     }
 
-    /// Sees to it that everything is written.
+    /// Flushes all files.
     ///
     /// # Errors
-    /// As the files.
+    /// If a file cannot be flushed.
     pub fn flush(&mut self) -> io::Result<()> {
         self.files.values_mut().try_for_each(|file| file.out.flush())
     }
 
-    /// The files with what they are of.
+    /// Returns the files with their device and CPU.
     pub fn into_files(self) -> impl Iterator<Item = ((DeviceNumber, u32), W)> {
         self.files.into_iter().map(|(key, file)| (key, file.out))
     }

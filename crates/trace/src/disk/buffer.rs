@@ -1,67 +1,67 @@
-//! The buffer of a disk: what the head passed over is kept, and it reads on while nothing else is
-//! asked for.
+//! Disk buffer: keeps the data that passed below the head, and reads ahead while the disk is idle.
 //!
 //! Head and buffer as they are between two requests are here; how long a request takes is for
 //! `model`.
 
 use serde::Deserialize;
 
-/// A buffer as it is written.
+/// Buffer description of a disk file.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct BufferText {
     pub(super) bytes: u64,
-    /// Places that are read side by side, each with its part of the buffer.
+    /// Number of segments: sequential streams tracked at a time, each with an equal part of the
+    /// buffer.
     pub(super) segments: usize,
     pub(super) bus_bytes_per_second: f64,
 }
 
 impl BufferText {
-    /// Bytes of a segment: so far the disk reads ahead, and so much of what it passed is kept.
+    /// Size of a segment in bytes: the limit of both read-ahead and kept data.
     pub(super) const fn segment_bytes(&self) -> u64 {
         self.bytes / self.segments as u64
     }
 }
 
-/// A stretch of the disk that is in the buffer.
+/// Byte range of the disk in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Segment {
     start: u64,
     end: u64,
 }
 
-/// The head reads on behind a segment, the newest one.
+/// Read-ahead in progress behind the newest segment.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Reading {
+struct ReadAhead {
     since_ns: f64,
     bytes_per_ns: f64,
-    /// Where the segment is full.
+    /// Offset at which the segment is full.
     limit: u64,
 }
 
-/// Where the bytes of a request are.
+/// Result of a buffer lookup.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Found {
-    /// All in the buffer.
+pub(super) enum BufferLookup {
+    /// All bytes are buffered.
     Buffered,
-    /// The head comes to the last of them in so many nanoseconds.
+    /// Read-ahead reaches the last byte after this many nanoseconds.
     Coming(f64),
-    /// On the disk.
+    /// Not in the buffer, and read-ahead does not reach the bytes.
     No,
 }
 
-/// The head, and what is in the buffer.
+/// Head position and buffer contents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiskState {
-    /// The end of what was read or written last.
+    /// End offset of the last read or write.
     pub(super) end: u64,
-    /// The newest first.
+    /// Segments, the newest first.
     segments: Vec<Segment>,
-    reading: Option<Reading>,
+    reading: Option<ReadAhead>,
 }
 
 impl DiskState {
-    /// The end of the newest segment at a time, and whether the head is still reading.
+    /// End of the newest segment at `now_ns`, and whether read-ahead is still in progress.
     fn reached(&self, now_ns: f64) -> Option<(u64, bool)> {
         let (newest, reading) = (self.segments.first()?, self.reading?);
         #[expect(
@@ -74,8 +74,8 @@ impl DiskState {
         Some(if end < reading.limit { (end, true) } else { (reading.limit, false) })
     }
 
-    /// Where the bytes from here to there are.
-    pub(super) fn find(&self, now_ns: f64, start: u64, end: u64) -> Found {
+    /// Looks up the bytes `start..end`.
+    pub(super) fn find(&self, now_ns: f64, start: u64, end: u64) -> BufferLookup {
         let reached = self.reached(now_ns);
         for (place, segment) in self.segments.iter().enumerate() {
             let (known, is_reading) =
@@ -84,16 +84,16 @@ impl DiskState {
                 continue;
             }
             if end <= known {
-                return Found::Buffered;
+                return BufferLookup::Buffered;
             }
             if let Some(reading) = self.reading.filter(|_| is_reading) {
-                return Found::Coming((end - known) as f64 / reading.bytes_per_ns);
+                return BufferLookup::Coming((end - known) as f64 / reading.bytes_per_ns);
             }
         }
-        Found::No
+        BufferLookup::No
     }
 
-    /// A request was served from the buffer, or by reading on.
+    /// Updates the buffer after a read that was served from it or by read-ahead.
     pub(super) fn served(&mut self, done_ns: f64, (start, end): (u64, u64), segment_bytes: u64) {
         self.end = end;
         let reached = self.reached(done_ns);
@@ -102,7 +102,8 @@ impl DiskState {
         if !self.segments.first().is_some_and(|newest| holds(newest, known(newest))) {
             let older = self.segments.iter().position(|segment| holds(segment, segment.end));
             if let Some(place) = older {
-                // The head stays with the newest; of the others this one is given up last.
+                // Read-ahead stays with the newest segment; among the others this one is evicted
+                // last.
                 self.segments[1..=place].rotate_right(1);
             }
             return;
@@ -118,7 +119,7 @@ impl DiskState {
         reading.limit = reading.limit.max(end.saturating_add(segment_bytes));
     }
 
-    /// The head leaves; what it read until then stays.
+    /// Stops the read-ahead; the data read so far stay in the buffer.
     fn leave(&mut self, now_ns: f64) {
         let reached = self.reached(now_ns);
         if let (Some((end, _)), Some(newest)) = (reached, self.segments.first_mut()) {
@@ -127,7 +128,7 @@ impl DiskState {
         self.reading = None;
     }
 
-    /// The head went somewhere at a time and has read from `start` to `end`; it reads on.
+    /// Updates the state after a seek at `now_ns` and a read of `start..end`; read-ahead begins.
     pub(super) fn went(
         &mut self,
         (now_ns, done_ns): (f64, f64),
@@ -140,11 +141,11 @@ impl DiskState {
         self.segments.insert(0, Segment { start, end });
         self.segments.truncate(buffer.segments);
         let limit = end.saturating_add(buffer.segment_bytes());
-        self.reading = Some(Reading { since_ns: done_ns, bytes_per_ns, limit });
+        self.reading = Some(ReadAhead { since_ns: done_ns, bytes_per_ns, limit });
     }
 
-    /// Something was written, or read without a buffer: the head is there, and what was known of
-    /// the place is no longer.
+    /// Updates the state after a write, or a read on a disk without a buffer: moves the head and
+    /// drops overlapping segments.
     pub(super) fn wrote(&mut self, now_ns: f64, start: u64, end: u64) {
         self.leave(now_ns);
         self.end = end;

@@ -1,13 +1,13 @@
-//! How long the head takes to move: the root of short distances, linear for long ones (Ruemmler and
-//! Wilkes, IEEE Computer 27(3), 1994). Distances are shares of the full stroke.
+//! Seek time curve: a square root for short distances, linear for long ones (Ruemmler and Wilkes,
+//! IEEE Computer 27(3), 1994). Distances are shares of the full stroke.
 
 use serde::Deserialize;
 
-/// Beyond this share of the stroke time grows linearly: 383 of 1962 cylinders, as measured of the
-/// HP 97560 by Ruemmler and Wilkes.
+/// Share of the full stroke above which the time grows linearly: 383 of 1962 cylinders, measured
+/// for the HP 97560 by Ruemmler and Wilkes.
 const BOUNDARY: f64 = 383.0 / 1962.0;
 
-/// Seek times as data sheets give them, or as a curve that was published.
+/// Seek times of a disk file: from a data sheet, or a published curve.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
 pub(super) enum SeekText {
@@ -15,7 +15,7 @@ pub(super) enum SeekText {
     Published(Published),
 }
 
-/// Three times of a data sheet.
+/// Seek times of a data sheet.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct DataSheet {
@@ -33,7 +33,7 @@ pub(super) struct Published {
     long_ms: [f64; 2],
 }
 
-/// A seek curve in milliseconds.
+/// Seek curve in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct SeekCurve {
     boundary: f64,
@@ -42,13 +42,13 @@ pub(super) struct SeekCurve {
 }
 
 impl SeekCurve {
-    /// The curve; `None` where the numbers make none.
-    pub(super) fn of(text: &SeekText) -> Option<Self> {
+    /// Builds the curve; `None` for numbers that do not form one.
+    pub(super) fn new(text: &SeekText) -> Option<Self> {
         let curve = match *text {
             SeekText::Published(Published { boundary, short_ms, long_ms }) => {
                 Self { boundary, short: short_ms, long: long_ms }
             }
-            SeekText::DataSheet(sheet) => Self::of_data_sheet(sheet)?,
+            SeekText::DataSheet(sheet) => Self::from_data_sheet(sheet)?,
         };
         let numbers = [curve.short, curve.long].concat();
         let is_sound = numbers.iter().all(|number| (0.0..1000.0).contains(number))
@@ -56,19 +56,19 @@ impl SeekCurve {
         is_sound.then_some(curve)
     }
 
-    /// The continuous curve with these times of a single track, of the full stroke, and in the
-    /// mean over pairs of places that are equally likely.
-    fn of_data_sheet(sheet: DataSheet) -> Option<Self> {
+    /// Continuous curve through the single-track and full-stroke times whose mean over uniformly
+    /// distributed pairs of positions is the average.
+    fn from_data_sheet(sheet: DataSheet) -> Option<Self> {
         let DataSheet { single_track_ms: single, average_ms: average, full_stroke_ms: full } =
             sheet;
         let (edge, root) = (BOUNDARY, BOUNDARY.sqrt());
         // Distances x of such pairs have the density 2 (1 - x). Its integral below the boundary,
-        // and those of √x below it, and of x above it:
+        // the integral of √x times the density below, and of x times the density above:
         let below = 2.0 * edge - edge * edge;
         let roots = 4.0 / 3.0 * edge * root - 4.0 / 5.0 * edge * edge * root;
         let above = 1.0 - below;
         let longs = 1.0 / 3.0 - edge * edge + 2.0 / 3.0 * edge * edge * edge;
-        // single + b root = full - e (1 - edge), and the mean is the average: e follows.
+        // Solves single + b root = full - e (1 - edge) and mean = average for the slope e.
         let per_slope = (1.0 - edge) / root;
         let factor = roots * per_slope + above - longs;
         let rest = single * below + roots * (full - single) / root + above * full - average;
@@ -79,7 +79,7 @@ impl SeekCurve {
         (slope >= 0.0 && root_factor >= 0.0).then_some(curve)
     }
 
-    /// Milliseconds for a distance; 0 for none.
+    /// Seek time for a distance in milliseconds; 0 for distance 0.
     pub(super) fn ms(&self, distance: f64) -> f64 {
         if distance <= 0.0 {
             0.0
@@ -90,7 +90,7 @@ impl SeekCurve {
         }
     }
 
-    /// The same curve with all times multiplied.
+    /// Multiplies all times by `factor`.
     pub(super) fn scaled(&self, factor: f64) -> Self {
         let scaled = |pair: [f64; 2]| pair.map(|number| number * factor);
         Self { boundary: self.boundary, short: scaled(self.short), long: scaled(self.long) }
@@ -112,11 +112,11 @@ mod tests {
     }
 
     #[test]
-    fn a_data_sheet_becomes_a_curve_with_its_times() {
+    fn data_sheet_times_lie_on_the_curve() {
         for (single, average, full) in [(0.6, 8.2, 17.7), (1.0, 12.0, 20.0), (0.8, 8.5, 19.0)] {
             let sheet =
                 DataSheet { single_track_ms: single, average_ms: average, full_stroke_ms: full };
-            let curve = SeekCurve::of(&SeekText::DataSheet(sheet)).unwrap();
+            let curve = SeekCurve::new(&SeekText::DataSheet(sheet)).unwrap();
             assert!((mean(&curve) / average - 1.0).abs() < 0.01, "{}", mean(&curve));
             assert!((curve.ms(1.0) - full).abs() < 1e-9);
             assert!((curve.ms(1e-7) - single).abs() < 0.01);
@@ -126,10 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_make_no_curve_make_none() {
+    fn invalid_seek_times_are_rejected() {
         let sheet = |single_track_ms, average_ms, full_stroke_ms| {
             let sheet = DataSheet { single_track_ms, average_ms, full_stroke_ms };
-            SeekCurve::of(&SeekText::DataSheet(sheet))
+            SeekCurve::new(&SeekText::DataSheet(sheet))
         };
         assert_eq!(sheet(1.0, 0.5, 2.0), None, "the mean is below the shortest");
         assert_eq!(sheet(1.0, 9.0, 8.0), None, "the mean is above the longest");

@@ -1,34 +1,34 @@
-//! The head of a modelled disk: what waits for it, and which request is served next. Both who
-//! replays a trace and who plays a disk in real time have their requests served here.
+//! Head of a modelled disk: the request queue and the choice of the next request. Shared by trace
+//! replay and real-time play.
 
 use super::buffer::DiskState;
-use super::model::{Disk, Parts, Wanted};
+use super::model::{Disk, DiskTransfer, ServiceTime};
 
-/// A disk at work.
+/// Head position, clock and queue of a disk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Head {
     pub(super) now_ns: f64,
     pub(super) idle_ns: f64,
     state: DiskState,
-    pub(super) parts: Parts,
-    /// What waits with its number, oldest first.
-    waiting: Vec<(u64, Wanted)>,
+    pub(super) parts: ServiceTime,
+    /// Queued requests with their numbers, oldest first.
+    waiting: Vec<(u64, DiskTransfer)>,
 }
 
 impl Head {
-    /// A request more waits.
-    pub(super) fn wait(&mut self, number: u64, wanted: Wanted) {
+    /// Queues a request.
+    pub(super) fn wait(&mut self, number: u64, wanted: DiskTransfer) {
         self.waiting.push((number, wanted));
     }
 
-    /// Whether nothing waits.
+    /// Reports whether the queue is empty.
     pub(super) fn is_free(&self) -> bool {
         self.waiting.is_empty()
     }
 
-    /// Serves the request that is reached first, among as many as the queue holds; its number, and
-    /// what it took.
-    pub(super) fn serve(&mut self, disk: &Disk) -> Option<(u64, Parts)> {
+    /// Serves the request with the shortest positioning time among the first `disk.queue` ones;
+    /// returns its number and the parts of its time.
+    pub(super) fn serve(&mut self, disk: &Disk) -> Option<(u64, ServiceTime)> {
         let waiting = self.waiting.len().min(disk.queue);
         let times = self.waiting[..waiting]
             .iter()
@@ -43,7 +43,7 @@ impl Head {
         Some((number, parts))
     }
 
-    /// Serves requests until no more than so many wait.
+    /// Serves requests until at most `waiting` are queued.
     pub(super) fn serve_down_to(&mut self, disk: &Disk, waiting: usize) {
         while self.waiting.len() > waiting {
             self.serve(disk);

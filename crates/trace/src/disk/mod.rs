@@ -1,5 +1,5 @@
-//! Disks as models, and what a trace or a read would take on one: seeks have a price here even
-//! where the device that was traced has none. Nothing is measured or read from a disk.
+//! Disk models, and the modelled time of a trace or a read: seeks have a cost here even if the
+//! traced device has none. No disk is measured or read.
 
 mod buffer;
 mod curve;

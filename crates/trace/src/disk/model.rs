@@ -1,4 +1,4 @@
-//! A disk as a model: where a byte lies, how long the head takes to it, and how long the transfer.
+//! Disk model: position of an offset, seek time, rotational delay and transfer time.
 //!
 //! The first byte is on the outermost track. Transfer rates fall linearly with the radius, so the
 //! number of the track grows with the offset by a square root; the part of a track behind the
@@ -7,10 +7,10 @@
 use serde::Deserialize;
 use treering_model::{Fingerprint, harmless};
 
-use super::buffer::{BufferText, DiskState, Found};
+use super::buffer::{BufferLookup, BufferText, DiskState};
 use super::curve::{SeekCurve, SeekText};
 
-/// The disks that are built in, with their files.
+/// Names and files of the built-in disks.
 const ALL: [(&str, &str); 5] = [
     ("hdd-7200", include_str!("../../disks/hdd-7200.toml")),
     ("hdd-7200-500g", include_str!("../../disks/hdd-7200-500g.toml")),
@@ -19,7 +19,7 @@ const ALL: [(&str, &str); 5] = [
     ("hp97560", include_str!("../../disks/hp97560.toml")),
 ];
 
-/// A disk as it is written.
+/// Disk file, as deserialized.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct DiskText {
@@ -63,7 +63,7 @@ struct TransferText {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Access {
+enum DiskKind {
     Mechanics { revolution_ns: f64, seek: SeekCurve },
     Flash(FlashText),
 }
@@ -71,34 +71,34 @@ enum Access {
 /// A modelled disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disk {
-    /// What it is, in words.
+    /// Description for users.
     pub about: String,
     pub(super) capacity_bytes: u64,
-    /// Requests among which the next one is chosen.
+    /// Queue length: the next request is chosen among this many.
     pub(super) queue: usize,
     uncertainty: f64,
-    access: Access,
+    access: DiskKind,
     transfer: TransferText,
-    /// Of what is read; a disk without one reads a little further on at most.
+    /// Read buffer; a disk without one only reads through short gaps.
     buffer: Option<BufferText>,
 }
 
 /// Parts of the time of a request, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct ServiceTime {
     pub(super) overhead: f64,
     pub(super) seek: f64,
     pub(super) rotation: f64,
     pub(super) transfer: f64,
 }
 
-impl Parts {
-    /// All of them.
+impl ServiceTime {
+    /// Sum of all parts.
     pub(super) fn total(self) -> f64 {
         self.overhead + self.positioning() + self.transfer
     }
 
-    /// Those of another request as well.
+    /// Adds the parts of another request.
     pub(super) fn add(&mut self, other: Self) {
         self.overhead += other.overhead;
         self.seek += other.seek;
@@ -106,46 +106,46 @@ impl Parts {
         self.transfer += other.transfer;
     }
 
-    /// What the order of requests can save.
+    /// Positioning time: the part that the request order can reduce.
     pub(super) fn positioning(self) -> f64 {
         self.seek + self.rotation
     }
 }
 
-/// A request, in bytes of the disk.
+/// Disk request, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Wanted {
+pub(super) struct DiskTransfer {
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) is_write: bool,
 }
 
-/// So much further on in the same direction is read through rather than sought.
+/// Gap up to which the disk reads through instead of seeking, in bytes.
 const READ_THROUGH_BYTES: u64 = 64 << 10;
 
 impl Disk {
-    /// The names of the disks that are built in.
+    /// Names of the built-in disks.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ALL.iter().map(|(name, _)| *name)
     }
 
-    /// A disk that is built in.
+    /// Looks up a built-in disk.
     pub fn named(name: &str) -> Option<Self> {
         let (_, text) = ALL.iter().find(|(known, _)| *known == name)?;
         Self::read(text).ok()
     }
 
-    /// What is written of a disk that is built in.
+    /// TOML source of a built-in disk.
     pub fn text_of(name: &str) -> Option<&'static str> {
         ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
     }
 
-    /// Its bytes.
+    /// Capacity in bytes.
     pub fn capacity_bytes(&self) -> u64 {
         self.capacity_bytes
     }
 
-    /// 16 hexadecimal digits that are equal where all numbers of two disks are.
+    /// Fingerprint of all numbers of the disk, 16 hexadecimal digits.
     pub fn fingerprint(&self) -> String {
         let Self { capacity_bytes, queue, uncertainty, access, transfer, buffer, about: _ } = self;
         let numbers =
@@ -155,10 +155,10 @@ impl Disk {
         print.text()
     }
 
-    /// From TOML.
+    /// Parses a disk file in TOML.
     ///
     /// # Errors
-    /// What is wrong with it, with line and column where TOML is.
+    /// Describes the first error, with line and column for TOML syntax errors.
     pub fn read(text: &str) -> Result<Self, DiskError> {
         let wrong = |what: &str| DiskError(what.to_owned());
         let text: DiskText =
@@ -196,11 +196,11 @@ impl Disk {
                 if !(100.0..=100_000.0).contains(&rpm) {
                     return Err(wrong("revolutions-per-minute is not between 100 and 100000"));
                 }
-                let seek = SeekCurve::of(&seek)
+                let seek = SeekCurve::new(&seek)
                     .ok_or_else(|| wrong("seek: there is no curve with these times"))?;
-                Access::Mechanics { revolution_ns: 60e9 / rpm, seek }
+                DiskKind::Mechanics { revolution_ns: 60e9 / rpm, seek }
             }
-            (None, Some(flash)) if (1..=1024).contains(&flash.at_a_time) => Access::Flash(flash),
+            (None, Some(flash)) if (1..=1024).contains(&flash.at_a_time) => DiskKind::Flash(flash),
             (None, Some(_)) => return Err(wrong("at-a-time is not between 1 and 1024")),
             _ => return Err(wrong("give either [mechanics] or [flash]")),
         };
@@ -215,8 +215,8 @@ impl Disk {
         })
     }
 
-    /// As it is, as fast as it may be, and as slow: seeks, latencies and overheads shorter and
-    /// longer by its uncertainty, transfer rates by half of it. The speed of rotation is known.
+    /// Typical, fastest and slowest version of the disk: seeks, latencies and overheads change by
+    /// the uncertainty, transfer rates by half of it. The speed of rotation is exact.
     pub(super) fn with_extremes(&self) -> [Self; 3] {
         [1.0, 1.0 - self.uncertainty, 1.0 + self.uncertainty].map(|factor| self.scaled(factor))
     }
@@ -224,10 +224,10 @@ impl Disk {
     fn scaled(&self, factor: f64) -> Self {
         let rate = 1.0 / f64::midpoint(1.0, factor);
         let access = match self.access {
-            Access::Mechanics { revolution_ns, seek } => {
-                Access::Mechanics { revolution_ns, seek: seek.scaled(factor) }
+            DiskKind::Mechanics { revolution_ns, seek } => {
+                DiskKind::Mechanics { revolution_ns, seek: seek.scaled(factor) }
             }
-            Access::Flash(flash) => Access::Flash(FlashText {
+            DiskKind::Flash(flash) => DiskKind::Flash(FlashText {
                 read_ms: flash.read_ms * factor,
                 write_ms: flash.write_ms * factor,
                 ..flash
@@ -245,7 +245,7 @@ impl Disk {
         Self { access, transfer, buffer, ..self.clone() }
     }
 
-    /// The track of an offset as a share of all, from the outside.
+    /// Track of an offset as a share of all tracks, from the outside.
     fn place(&self, offset: u64) -> f64 {
         let share = (offset as f64 / self.capacity_bytes as f64).min(1.0);
         let (outer, inner) = self.rates();
@@ -261,29 +261,29 @@ impl Disk {
         (self.transfer.outer_bytes_per_second, self.transfer.inner_bytes_per_second)
     }
 
-    /// Bytes that pass below the head in a nanosecond at a place.
+    /// Bytes per nanosecond that pass below the head at a track position.
     fn density(&self, here: f64) -> f64 {
         let (outer, inner) = self.rates();
         (outer - (outer - inner) * here).max(1.0) / 1e9
     }
 
-    /// The time of a request at a time; so many are waiting.
+    /// Time of a request started at `now_ns` while `waiting` requests are queued.
     pub(super) fn time(
         &self,
         now_ns: f64,
         state: &DiskState,
-        wanted: Wanted,
+        wanted: DiskTransfer,
         waiting: usize,
-    ) -> Parts {
+    ) -> ServiceTime {
         let overhead = self.transfer.overhead_ms * 1e6;
         let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
         match self.access {
-            Access::Flash(flash) => {
+            DiskKind::Flash(flash) => {
                 let ms = if wanted.is_write { flash.write_ms } else { flash.read_ms };
                 let together = waiting.clamp(1, flash.at_a_time) as f64;
-                Parts { overhead, seek: ms * 1e6 / together, rotation: 0.0, transfer }
+                ServiceTime { overhead, seek: ms * 1e6 / together, rotation: 0.0, transfer }
             }
-            Access::Mechanics { revolution_ns, seek } => {
+            DiskKind::Mechanics { revolution_ns, seek } => {
                 let there = self.positioned(now_ns, state.end, wanted, (revolution_ns, seek));
                 match self.buffer.filter(|_| !wanted.is_write) {
                     None => there,
@@ -298,45 +298,51 @@ impl Disk {
         }
     }
 
-    /// The time of a read whose bytes are in the buffer or come into it as the head reads on.
+    /// Time of a read from the buffer or from read-ahead; `None` if neither has the bytes.
     fn buffered(
         &self,
         now_ns: f64,
         state: &DiskState,
-        wanted: Wanted,
+        wanted: DiskTransfer,
         buffer: BufferText,
-    ) -> Option<Parts> {
+    ) -> Option<ServiceTime> {
         let overhead = self.transfer.overhead_ms * 1e6;
         let over_bus = wanted.bytes as f64 / buffer.bus_bytes_per_second * 1e9;
         match state.find(now_ns, wanted.offset, wanted.offset.saturating_add(wanted.bytes)) {
-            Found::No => None,
-            Found::Buffered => Some(Parts { overhead, transfer: over_bus, ..Parts::default() }),
-            Found::Coming(ns) => {
-                // While the head reads, the command is taken and what is there is handed over.
+            BufferLookup::No => None,
+            BufferLookup::Buffered => {
+                Some(ServiceTime { overhead, transfer: over_bus, ..ServiceTime::default() })
+            }
+            BufferLookup::Coming(ns) => {
+                // The command overhead and the bus transfer overlap with the read-ahead.
                 let left = (ns - overhead).max(over_bus);
                 let transfer = wanted.bytes as f64 / self.density(self.place(wanted.offset));
                 let transfer = transfer.max(over_bus).min(left);
-                Some(Parts { overhead, rotation: left - transfer, transfer, seek: 0.0 })
+                Some(ServiceTime { overhead, rotation: left - transfer, transfer, seek: 0.0 })
             }
         }
     }
 
-    /// The time of a request for which the head goes to its place.
+    /// Time of a request for which the head moves to its track.
     fn positioned(
         &self,
         now_ns: f64,
         end: u64,
-        wanted: Wanted,
+        wanted: DiskTransfer,
         (revolution_ns, seek): (f64, SeekCurve),
-    ) -> Parts {
+    ) -> ServiceTime {
         let here = self.place(wanted.offset);
         let density = self.density(here);
         let transfer = wanted.bytes as f64 / density;
         let overhead = self.transfer.overhead_ms * 1e6;
         let behind = wanted.offset.checked_sub(end).filter(|gap| *gap <= READ_THROUGH_BYTES);
         if let Some(gap) = behind.filter(|_| wanted.is_write || self.buffer.is_none()) {
-            // The disk reads on by itself, or has not yet written what was before.
-            return Parts { rotation: gap as f64 / density, transfer, ..Parts::default() };
+            // Read-ahead, or a write that is still buffered, continues here without a seek.
+            return ServiceTime {
+                rotation: gap as f64 / density,
+                transfer,
+                ..ServiceTime::default()
+            };
         }
         let tracks = self.tracks(revolution_ns);
         let distance = (here - self.place(end)).abs();
@@ -344,20 +350,26 @@ impl Disk {
         let seek = if is_same_track { 0.0 } else { seek.ms(distance) * 1e6 };
         let arrives = (now_ns + overhead + seek) / revolution_ns;
         let turn = (here * tracks - arrives).rem_euclid(1.0);
-        Parts { overhead, seek, rotation: turn * revolution_ns, transfer }
+        ServiceTime { overhead, seek, rotation: turn * revolution_ns, transfer }
     }
 
-    /// How many tracks there are.
+    /// Number of tracks.
     fn tracks(&self, revolution_ns: f64) -> f64 {
         let (outer, inner) = self.rates();
         self.capacity_bytes as f64 / (f64::midpoint(outer, inner) * revolution_ns / 1e9)
     }
 
-    /// A request is served in the time that was found for it: where the head is then, and what is
-    /// in the buffer.
-    pub(super) fn serve(&self, now_ns: f64, state: &mut DiskState, wanted: Wanted, parts: Parts) {
+    /// Applies a request to the head position and the buffer; `parts` is its time from
+    /// [`Self::time`].
+    pub(super) fn serve(
+        &self,
+        now_ns: f64,
+        state: &mut DiskState,
+        wanted: DiskTransfer,
+        parts: ServiceTime,
+    ) {
         let end = wanted.offset.saturating_add(wanted.bytes);
-        let (Access::Mechanics { revolution_ns, .. }, Some(buffer), false) =
+        let (DiskKind::Mechanics { revolution_ns, .. }, Some(buffer), false) =
             (self.access, self.buffer, wanted.is_write)
         else {
             return state.wrote(now_ns, wanted.offset, end);
@@ -366,7 +378,7 @@ impl Disk {
         if self.buffered(now_ns, state, wanted, buffer) == Some(parts) {
             return state.served(done_ns, (wanted.offset, end), buffer.segment_bytes());
         }
-        // What the head passes on the track while it waits for the place comes before it.
+        // The head reads the sectors that pass during the rotational delay.
         let here = self.place(wanted.offset);
         let on_track = (here * self.tracks(revolution_ns)).fract() * revolution_ns;
         let density = self.density(here);
@@ -381,17 +393,17 @@ impl Disk {
     }
 }
 
-/// What is wrong with the description of a disk.
+/// Error in the description of a disk.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DiskError(String);
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Disk, DiskState, Wanted};
+    use super::{ALL, Disk, DiskState, DiskTransfer};
 
     #[test]
-    fn every_disk_can_be_read_and_says_where_its_numbers_come_from() {
+    fn built_in_disks_parse_and_name_their_source() {
         for (name, text) in ALL {
             let disk = Disk::read(text).unwrap();
             assert!(!disk.about.is_empty() && text.contains("source"), "{name}");
@@ -401,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn places_go_from_the_outside_to_the_inside() {
+    fn tracks_run_from_the_outside_to_the_inside() {
         let disk = Disk::named("hdd-7200").unwrap();
         let places: Vec<f64> =
             (0..=10).map(|tenth| disk.place(disk.capacity_bytes / 10 * tenth)).collect();
@@ -411,16 +423,16 @@ mod tests {
     }
 
     #[test]
-    fn a_request_behind_the_last_one_costs_its_transfer_alone() {
+    fn sequential_requests_cost_only_their_transfer() {
         let disk = Disk::named("hdd-7200").unwrap();
         let mut state = DiskState::default();
-        let before = Wanted { offset: 0, bytes: 1 << 20, is_write: false };
+        let before = DiskTransfer { offset: 0, bytes: 1 << 20, is_write: false };
         let parts = disk.time(0.0, &state, before, 1);
         disk.serve(0.0, &mut state, before, parts);
-        let wanted = Wanted { offset: 1 << 20, bytes: 175_000, is_write: false };
+        let wanted = DiskTransfer { offset: 1 << 20, bytes: 175_000, is_write: false };
         let parts = disk.time(parts.total(), &state, wanted, 1);
         assert!((parts.total() / 1e6 - 1.0).abs() < 0.001, "{parts:?}");
-        let far = disk.time(0.0, &state, Wanted { offset: 2_000_000_000_000, ..wanted }, 1);
+        let far = disk.time(0.0, &state, DiskTransfer { offset: 2_000_000_000_000, ..wanted }, 1);
         assert!(far.seek > 7e6 && far.rotation < 8.34e6, "{far:?}");
     }
 
@@ -428,7 +440,7 @@ mod tests {
     fn read(disk: &Disk, offsets: &[u64], bytes: u64) -> Vec<f64> {
         let (mut state, mut now_ns) = (DiskState::default(), 0.0);
         let mut read = |offset: &u64| {
-            let wanted = Wanted { offset: *offset, bytes, is_write: false };
+            let wanted = DiskTransfer { offset: *offset, bytes, is_write: false };
             let parts = disk.time(now_ns, &state, wanted, 1);
             disk.serve(now_ns, &mut state, wanted, parts);
             now_ns += parts.total();
@@ -438,31 +450,31 @@ mod tests {
     }
 
     #[test]
-    fn what_the_head_passed_over_or_comes_to_next_costs_no_revolution() {
+    fn buffered_and_read_ahead_bytes_cost_no_revolution() {
         let disk = Disk::named("hdd-7200-500g").unwrap();
         let (start, gap) = (10 << 30, 200 << 10);
-        // Forward with gaps: the head reads on.
+        // Forward with gaps: the head reads through.
         let forward: Vec<u64> = (0..8).map(|place| start + place * gap).collect();
         let times = read(&disk, &forward, 4096);
         assert!(times[1..].iter().all(|ms| *ms < 1.3), "{times:?}");
-        // Again, from far away: it is still in the buffer.
+        // Again, from far away: still in the buffer.
         let again = [forward[0], 40 << 30, forward[0], forward[0]];
         let times = read(&disk, &again, 4096);
         assert!(times[1] > 2.0 && times[2] < 0.2 && times[3] < 0.2, "{times:?}");
-        // Beyond what the disk reads ahead, and never read: the head has to go there.
+        // Beyond the read-ahead limit and never read: requires a seek.
         let times = read(&disk, &[start, start + (300 << 20)], 4096);
         assert!(times[1] > 2.0, "{times:?}");
     }
 
     #[test]
-    fn a_write_makes_what_is_in_the_buffer_worthless() {
+    fn writes_invalidate_the_buffer() {
         let disk = Disk::named("hdd-7200-500g").unwrap();
         let mut state = DiskState::default();
-        let place = Wanted { offset: 10 << 30, bytes: 4096, is_write: false };
+        let place = DiskTransfer { offset: 10 << 30, bytes: 4096, is_write: false };
         let mut now_ns = 0.0;
         let mut times = Vec::new();
         for is_write in [false, false, true, false] {
-            let wanted = Wanted { is_write, ..place };
+            let wanted = DiskTransfer { is_write, ..place };
             let parts = disk.time(now_ns, &state, wanted, 1);
             disk.serve(now_ns, &mut state, wanted, parts);
             now_ns += parts.total();
@@ -472,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_disk_is_refused() {
+    fn invalid_disk_files_are_rejected() {
         let text = ALL[0].1;
         for (from, to, wanted) in [
             ("queue = 32", "queue = 0", "queue"),

@@ -1,38 +1,38 @@
-//! A modelled disk in real time: requests come at a time, and each is answered at the time at which
-//! the disk would have it. Nothing waits here; who plays the disk does.
+//! Modelled disk in real time: requests arrive at a time, and each answer carries the time at which
+//! the disk would complete it. Nothing sleeps here; the caller waits.
 
 use std::collections::VecDeque;
 
 use treering_model::PlayedParts;
 
 use super::head::Head;
-use super::model::{Disk, Parts, Wanted};
+use super::model::{Disk, DiskTransfer, ServiceTime};
 
-/// A request to a disk.
+/// Request to a played disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskRequest {
-    /// Known by this to who asks.
+    /// Number that identifies the request to the caller.
     pub number: u64,
-    /// The first byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many.
+    /// Length in bytes.
     pub bytes: u64,
-    /// Whether they are written.
+    /// True for a write.
     pub is_write: bool,
 }
 
-/// When a request is done.
+/// Completion of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DiskAnswer {
-    /// The request.
+    /// Number of the request.
     pub number: u64,
-    /// When.
+    /// Completion time in nanoseconds.
     pub due_ns: u64,
-    /// What it took from when the disk turned to it.
+    /// Service time of the request, in parts.
     pub parts: PlayedParts,
 }
 
-/// A disk that is played.
+/// Disk that is played in real time.
 ///
 /// There is no write cache: a write is answered when it is on the platter, and after the answers of
 /// all requests that came before nothing is left to be flushed.
@@ -40,30 +40,30 @@ pub struct DiskAnswer {
 pub struct PlayedHead {
     disk: Disk,
     head: Head,
-    /// What came while another request is served, oldest first.
-    coming: VecDeque<(u64, u64, Wanted)>,
+    /// Requests that arrive while another one is served, oldest first.
+    coming: VecDeque<(u64, u64, DiskTransfer)>,
 }
 
 impl PlayedHead {
-    /// Of this disk, over its first byte.
+    /// Creates an idle disk with the head at offset 0.
     pub fn new(disk: &Disk) -> Self {
         Self { disk: disk.clone(), head: Head::default(), coming: VecDeque::new() }
     }
 
-    /// A request comes at a time; none comes before another that came before.
+    /// Adds a request that arrives at `at_ns`; arrival times must not decrease.
     pub fn take(&mut self, at_ns: u64, request: DiskRequest) {
         let DiskRequest { number, offset, bytes, is_write } = request;
         let last = self.disk.capacity_bytes.saturating_sub(bytes);
-        let wanted = Wanted { offset: offset.min(last), bytes, is_write };
+        let wanted = DiskTransfer { offset: offset.min(last), bytes, is_write };
         self.coming.push_back((at_ns, number, wanted));
     }
 
-    /// Whether there is nothing to do.
+    /// Reports whether no request is queued.
     pub fn is_idle(&self) -> bool {
         self.head.is_free() && self.coming.is_empty()
     }
 
-    /// The request that is done next.
+    /// Serves the next request and returns its completion.
     pub fn next_answer(&mut self) -> Option<DiskAnswer> {
         if self.head.is_free() {
             let &(first_ns, ..) = self.coming.front()?;
@@ -79,19 +79,19 @@ impl PlayedHead {
         }
         let (number, parts) = self.head.serve(&self.disk)?;
         let busy_ns = whole(parts.total());
-        let Parts { seek, rotation, transfer, .. } = parts;
+        let ServiceTime { seek, rotation, transfer, .. } = parts;
         let [seek_ns, rotation_ns, transfer_ns] = [seek, rotation, transfer].map(whole);
         let parts = PlayedParts { busy_ns, seek_ns, rotation_ns, transfer_ns };
         Some(DiskAnswer { number, due_ns: whole(self.head.now_ns), parts })
     }
 
-    /// What was answered was not waited for: the disk is at this time, earlier than it was.
+    /// Sets the clock back to `now_ns`, after answers that the caller did not wait for.
     pub fn reset(&mut self, now_ns: u64) {
         self.head.now_ns = now_ns as f64;
     }
 }
 
-/// Times are not negative, and far from the end of the numbers.
+/// Rounds a time in nanoseconds; times are non-negative and far below the limit.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
 fn whole(ns: f64) -> u64 {
     ns.clamp(0.0, 9e18).round() as u64
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replay_of_what_was_played_comes_to_the_same_time() {
+    fn played_requests_and_their_replay_agree() {
         for (disk, within) in
             [("hdd-7200", 4 << 30), ("hdd-5400", 300 << 30), ("ssd-sata", 1 << 30)]
         {
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_order_are_played_at_the_rate_of_the_disk() {
+    fn sequential_reads_reach_the_transfer_rate() {
         let offsets: Vec<u64> = (0..20_000).map(|number| number * 4096).collect();
         let (played, _) = both("hdd-7200", &offsets, 1, 0);
         assert!((20_000.0 * 4096.0 / played / 175e6 - 1.0).abs() < 0.02, "{played}");
     }
 
     #[test]
-    fn a_request_that_comes_later_is_not_served_before_it_came() {
+    fn requests_are_not_served_before_their_arrival() {
         let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());
         let at = |number, offset| DiskRequest { number, offset, bytes: 4096, is_write: true };
         played.take(0, at(1, 2 << 40));
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_request_is_answered_once_and_times_do_not_go_back(
+        fn every_request_is_answered_once_in_order_of_time(
             requests in prop::collection::vec((0..1u64 << 42, 0..1u64 << 30, 0..1u64 << 24), 0..60)
         ) {
             let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());

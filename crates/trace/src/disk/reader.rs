@@ -1,30 +1,29 @@
-//! A program alone on a modelled disk: it reads one stretch after the other, and the next one is
-//! asked for when the last one is there.
+//! Sequential reader on a modelled disk: issues each read after the previous one has completed.
 
 use treering_model::ModelledSeconds;
 
 use super::buffer::DiskState;
-use super::model::{Disk, Wanted};
+use super::model::{Disk, DiskTransfer};
 
-/// The reader, its head over the first byte when it begins.
+/// Reader of an otherwise idle disk; the head starts at offset 0.
 #[derive(Clone, Debug)]
 pub struct DiskReader {
-    /// Typical, fast, slow.
+    /// Typical, fastest and slowest version of the disk.
     disks: [Disk; 3],
     now_ns: [f64; 3],
     states: [DiskState; 3],
 }
 
 impl DiskReader {
-    /// Of a disk that does nothing else.
+    /// Creates a reader of an otherwise idle disk.
     pub fn new(disk: &Disk) -> Self {
         Self { disks: disk.with_extremes(), now_ns: [0.0; 3], states: Default::default() }
     }
 
-    /// Reads a stretch; one beyond the end of the disk is read at its end.
+    /// Reads a range; a range beyond the end of the disk is moved to its end.
     pub fn read(&mut self, offset: u64, bytes: u64) {
         let last = self.disks[0].capacity_bytes.saturating_sub(bytes);
-        let wanted = Wanted { offset: offset.min(last), bytes, is_write: false };
+        let wanted = DiskTransfer { offset: offset.min(last), bytes, is_write: false };
         let heads = self.now_ns.iter_mut().zip(&mut self.states);
         for (disk, (now_ns, state)) in self.disks.iter().zip(heads) {
             let parts = disk.time(*now_ns, state, wanted, 1);
@@ -33,9 +32,9 @@ impl DiskReader {
         }
     }
 
-    /// What everything took so far.
+    /// Total time so far.
     pub fn seconds(&self) -> ModelledSeconds {
-        ModelledSeconds::of(self.now_ns.map(|ns| ns / 1e9))
+        ModelledSeconds::from_times(self.now_ns.map(|ns| ns / 1e9))
     }
 }
 
@@ -52,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn stretches_in_order_take_their_transfer_and_scattered_ones_far_longer() {
+    fn sequential_reads_take_their_transfer_and_scattered_ones_far_longer() {
         let (mut ordered, mut scattered) = (reader(), reader());
         for number in 0..10_000u64 {
             ordered.read(number * 65_536, 65_536);
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_takes_what_its_trace_takes() {
+    fn reader_and_replay_agree() {
         let disk = Disk::named("hdd-7200").unwrap();
         let (mut reader, mut replay) = (DiskReader::new(&disk), DiskReplay::new(&disk));
         for number in 0..2000u64 {
@@ -84,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_read_takes_a_time(
+        fn every_read_takes_a_finite_time(
             stretches in prop::collection::vec((any::<u64>(), any::<u64>()), 0..50)
         ) {
             let mut reader = reader();

@@ -1,4 +1,4 @@
-//! What a trace would take on a modelled disk.
+//! Modelled time of a trace on a disk.
 //!
 //! A request comes when as few others are under way as were in the trace when it came there, and
 //! after the time for which the device had nothing to do then. Of those that wait, the next one
@@ -9,70 +9,72 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use treering_model::ModelledSeconds;
 
 use super::head::Head;
-use super::model::{Disk, Wanted};
+use super::model::{Disk, DiskTransfer};
 use crate::event::{Action, DeviceNumber, Entry, Event};
 
-/// Requests that wait at most; the rest is served before others come.
+/// Limit of queued requests; the oldest are served before others are added.
 const WAITING_MAX: usize = 65_536;
-/// A request that is older, and after which so many others came, is done: its completion was lost.
+/// Age in nanoseconds, and later requests, after which a request counts as done: its completion was
+/// lost.
 const FORGOTTEN_NS: u64 = 1_000_000_000;
 const FORGOTTEN_LATER: u64 = 1024;
-/// Devices that are distinguished.
+/// Limit of distinguished devices.
 const DEVICES_MAX: usize = 256;
 
-/// What the requests to a device would take.
+/// Modelled time of the requests to a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DiskCost {
-    /// The device of the trace.
+    /// Device of the trace.
     pub device: String,
-    /// Reads and writes.
+    /// Number of reads and writes.
     pub requests: u64,
-    /// Their bytes.
+    /// Sum of their sizes, in bytes.
     pub bytes: u64,
-    /// While the disk had requests.
+    /// Time with at least one request on the modelled disk.
     pub busy: ModelledSeconds,
-    /// Parts of the typical busy time.
+    /// Seek part of the typical busy time.
     pub seek_seconds: f64,
-    /// Waiting for the place to turn up, and reading through what lies between.
+    /// Rotational delay, including gaps that are read through.
     pub rotation_seconds: f64,
-    /// Moving data.
+    /// Transfer time of the data.
     pub transfer_seconds: f64,
-    /// While the device had requests when it was recorded.
+    /// Time with at least one request on the recorded device.
     pub recorded_busy_seconds: f64,
-    /// While it had none, between its first request and its last one: the same on any disk.
+    /// Idle time of the recorded device between its first and last request: the same on any disk.
     pub idle_seconds: f64,
-    /// Requests beyond the end of the modelled disk, counted as at its end.
+    /// Requests beyond the end of the modelled disk, placed at its end.
     pub beyond: u64,
 }
 
-/// Replays a trace on a disk.
+/// Replay of a trace on a disk.
 #[derive(Debug)]
 pub struct DiskReplay {
     disks: [Disk; 3],
     names: BTreeMap<DeviceNumber, String>,
-    /// By the events by which devices take requests: issues, and of those that have none, queues.
-    issued: BTreeMap<DeviceNumber, OneDevice>,
-    queued: BTreeMap<DeviceNumber, OneDevice>,
+    /// Devices by the event with which they take requests: issue, or queue for devices without
+    /// issues.
+    issued: BTreeMap<DeviceNumber, DeviceReplay>,
+    queued: BTreeMap<DeviceNumber, DeviceReplay>,
 }
 
-/// The requests of a device.
+/// Requests of one device.
 #[derive(Debug)]
-struct OneDevice {
-    /// Typical, fast, slow.
+struct DeviceReplay {
+    /// Typical, fastest and slowest version of the disk.
     heads: [Head; 3],
     requests: u64,
     bytes: u64,
     beyond: u64,
-    /// First sectors of requests that the device of the trace has, with their numbers.
+    /// Requests in flight on the recorded device: first sector and number.
     outstanding: BTreeSet<(u64, u64)>,
-    /// When they came, with sector and number, oldest first; also some that are done.
+    /// Arrivals (time, sector, number), oldest first; includes some completed requests.
     came: VecDeque<(u64, u64, u64)>,
     now_ns: u64,
     busy_ns: u64,
     idle_ns: u64,
 }
 
-impl OneDevice {
+impl DeviceReplay {
     fn new() -> Self {
         Self {
             heads: Default::default(),
@@ -87,7 +89,7 @@ impl OneDevice {
         }
     }
 
-    /// Time passes in the trace; how long nothing was with the device.
+    /// Advances the clock; returns the idle time of the device in nanoseconds.
     fn pass(&mut self, time_ns: u64) -> u64 {
         let passed = if self.now_ns == 0 { 0 } else { time_ns.saturating_sub(self.now_ns) };
         self.now_ns = self.now_ns.max(time_ns);
@@ -99,7 +101,7 @@ impl OneDevice {
         0
     }
 
-    /// Requests that must be done are no longer waited for.
+    /// Drops outstanding requests whose completion was lost.
     fn forget(&mut self, time_ns: u64) {
         while let Some(&(came_ns, sector, number)) = self.came.front() {
             let is_old = time_ns.saturating_sub(came_ns) > FORGOTTEN_NS
@@ -123,7 +125,7 @@ impl OneDevice {
         let last = disks[0].capacity_bytes.saturating_sub(u64::from(event.bytes));
         let offset = event.sector.saturating_mul(512);
         self.beyond += u64::from(offset > last);
-        let wanted = Wanted {
+        let wanted = DiskTransfer {
             offset: offset.min(last),
             bytes: u64::from(event.bytes),
             is_write: event.operation.is_write(),
@@ -154,7 +156,7 @@ impl OneDevice {
             device,
             requests: self.requests,
             bytes: self.bytes,
-            busy: ModelledSeconds::of(busy),
+            busy: ModelledSeconds::from_times(busy),
             seek_seconds: seconds(parts.seek),
             rotation_seconds: seconds(parts.rotation),
             transfer_seconds: seconds(parts.transfer),
@@ -166,7 +168,8 @@ impl OneDevice {
 }
 
 impl DiskReplay {
-    /// On this disk, each device of the trace on one of its own, from its first byte on.
+    /// Creates a replay; each device of the trace gets a disk of its own, with the head at offset
+    /// 0.
     pub fn new(disk: &Disk) -> Self {
         Self {
             disks: disk.with_extremes(),
@@ -176,7 +179,7 @@ impl DiskReplay {
         }
     }
 
-    /// The next entry of the trace.
+    /// Processes the next entry of the trace.
     pub fn entry(&mut self, entry: &Entry) {
         match entry {
             Entry::Event(event) => self.event(event),
@@ -191,7 +194,7 @@ impl DiskReplay {
         let is_request = event.operation.moves_data() && event.bytes > 0;
         let devices = match event.action {
             Action::Issue => &mut self.issued,
-            // One that is issued is issued alone.
+            // Devices with issue events are replayed by those alone.
             Action::Queue if !self.issued.contains_key(&event.device) => &mut self.queued,
             Action::Complete => {
                 for devices in [&mut self.issued, &mut self.queued] {
@@ -204,12 +207,12 @@ impl DiskReplay {
             _ => return,
         };
         if is_request && (devices.contains_key(&event.device) || devices.len() < DEVICES_MAX) {
-            let device = devices.entry(event.device).or_insert_with(OneDevice::new);
+            let device = devices.entry(event.device).or_insert_with(DeviceReplay::new);
             device.begins(event, &self.disks);
         }
     }
 
-    /// The trace is over: what each device's requests would take, the devices by their numbers.
+    /// Ends the replay; returns the cost per device, by device number.
     pub fn end(self) -> Vec<DiskCost> {
         let Self { disks, names, mut issued, queued } = self;
         for (number, device) in queued {
@@ -222,7 +225,7 @@ impl DiskReplay {
     }
 }
 
-/// One event of a read, for tests.
+/// Entry with one read event, for tests.
 #[cfg(test)]
 pub(super) fn event_of_read(action: Action, time_ns: u64, offset: u64, bytes: u32) -> Entry {
     use crate::event::{DeviceNumber, Event, Flags, Operation};
@@ -288,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn scattered_reads_one_at_a_time_take_a_seek_and_half_a_revolution() {
+    fn scattered_single_reads_take_a_seek_and_half_a_revolution() {
         for (disk, capacity, wanted_ms) in [
             ("hdd-7200", 4_000_000_000_000, 8.2 + 4.17 + 0.1),
             ("hdd-5400", 320_000_000_000, 12.0 + 5.56 + 0.2),
@@ -312,21 +315,21 @@ mod tests {
     }
 
     #[test]
-    fn reads_in_order_take_what_their_transfer_takes() {
+    fn sequential_reads_take_their_transfer_time() {
         let cost = replay_of(65_536, "hdd-7200-500g", (0..100_000).map(|number| number << 16), 1);
-        // This one reads on where nothing is asked for.
+        // This disk reads ahead while idle.
         let rate = cost.bytes as f64 / (cost.busy.typical + cost.idle_seconds);
         assert!((rate / 193e6 - 1.0).abs() < 0.02, "{rate}");
         let cost = replay("hdd-7200", (0..100_000).map(|number| number * 4096), 1);
         let rate = cost.bytes as f64 / cost.busy.typical;
         assert!((rate / 175e6 - 1.0).abs() < 0.02, "{rate}");
         assert_eq!((cost.requests, cost.beyond), (100_000, 0));
-        // Between completions and the next issues nothing was asked for.
+        // The device was idle between completions and the next issues.
         assert!(cost.idle_seconds > 0.9 && cost.recorded_busy_seconds > 0.9, "{cost:?}");
     }
 
     #[test]
-    fn published_reads_of_pieces_in_random_order_take_what_they_took() {
+    fn random_reads_match_published_times() {
         // ArghyaB118/filesystem_aging at 50981a6, Natural_Transfer_Size/result_hdd.txt: the first
         // 1000 pieces of a size, each read once.
         for (bytes, seconds) in [(4u32 << 20, 28.79), (8 << 20, 50.57), (64 << 20, 354.5)] {

@@ -1,6 +1,6 @@
-//! Our own file of a trace: every entry as a byte that says what it is, and numbers of as few
-//! bytes as they need, most of them as differences from the event before. An event takes about
-//! eight bytes where blktrace takes 48.
+//! treering's own trace format: each entry is a type byte followed by variable-length numbers, most
+//! of them differences from the previous event. An event takes about eight bytes, against 48 in
+//! blktrace.
 //!
 //! What a killed run wrote can be read up to its last whole entry.
 
@@ -12,18 +12,18 @@ pub use write::TraceWriter;
 
 use crate::event::{DeviceNumber, Event};
 
-/// How every file begins; the number is the version of the form. Version 1 had neither notes nor
-/// writes of zeroes, and is read like version 2.
+/// File header with the format version. Version 1 has neither notes nor writes of zeroes, and is
+/// read like version 2.
 const BEGINNING: &[u8] = b"treering trace 2\n";
 const BEGINNING_1: &[u8] = b"treering trace 1\n";
 
-/// Bytes of a name at most.
+/// Limit of a name in bytes.
 const NAME_BYTES_MAX: usize = 4096;
 
-/// Devices of a trace at most.
+/// Limit of devices in a trace.
 const DEVICES_MAX: usize = 4096;
 
-/// What an entry is. Events have the highest bit, four bits of action and three of operation.
+/// Entry types. Events have the highest bit set, four bits of action and three of operation.
 const DEVICE: u8 = 1;
 const PROCESS: u8 = 2;
 const PHASE: u8 = 3;
@@ -37,30 +37,30 @@ const SAME_DEVICE: u8 = 1 << 5;
 const SAME_PROCESS: u8 = 1 << 6;
 const SAME_CPU: u8 = 1 << 7;
 
-/// Whether a file that begins so is one of ours.
+/// Reports whether a file with this beginning is a treering trace.
 pub fn is_trace(beginning: &[u8]) -> bool {
     beginning.starts_with(BEGINNING) || beginning.starts_with(BEGINNING_1)
 }
 
-/// What entries are reported as differences from.
+/// Reference values for the differences in entries.
 #[derive(Debug, Default)]
-struct Before {
+struct DeltaBase {
     time_ns: u64,
     process: u32,
     cpu: u32,
-    /// The place of the device in the list of devices.
+    /// Index of the device in `devices`.
     device: usize,
-    devices: Vec<Place>,
+    devices: Vec<DeviceBase>,
 }
 
-/// A device, and where its event before ended.
+/// Device and the sector of its previous event.
 #[derive(Debug)]
-struct Place {
+struct DeviceBase {
     number: DeviceNumber,
     sector: u64,
 }
 
-impl Before {
+impl DeltaBase {
     fn keep(&mut self, event: &Event, device: usize) {
         self.time_ns = event.time_ns;
         self.process = event.process;
@@ -72,7 +72,7 @@ impl Before {
     }
 }
 
-/// The sign in the lowest bit, so that small differences are small numbers.
+/// Zigzag encoding: moves the sign to the lowest bit, so that small differences give small numbers.
 fn folded(difference: u64) -> u64 {
     let signed = difference.cast_signed();
     (signed << 1 ^ signed >> 63).cast_unsigned()
@@ -100,7 +100,7 @@ mod tests {
             device: DeviceNumber::new(7, minor),
             action: Action::ALL[kinds.0],
             operation: Operation::ALL[kinds.1],
-            flags: Flags::of_bits(kinds.2),
+            flags: Flags::from_bits(kinds.2),
             process: rest.0,
             cpu: rest.1,
             error: rest.2,
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read(entries in prop::collection::vec(entry(), 0..60)) {
+        fn written_entries_are_read_back(entries in prop::collection::vec(entry(), 0..60)) {
             let bytes = written(&entries);
             let mut reader = TraceReader::new(bytes.as_slice()).unwrap();
             let mut read: Vec<Entry> = Vec::new();
@@ -143,14 +143,14 @@ mod tests {
                 read.push(entry);
             }
             prop_assert!(reader.is_whole());
-            // Devices that nobody had named are named before their first event.
+            // Unnamed devices get an entry before their first event.
             let named = |entry: &&Entry| !matches!(entry, Entry::Device(_));
             let kept = |all: &[Entry]| all.iter().filter(named).cloned().collect::<Vec<_>>();
             prop_assert_eq!(kept(&read), kept(&entries));
         }
 
         #[test]
-        fn a_part_is_read_as_far_as_it_goes(entries in prop::collection::vec(entry(), 1..30),
+        fn truncated_traces_are_read_up_to_the_last_whole_entry(entries in prop::collection::vec(entry(), 1..30),
                                             cut in 0usize..1000) {
             let bytes = written(&entries);
             let length = bytes.len() * cut / 1000;
@@ -163,7 +163,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_are_read_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn arbitrary_bytes_end_or_fail(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             let mut file = super::BEGINNING.to_vec();
             file.extend(bytes);
             let mut reader = TraceReader::new(file.as_slice()).unwrap();
@@ -171,13 +171,13 @@ mod tests {
         }
 
         #[test]
-        fn differences_are_folded_and_back(number in any::<u64>()) {
+        fn zigzag_encoding_round_trips(number in any::<u64>()) {
             prop_assert_eq!(unfolded(folded(number)), number);
         }
     }
 
     #[test]
-    fn small_differences_are_small() {
+    fn small_differences_have_short_encodings() {
         assert_eq!([0, 1, u64::MAX, 2].map(folded), [0, 2, 1, 4]);
         let event = Event {
             time_ns: 1 << 40,
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_first_version_are_read() {
+    fn version_1_is_read() {
         let entry = Entry::Lost { events: 3 };
         let mut file = written(std::slice::from_ref(&entry));
         file[..super::BEGINNING_1.len()].copy_from_slice(super::BEGINNING_1);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_reported_with_its_place() {
+    fn damage_is_reported_with_its_offset() {
         let wrong = |bytes: &[u8]| {
             let mut file = super::BEGINNING.to_vec();
             file.extend(bytes);

@@ -1,15 +1,15 @@
-//! Reading our own file of a trace, whatever stands in it.
+//! Reader of treering's own trace format; tolerates arbitrary input.
 
 use std::io::{ErrorKind, Read};
 
 use super::{
-    BEGINNING, BEGINNING_1, Before, DEVICE, DEVICES_MAX, END, EVENT, LOST, NAME_BYTES_MAX, NOTE,
-    PHASE, PROCESS, Place, SAME_CPU, SAME_DEVICE, SAME_PROCESS, unfolded,
+    BEGINNING, BEGINNING_1, DEVICE, DEVICES_MAX, DeltaBase, DeviceBase, END, EVENT, LOST,
+    NAME_BYTES_MAX, NOTE, PHASE, PROCESS, SAME_CPU, SAME_DEVICE, SAME_PROCESS, unfolded,
 };
 use crate::error::TraceFileError;
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
 
-/// Bytes that are read at once.
+/// Size of the read buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 16;
 
 /// Reads a trace.
@@ -17,33 +17,33 @@ const BUFFER_BYTES: usize = 1 << 16;
 pub struct TraceReader<R: Read> {
     input: R,
     buffer: Vec<u8>,
-    /// What of the buffer is still to be read.
+    /// Bounds of the unread part of the buffer.
     at: usize,
     until: usize,
-    /// Bytes of the file before the buffer.
+    /// Offset of the buffer in the file.
     passed: u64,
-    before: Before,
+    before: DeltaBase,
     whole: bool,
     ended: bool,
 }
 
-/// The file ends within an entry, or it is wrong.
-enum Stop {
+/// Reason to stop: the file ends within an entry, or it is damaged.
+enum ReadEnd {
     CutOff,
     Wrong(TraceFileError),
 }
 
-impl From<TraceFileError> for Stop {
+impl From<TraceFileError> for ReadEnd {
     fn from(error: TraceFileError) -> Self {
         Self::Wrong(error)
     }
 }
 
 impl<R: Read> TraceReader<R> {
-    /// Begins to read.
+    /// Opens a trace and checks its header.
     ///
     /// # Errors
-    /// When it is no trace of ours, or one of a newer form.
+    /// If the input cannot be read, or is not a treering trace of a known version.
     pub fn new(input: R) -> Result<Self, TraceFileError> {
         let mut reader = Self {
             input,
@@ -51,7 +51,7 @@ impl<R: Read> TraceReader<R> {
             at: 0,
             until: 0,
             passed: 0,
-            before: Before::default(),
+            before: DeltaBase::default(),
             whole: false,
             ended: false,
         };
@@ -59,8 +59,8 @@ impl<R: Read> TraceReader<R> {
         while beginning.len() < BEGINNING.len() {
             match reader.byte() {
                 Ok(byte) => beginning.push(byte),
-                Err(Stop::CutOff) => break,
-                Err(Stop::Wrong(error)) => return Err(error),
+                Err(ReadEnd::CutOff) => break,
+                Err(ReadEnd::Wrong(error)) => return Err(error),
             }
         }
         let known = BEGINNING.len() - 2;
@@ -74,10 +74,10 @@ impl<R: Read> TraceReader<R> {
         }
     }
 
-    /// The next entry; none at the end, and where the file is cut off.
+    /// Returns the next entry; `None` at the end and where the file is cut off.
     ///
     /// # Errors
-    /// When it cannot be read, or says what cannot be.
+    /// If the input cannot be read, or an entry is damaged.
     pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
         if self.ended {
             return Ok(None);
@@ -86,12 +86,12 @@ impl<R: Read> TraceReader<R> {
         self.ended = !matches!(entry, Ok(Some(_)));
         match entry {
             Ok(entry) => Ok(entry),
-            Err(Stop::CutOff) => Ok(None),
-            Err(Stop::Wrong(error)) => Err(error),
+            Err(ReadEnd::CutOff) => Ok(None),
+            Err(ReadEnd::Wrong(error)) => Err(error),
         }
     }
 
-    /// Whether the end was read, and nothing is missing.
+    /// Reports whether the end marker was read.
     pub fn is_whole(&self) -> bool {
         self.whole
     }
@@ -100,7 +100,7 @@ impl<R: Read> TraceReader<R> {
         self.passed + self.at as u64
     }
 
-    fn read_entry(&mut self) -> Result<Option<Entry>, Stop> {
+    fn read_entry(&mut self) -> Result<Option<Entry>, ReadEnd> {
         let place = self.place();
         let kind = self.byte()?;
         let entry = match kind {
@@ -123,7 +123,7 @@ impl<R: Read> TraceReader<R> {
         Ok(Some(entry))
     }
 
-    fn device(&mut self) -> Result<Device, Stop> {
+    fn device(&mut self) -> Result<Device, ReadEnd> {
         let place = self.place();
         let number = DeviceNumber(self.narrow()?);
         let sectors = self.number()?;
@@ -133,12 +133,12 @@ impl<R: Read> TraceReader<R> {
                 let what = format!("more than {DEVICES_MAX} devices");
                 return Err(TraceFileError::damaged(place, what).into());
             }
-            self.before.devices.push(Place { number, sector: 0 });
+            self.before.devices.push(DeviceBase { number, sector: 0 });
         }
         Ok(Device { number, name, sectors })
     }
 
-    fn event(&mut self, kind: u8) -> Result<Event, Stop> {
+    fn event(&mut self, kind: u8) -> Result<Event, ReadEnd> {
         let place = self.place();
         let (action, operation) = (usize::from(kind >> 3 & 15), usize::from(kind & 7));
         let known = Action::ALL.get(action).zip(Operation::ALL.get(operation));
@@ -169,7 +169,7 @@ impl<R: Read> TraceReader<R> {
         let process = if bits & SAME_PROCESS == 0 { self.narrow()? } else { self.before.process };
         let cpu = if bits & SAME_CPU == 0 { self.narrow()? } else { self.before.cpu };
         let error = u16::try_from(self.number()?).unwrap_or(u16::MAX);
-        let flags = Flags::of_bits(bits);
+        let flags = Flags::from_bits(bits);
         let event = Event {
             time_ns,
             sector,
@@ -187,7 +187,7 @@ impl<R: Read> TraceReader<R> {
     }
 
     #[inline]
-    fn byte(&mut self) -> Result<u8, Stop> {
+    fn byte(&mut self) -> Result<u8, ReadEnd> {
         if self.at == self.until {
             self.fill()?;
         }
@@ -195,12 +195,12 @@ impl<R: Read> TraceReader<R> {
         Ok(self.buffer[self.at - 1])
     }
 
-    fn fill(&mut self) -> Result<(), Stop> {
+    fn fill(&mut self) -> Result<(), ReadEnd> {
         self.passed += self.until as u64;
         (self.at, self.until) = (0, 0);
         loop {
             match self.input.read(&mut self.buffer) {
-                Ok(0) => return Err(Stop::CutOff),
+                Ok(0) => return Err(ReadEnd::CutOff),
                 Ok(bytes) => {
                     self.until = bytes.min(self.buffer.len());
                     return Ok(());
@@ -214,7 +214,7 @@ impl<R: Read> TraceReader<R> {
     }
 
     #[inline]
-    fn number(&mut self) -> Result<u64, Stop> {
+    fn number(&mut self) -> Result<u64, ReadEnd> {
         let place = self.place();
         let mut number = 0u64;
         for shift in (0..70).step_by(7) {
@@ -231,7 +231,7 @@ impl<R: Read> TraceReader<R> {
         Err(TraceFileError::damaged(place, "a number of more than 64 bits").into())
     }
 
-    fn narrow(&mut self) -> Result<u32, Stop> {
+    fn narrow(&mut self) -> Result<u32, ReadEnd> {
         let place = self.place();
         let number = self.number()?;
         u32::try_from(number).map_err(|_wide| {
@@ -239,7 +239,7 @@ impl<R: Read> TraceReader<R> {
         })
     }
 
-    fn name(&mut self) -> Result<String, Stop> {
+    fn name(&mut self) -> Result<String, ReadEnd> {
         let place = self.place();
         let length = self.number()?;
         if length > NAME_BYTES_MAX as u64 {

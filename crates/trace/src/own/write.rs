@@ -1,10 +1,10 @@
-//! Writing our own file of a trace.
+//! Writer of treering's own trace format.
 
 use std::io::{self, Write};
 
 use super::{
-    BEGINNING, Before, DEVICE, END, EVENT, LOST, NAME_BYTES_MAX, NOTE, PHASE, PROCESS, Place,
-    SAME_CPU, SAME_DEVICE, SAME_PROCESS, folded,
+    BEGINNING, DEVICE, DeltaBase, DeviceBase, END, EVENT, LOST, NAME_BYTES_MAX, NOTE, PHASE,
+    PROCESS, SAME_CPU, SAME_DEVICE, SAME_PROCESS, folded,
 };
 use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 
@@ -12,25 +12,25 @@ use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     out: W,
-    before: Before,
+    before: DeltaBase,
     entry: Vec<u8>,
     events: u64,
 }
 
 impl<W: Write> TraceWriter<W> {
-    /// Begins a file.
+    /// Starts a file with the header.
     ///
     /// # Errors
-    /// As the writer.
+    /// If the header cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(BEGINNING)?;
-        Ok(Self { out, before: Before::default(), entry: Vec::new(), events: 0 })
+        Ok(Self { out, before: DeltaBase::default(), entry: Vec::new(), events: 0 })
     }
 
     /// Writes an entry.
     ///
     /// # Errors
-    /// As the writer.
+    /// If the entry cannot be written.
     pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
         self.entry.clear();
         match entry {
@@ -59,10 +59,10 @@ impl<W: Write> TraceWriter<W> {
         self.out.write_all(&self.entry)
     }
 
-    /// Ends the file: whoever reads it knows that it is whole.
+    /// Writes the end marker, by which readers recognise a complete file, and flushes.
     ///
     /// # Errors
-    /// As the writer.
+    /// If the end marker cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
         self.entry.clear();
         self.entry.push(END);
@@ -77,7 +77,7 @@ impl<W: Write> TraceWriter<W> {
         self.number(device.sectors);
         self.name(&device.name);
         if !self.before.devices.iter().any(|place| place.number == device.number) {
-            self.before.devices.push(Place { number: device.number, sector: 0 });
+            self.before.devices.push(DeviceBase { number: device.number, sector: 0 });
         }
     }
 
@@ -112,7 +112,7 @@ impl<W: Write> TraceWriter<W> {
         }
         let last = self.before.devices.get(device).map_or(0, |place| place.sector);
         self.number(folded(event.sector.wrapping_sub(last)));
-        // Whole sectors, as nearly all are, take fewer digits.
+        // Whole sectors, the common case, take fewer bytes.
         let bytes = u64::from(event.bytes);
         self.number(if bytes.is_multiple_of(512) { (bytes / 512) << 1 } else { bytes << 1 | 1 });
         if bits & SAME_PROCESS == 0 {
@@ -131,7 +131,7 @@ impl<W: Write> TraceWriter<W> {
             let digits = number.to_le_bytes()[0];
             number >>= 7;
             if number == 0 {
-                // What is left has no eighth bit.
+                // The last byte has the continuation bit clear.
                 return self.entry.push(digits & 0x7f);
             }
             self.entry.push(0x80 | digits);

@@ -13,7 +13,7 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
 use treering_lab::{LabError, Workplace};
 use treering_model::{Artifact, Ending, TrialId, TrialSink};
-use treering_observe::Wanted;
+use treering_observe::ObserverOptions;
 use treering_script::{
     ClassicMode, ClassicRecord, ClassicScene, ConfigError, Job, MakeRoots, Meeting, NoDirectory,
     OptionSpec, Said, Settings, Support, TargetFacts, Workload,
@@ -180,7 +180,7 @@ fn perform(called: &Called<'_>, job: &dyn Job, tool: ClassicMode) -> Result<Exit
         keep: true,
         cautions,
         facts: known,
-        wanted: Wanted::default(),
+        wanted: ObserverOptions::default(),
         remount: None,
         catches_sigint,
         ranks: ranks.map(|ranks| ranks::distribution(workload, ranks)),
@@ -246,7 +246,7 @@ fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
 /// What the run was given, as the store keeps it.
 fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failure> {
     let record = ClassicRecord::of(settings, scene);
-    Artifact::of(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
+    Artifact::new(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
         .map_err(|error| Failure::of(Kind::Bug, &error))
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, ComparedVariant, Factor, MetricComparison, Outcome, Terms, compare,
+    COMPARED_FACTS, ComparedVariant, ComparisonTerms, Factor, MetricComparison, Outcome, compare,
 };
 use treering_campaign::PlannedCell;
 use treering_campaign::plan::{Plan, Stopping, baselines};
@@ -166,7 +166,8 @@ impl<'a> Following<'a> {
             return Ok(standing);
         };
         let judging = &self.plan.judging;
-        let terms = Terms { threshold: judging.threshold, primary: judging.primary.clone() };
+        let terms =
+            ComparisonTerms { threshold: judging.threshold, primary: judging.primary.clone() };
         let outcome = compare(baseline, contenders, &terms);
         standing.outcome = Some(outcome.map_err(|error| Failure::of(Kind::Usage, &error))?);
         Ok(standing)

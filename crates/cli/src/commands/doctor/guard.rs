@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use treering_lab::{Coverage, DeviceError, Inspection, inspect};
-use treering_report::{Block, Cell, Data, Pair, Report};
+use treering_report::{Block, Cell, Data, KeyValue, Report};
 
 use crate::arguments::OutputArgs;
 use crate::commands::output;
@@ -79,7 +79,7 @@ fn page(verdict: &GuardVerdict, inspection: Inspection) -> Report {
     let looked = verdict.looked_at.iter().map(|what| ("looked at", what.clone()));
     let pairs = std::iter::once(("size", size)).chain(looked);
     let pair =
-        |(key, value): (&str, String)| Pair { key: key.to_owned(), value: Cell::text(value) };
+        |(key, value): (&str, String)| KeyValue { key: key.to_owned(), value: Cell::text(value) };
     page.blocks.push(Block::KeyValues { pairs: pairs.map(pair).collect() });
     page
 }

@@ -16,7 +16,7 @@ use std::process::ExitCode;
 
 use treering_lab::inspect;
 use treering_model::{Caution, CautionCode, Fact};
-use treering_observe::{Scene, Wanted, look, look_at_device, watch};
+use treering_observe::{ObserverContext, ObserverOptions, look, look_at_device, watch};
 use treering_report::Warning;
 use treering_report::pages::doctor_json::Diagnosis;
 use treering_sys::{SignalWatch, StopFlag, is_root};
@@ -163,7 +163,10 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 
 /// What any trial here would see of the machine, while the probe works in the directory.
 fn of_machine(dir: Option<&Path>, findings: &mut Findings, stop: &StopFlag) -> Probed {
-    let scene = Scene { target: dir.unwrap_or(Path::new("/")), wanted: Wanted::default() };
+    let scene = ObserverContext {
+        target: dir.unwrap_or(Path::new("/")),
+        wanted: ObserverOptions::default(),
+    };
     let seen = look(&scene);
     findings.cautions.extend(seen.cautions);
     findings.facts.extend(seen.facts);

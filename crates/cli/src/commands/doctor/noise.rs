@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use treering_report::pages::doctor_json::{Noise, Resolution};
+use treering_report::pages::doctor_json::{ProbeNoise, Resolution};
 use treering_stats::{PowerPlan, describe, smallest_detectable};
 use treering_sys::StopFlag;
 
@@ -30,7 +30,7 @@ const RUN_SECONDS: u32 = 20;
 
 /// What the probe found.
 pub(super) struct Probed {
-    pub(super) noise: Vec<Noise>,
+    pub(super) noise: Vec<ProbeNoise>,
     /// Why no files could be made.
     pub(super) refused: Option<io::Error>,
 }
@@ -104,9 +104,9 @@ fn make_files(dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn of_values(probe: &'static str, values: &[f64]) -> Option<Noise> {
+fn of_values(probe: &'static str, values: &[f64]) -> Option<ProbeNoise> {
     let described = describe(values).ok().filter(|described| described.n >= BLOCKS_MIN)?;
-    Some(Noise {
+    Some(ProbeNoise {
         probe,
         n: described.n,
         median_ms: described.median * 1000.0,
@@ -117,7 +117,7 @@ fn of_values(probe: &'static str, values: &[f64]) -> Option<Noise> {
 /// The smallest difference that ten rounds show four times out of five, by the noisier probe, where
 /// whole runs vary as its blocks do. The statistics are those of `needs`: a ratio within a round
 /// has the noise of two runs.
-pub(super) fn resolution(noise: &[Noise]) -> Option<Resolution> {
+pub(super) fn resolution(noise: &[ProbeNoise]) -> Option<Resolution> {
     let noisier = noise
         .iter()
         .max_by(|one, other| one.variation_percent.total_cmp(&other.variation_percent))?;
@@ -133,11 +133,11 @@ pub(super) fn resolution(noise: &[Noise]) -> Option<Resolution> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Noise, of_values, probe, resolution};
+    use super::{ProbeNoise, of_values, probe, resolution};
     use treering_sys::StopFlag;
 
-    fn noise(variation_percent: f64) -> Noise {
-        Noise { probe: "cpu", n: 10, median_ms: 1.0, variation_percent }
+    fn noise(variation_percent: f64) -> ProbeNoise {
+        ProbeNoise { probe: "cpu", n: 10, median_ms: 1.0, variation_percent }
     }
 
     /// The last column of the table in docs/statistics.md.

@@ -2,8 +2,8 @@
 //! type next.
 
 use treering_model::Fact;
-use treering_report::pages::doctor_json::{DeviceHere, Diagnosis, Inventory, Noise};
-use treering_report::{Block, Cell, Pair, Report};
+use treering_report::pages::doctor_json::{DeviceHere, Diagnosis, Inventory, ProbeNoise};
+use treering_report::{Block, Cell, KeyValue, Report};
 
 const KIB: f64 = 1024.0;
 
@@ -43,7 +43,7 @@ pub(super) fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
 }
 
 fn key_values(page: &mut Report, pairs: Vec<(String, String)>) {
-    let pair = |(key, value): (String, String)| Pair { key, value: Cell::text(value) };
+    let pair = |(key, value): (String, String)| KeyValue { key, value: Cell::text(value) };
     page.blocks.push(Block::KeyValues { pairs: pairs.into_iter().map(pair).collect() });
 }
 
@@ -102,7 +102,7 @@ fn device(one: &DeviceHere) -> String {
     words.join(", ")
 }
 
-fn noise(one: &Noise) -> (String, String) {
+fn noise(one: &ProbeNoise) -> (String, String) {
     let what = if one.probe == "cpu" { "computing" } else { "small files" };
     let varied = format!(
         "varies by {:.1} % (coefficient of variation of {} values in three seconds)",

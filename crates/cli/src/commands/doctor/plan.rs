@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode as Code, Factor, Terms, compare,
+    ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, compare,
 };
 use treering_campaign::plan::{Plan, baselines};
 use treering_lab::{Device, inspect};
 use treering_model::filesystems::by_name;
 use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
-use treering_observe::{Scene, Wanted, look, look_at_device};
+use treering_observe::{ObserverContext, ObserverOptions, look, look_at_device};
 use treering_report::Warning;
 use treering_script::TargetFacts;
 use treering_sys::is_root;
@@ -122,7 +122,7 @@ fn foreseen(plan: &Plan) -> Vec<Warning> {
     });
     let Some(baseline) = variants.next() else { return Vec::new() };
     let contenders: Vec<ComparedVariant> = variants.collect();
-    let outcome = compare(&baseline, &contenders, &Terms::default());
+    let outcome = compare(&baseline, &contenders, &ComparisonTerms::default());
     let cautions = outcome.map(|outcome| outcome.cautions).unwrap_or_default();
     let about_places = cautions.into_iter().filter(|caution| FORESEEN.contains(&caution.code));
     let warning = about_places.map(|caution| Warning {
@@ -147,7 +147,8 @@ fn facts(variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let (mut facts, count, bytes) = match &variant.device {
         DeviceSpec::Directory { path } => {
-            return look(&Scene { target: path, wanted: Wanted::default() }).facts;
+            return look(&ObserverContext { target: path, wanted: ObserverOptions::default() })
+                .facts;
         }
         DeviceSpec::Loop { bytes, count, .. } => {
             let count = usize::from(*count);

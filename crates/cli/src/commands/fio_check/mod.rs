@@ -14,7 +14,7 @@ use treering_fio::Fio;
 use treering_fio::check::{Moved, both_ways, moved, sequences};
 use treering_lab::LeftTree;
 use treering_model::{Ending, Metric, Trial, TrialId};
-use treering_observe::Wanted;
+use treering_observe::ObserverOptions;
 use treering_script::{Job, Settings};
 
 use super::output;
@@ -107,7 +107,7 @@ impl Runner<'_> {
             keep: kept.is_some(),
             cautions: Vec::new(),
             facts: Vec::new(),
-            wanted: Wanted::default(),
+            wanted: ObserverOptions::default(),
             remount: None,
             catches_sigint: false,
             ranks: None,

@@ -7,8 +7,8 @@ pub(super) mod guest;
 use serde::{Deserialize, Serialize};
 use treering_engine::{EngineOptions, PayloadKind};
 use treering_model::{Caution, Cell, Fact, TrialId};
-use treering_observe::Wanted;
-use treering_observe::layout::LayoutWanted;
+use treering_observe::ObserverOptions;
+use treering_observe::layout::LayoutSchedule;
 use treering_script::Job;
 
 use super::native::usual_latency;
@@ -51,11 +51,11 @@ impl HandedTrial {
     }
 
     /// What observers do beside what they always do.
-    pub(super) fn wanted(&self) -> Wanted {
-        Wanted {
+    pub(super) fn wanted(&self) -> ObserverOptions {
+        ObserverOptions {
             trace: self.trace,
-            layout: self.layout_every.map(|every_tasks| LayoutWanted { every_tasks, map: true }),
-            ..Wanted::default()
+            layout: self.layout_every.map(|every_tasks| LayoutSchedule { every_tasks, map: true }),
+            ..ObserverOptions::default()
         }
     }
 }

@@ -12,7 +12,7 @@ use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 use treering_model::{Fingerprint, TrialId};
-use treering_registry::{Importing, ResultFile, Scan, Source, beginnings, results};
+use treering_registry::{ImportReader, ResultFile, Scan, Source, beginnings, results};
 
 use crate::failure::{Failure, Kind};
 
@@ -107,7 +107,7 @@ fn of_file(path: &Path) -> Result<File, Failure> {
     };
     let (source, digest) = opened(path)?;
     let wrong = |error| unread(path, &error);
-    let scan = Importing::of(source.as_ref()).and_then(|mut all| all.scan()).map_err(wrong)?;
+    let scan = ImportReader::new(source.as_ref()).and_then(|mut all| all.scan()).map_err(wrong)?;
     let kept = (path == Path::new("-")).then_some(source);
     Ok(File { name, path: path.to_owned(), digest, scan, kept, stand: None })
 }

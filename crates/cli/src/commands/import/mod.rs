@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId};
-use treering_registry::{Content, Importing, Outline, Rows, events_of, tools};
+use treering_registry::{Content, ImportReader, Outline, Rows, events_of, tools};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
         let source = file.reopened()?;
         let wrong = |error| files::unread(&file.path, &error);
-        let mut importing = Importing::of(source.as_ref()).map_err(wrong)?;
+        let mut importing = ImportReader::new(source.as_ref()).map_err(wrong)?;
         let mut outlines = file.scan.outlines.iter().peekable();
         while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
             // One trial at a time is in memory, however many there are.
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
                 let (first, last) = outline.lines;
                 let place = format!("{}:{first}-{last}", file.name);
                 let more = (table.len(), table.metrics_count());
-                rows.push(ImportedRow::of(place, outline.tool, is_kept, &trial, more));
+                rows.push(ImportedRow::new(place, outline.tool, is_kept, &trial, more));
                 Ok(())
             };
             let mut taken = Ok(());

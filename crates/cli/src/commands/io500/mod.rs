@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::ArgMatches;
-use treering_analysis::io500::{Clients, FullRun, is_rehearsal};
+use treering_analysis::io500::{ClientMachines, FullRun, is_rehearsal};
 use treering_io500::Io500;
 use treering_model::{Ending, Trial};
 
@@ -44,12 +44,12 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 /// Says what a full run needs.
 fn tell(trial: &Trial, dir: &Path) -> Result<(), Failure> {
     let number = |name: &str| trial.fact(name).and_then(|fact| fact.parse().ok());
-    let clients = Clients {
+    let clients = ClientMachines {
         count: number("ranks.hosts").unwrap_or(1),
         memory_bytes: number("memory.bytes").unwrap_or(0),
         free_bytes: number("filesystem.free_bytes").unwrap_or(0),
     };
-    let full = FullRun::of(trial, clients);
+    let full = FullRun::project(trial, clients);
     let place = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let has_ranks = trial.fact(treering_model::RANKS_FACT).is_some();
     output::write(&page::page(&full, has_ranks), &OutputArgs::default())?;

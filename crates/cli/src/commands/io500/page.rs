@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use treering_analysis::io500::{Clients, FullRun, Need, PhaseFigures, Risk};
+use treering_analysis::io500::{
+    ClientMachines, FullRun, FullRunRisk, PhaseFigures, TestRequirement,
+};
 use treering_model::workloads::io500::FULL_SECONDS;
 use treering_report::{Cell, Column, Report, Table};
 
@@ -81,7 +83,7 @@ fn row(phase: &PhaseFigures) -> Vec<Cell> {
     ]
 }
 
-fn needs(needs: &[Need]) -> Table {
+fn needs(needs: &[TestRequirement]) -> Table {
     let columns = vec![
         Column::text("test"),
         Column::text("option"),
@@ -95,7 +97,7 @@ fn needs(needs: &[Need]) -> Table {
     let caption = "Of each worker: what the fastest reaches, and what to set. Of all together: what \
                    is written, and how many files are made.";
     let mut table = Table::new("io500_needs", caption, columns);
-    let row = |need: &Need| {
+    let row = |need: &TestRequirement| {
         let how = if need.was_ended_by_time {
             "its rate until time ended it"
         } else {
@@ -116,11 +118,11 @@ fn needs(needs: &[Need]) -> Table {
     table
 }
 
-fn risks(risks: &[Risk]) -> Table {
+fn risks(risks: &[FullRunRisk]) -> Table {
     let columns = vec![Column::text("phase"), Column::text("IO500 says"), Column::long_text("why")];
     let caption = "What this rehearsal knows of.";
     let mut table = Table::new("io500_risks", caption, columns);
-    let row = |risk: &Risk| {
+    let row = |risk: &FullRunRisk| {
         let phase = if risk.phase.is_empty() { "all" } else { risk.phase };
         let said = if risk.is_invalid { "INVALID" } else { "nothing" };
         vec![Cell::text(phase), Cell::text(said), Cell::text(&risk.why)]
@@ -130,7 +132,7 @@ fn risks(risks: &[Risk]) -> Table {
 }
 
 /// The lines of a configuration.
-pub(super) fn config(full: &FullRun, clients: Clients, dir: &Path) -> Vec<String> {
+pub(super) fn config(full: &FullRun, clients: ClientMachines, dir: &Path) -> Vec<String> {
     let mut lines = vec!["[global]".to_owned(), format!("datadir = {}", dir.display())];
     if clients.count == 1 {
         lines.push("drop-caches = TRUE".to_owned());

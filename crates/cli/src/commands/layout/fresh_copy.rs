@@ -14,7 +14,9 @@ use treering_model::{CautionCode, ColdRead, CopiedTree, FreshCopy, LayoutUse, Re
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, devices_under};
 use treering_observe::layout::{Survey, SurveyPlan, survey};
 use treering_observe::played_below;
-use treering_observe::tree::{Entry, Passed, Scan, ScanError, Visit, WalkError, scan, traverse};
+use treering_observe::tree::{
+    Entry, Scan, ScanError, SkipReason, Visit, WalkError, scan, traverse,
+};
 use treering_report::pages::fresh_copy::{page, write_json};
 use treering_report::pages::layout::View;
 use treering_sys::{
@@ -320,8 +322,8 @@ impl Visit for Copying<'_> {
         self.copier.leave().map_err(Halt::Copy)
     }
 
-    fn passed(&mut self, what: Passed, count: u64) {
-        if what != Passed::Mount {
+    fn passed(&mut self, what: SkipReason, count: u64) {
+        if what != SkipReason::Mount {
             self.copier.failed(count);
         }
     }

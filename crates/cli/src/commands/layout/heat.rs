@@ -29,7 +29,7 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
                 .hint("mount it as it was when the trace was recorded, and name the directory"));
         }
     };
-    let mut requests = HotRequests::of(&target).map_err(not_known)?;
+    let mut requests = HotRequests::for_directory(&target).map_err(not_known)?;
     hear(trace, &mut requests)?;
     let places = requests.take(&target, args.heat_half_life).map_err(not_known)?;
     let Some(HotPlaces { report, map }) = places else {

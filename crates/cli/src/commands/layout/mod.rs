@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_lab::{Sight, SightKind};
 use treering_model::LayoutMap;
-use treering_observe::layout::{Met, Survey, SurveyError, SurveyPlan, survey};
+use treering_observe::layout::{Survey, SurveyError, SurveyPlan, WalkCounts, survey};
 use treering_report::drawings;
 use treering_report::pages::layout::{View, map_page, page, write_json};
 use treering_script::with_causes;
@@ -106,7 +106,7 @@ fn watched(sight: &Sight, plan: &SurveyPlan) -> Result<Survey, Failure> {
         }
         bar
     });
-    let mut news = |met: &Met, total: Option<u64>| {
+    let mut news = |met: &WalkCounts, total: Option<u64>| {
         if let Some(bar) = &bar {
             bar.set_position(met.files);
             if let (Some(total), None) = (total, bar.length()) {

@@ -86,7 +86,7 @@ fn look(dir: &Path, token: &Path, trial: TrialId) -> Seen {
         }
     };
     let table = MountTable::read().unwrap_or_default();
-    let mount = table.of(&opened).map(|mount| format!("{} {}", mount.fs_type, mount.options));
+    let mount = table.mount_of(&opened).map(|mount| format!("{} {}", mount.fs_type, mount.options));
     let until = Instant::now() + SEEN_WITHIN;
     let mut seen = Token::of(token, trial);
     while seen != Token::Read && Instant::now() < until {

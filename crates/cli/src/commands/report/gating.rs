@@ -30,7 +30,7 @@ impl Gating {
         if !self.is_asked {
             return ExitCode::SUCCESS;
         }
-        let gate = Gate::of(outcome);
+        let gate = Gate::decide(outcome);
         if gate == Gate::Pass && !absent.is_empty() {
             let without = |name: &&str| format!("there is no trial of '{name}'");
             let mut reasons: Vec<String> = absent.iter().map(without).collect();

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode, Factor, Outcome, Terms, compare_observed, environment,
+    ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, compare_observed,
+    environment,
 };
 use treering_campaign::plan::Judging;
 use treering_model::{Cell, CellRole, Ending, TrialId};
@@ -179,7 +180,8 @@ fn tell(
 fn judged(args: &ReportArgs, compared: &Compared) -> Result<Outcome, Failure> {
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
-    let terms = Terms { threshold: threshold.transpose()?, primary: args.primary.clone() };
+    let terms =
+        ComparisonTerms { threshold: threshold.transpose()?, primary: args.primary.clone() };
     let Compared { baseline, contenders, control, observed, .. } = compared;
     let mut outcome = compare_observed(baseline, contenders, observed, &terms).map_err(refused)?;
     if let Some(control) = control {

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use treering_model::{Beginning, TrialEvent, TrialId};
-use treering_pack::Unpacking;
+use treering_pack::PackReader;
 use treering_store::{Access, Store, StoreError};
 use treering_sys::{lock_exclusive, user_id};
 
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
 /// Adds them, and says how many there were.
 pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     let file = File::open(&args.file).map_err(|error| Failure::of_path(&args.file, &error))?;
-    let pack = Unpacking::open(file).map_err(|error| unreadable(&args.file, &error))?;
+    let pack = PackReader::open(file).map_err(|error| unreadable(&args.file, &error))?;
     let place = match &args.store.store {
         Some(place) => place.clone(),
         None => places::default_store()?,
@@ -61,7 +61,7 @@ struct Merged {
 
 struct Merging<'a> {
     path: &'a Path,
-    pack: Unpacking<File>,
+    pack: PackReader<File>,
     there: Option<Store>,
     waiting: &'a mut Waiting,
 }
@@ -70,7 +70,7 @@ impl Merging<'_> {
     /// Every trial of the pack, recorded or recognised.
     fn all(mut self) -> Result<Merged, Failure> {
         let mut merged = Merged::default();
-        while let Some(beginning) = self.read(Unpacking::next_trial)? {
+        while let Some(beginning) = self.read(PackReader::next_trial)? {
             let trial = beginning.trial;
             let known = match &self.there {
                 Some(store) => match store.events(trial) {
@@ -93,7 +93,7 @@ impl Merging<'_> {
 
     fn read<T>(
         &mut self,
-        next: impl Fn(&mut Unpacking<File>) -> Result<T, treering_pack::PackError>,
+        next: impl Fn(&mut PackReader<File>) -> Result<T, treering_pack::PackError>,
     ) -> Result<T, Failure> {
         next(&mut self.pack).map_err(|error| unreadable(self.path, &error))
     }
@@ -104,7 +104,7 @@ impl Merging<'_> {
         let (mut here, mut packed) = (canon(), canon());
         events.iter().for_each(|event| here.add(event));
         packed.add(&TrialEvent::Began(beginning));
-        while let Some(event) = self.read(Unpacking::next_event)? {
+        while let Some(event) = self.read(PackReader::next_event)? {
             packed.add(&event);
         }
         if here.agrees_with(&packed) {
@@ -134,7 +134,7 @@ impl Merging<'_> {
     }
 
     fn annotate(&mut self, trial: TrialId) -> Result<(), Failure> {
-        while let Some(annotation) = self.read(Unpacking::next_annotation)? {
+        while let Some(annotation) = self.read(PackReader::next_annotation)? {
             let store = &mut self.waiting.store;
             let annotated = store.annotate(&[trial], annotation.at_unix_ms, &annotation.change);
             annotated.map_err(|error| failure(&error))?;

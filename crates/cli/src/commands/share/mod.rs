@@ -9,7 +9,7 @@ mod repeated_plan;
 
 use std::path::Path;
 
-use treering_pack::{Canon, NameKind, PackError};
+use treering_pack::{CanonicalTrial, NameKind, PackError};
 
 pub(super) use self::merge::run as merge;
 pub(super) use self::pack::run as pack;
@@ -39,8 +39,8 @@ fn known_names() -> Vec<(NameKind, String)> {
 }
 
 /// What makes a trial of this store and one of a pack the same.
-fn canon() -> Canon {
-    Canon::new(known_names(), TRACES)
+fn canon() -> CanonicalTrial {
+    CanonicalTrial::new(known_names(), TRACES)
 }
 
 /// What is wrong with a pack, or with its file.

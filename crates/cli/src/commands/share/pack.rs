@@ -6,7 +6,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_model::{PLAN_FACT, TrialEvent, TrialId, Unit};
-use treering_pack::{Head, LeftOut, Names, PackError, PackedPlan, Packing, Record, Seal};
+use treering_pack::{
+    Head, NameRemover, PackError, PackWriter, PackedPlan, Record, RemovedName, Seal,
+};
 use treering_report::{Cell, Column, Report, Table};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 use treering_sys::{Existing, WholeFile};
@@ -95,8 +97,8 @@ impl Chosen<'_> {
     fn records(
         &self,
         take: &mut dyn FnMut(&Record) -> Result<(), Failure>,
-    ) -> Result<Vec<LeftOut>, Failure> {
-        let mut names = (!self.args.with_names).then(|| Names::new(known_names()));
+    ) -> Result<Vec<RemovedName>, Failure> {
+        let mut names = (!self.args.with_names).then(|| NameRemover::new(known_names()));
         for plan in &self.plans {
             let mut plan = plan.clone();
             if let Some(names) = &mut names {
@@ -152,7 +154,7 @@ impl Chosen<'_> {
         };
         let whole = WholeFile::create(path, 0o666, Existing::Replace);
         let whole = whole.map_err(|error| unwritten(&error.into()))?;
-        let mut packing = Packing::begin(BufWriter::new(whole.file()), head)
+        let mut packing = PackWriter::begin(BufWriter::new(whole.file()), head)
             .map_err(|error| unwritten(&error))?;
         self.records(&mut |record| packing.add(record).map_err(|error| unwritten(&error)))?;
         let (seal, to) = packing.finish().map_err(|error| unwritten(&error))?;
@@ -196,7 +198,7 @@ impl Sum {
 }
 
 /// What is written, and what is left out.
-fn page(sum: &Sum, left_out: &[LeftOut], args: &PackArgs) -> Report {
+fn page(sum: &Sum, left_out: &[RemovedName], args: &PackArgs) -> Report {
     let mut page = Report::new("A pack of trials");
     let columns = vec![Column::text("what"), Column::mixed("amount")];
     let mut table = Table::new("written", "What is written", columns);

@@ -19,7 +19,7 @@ pub(crate) fn record_of(mut record: JobRecord) -> Option<Artifact> {
     if record.is_said_by_options() {
         return None;
     }
-    Artifact::of(JobRecord::KIND, JobRecord::VERSION, &record).ok()
+    Artifact::new(JobRecord::KIND, JobRecord::VERSION, &record).ok()
 }
 
 /// A fingerprint of the files of a user's own data set; none of a shipped one, which is known by

@@ -4,11 +4,13 @@ use std::fs::File;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_analysis::compare::{ComparedVariant, Factor, Terms, compare_observed, environment};
+use treering_analysis::compare::{
+    ComparedVariant, ComparisonTerms, Factor, compare_observed, environment,
+};
 use treering_campaign::plan::Plan;
 use treering_model::{CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
-use treering_observe::{Scene, Wanted, look};
-use treering_pack::{PackedPlan, Unpacking};
+use treering_observe::{ObserverContext, ObserverOptions, look};
+use treering_pack::{PackReader, PackedPlan};
 use treering_report::pages::comparison::{View, page};
 use treering_store::{Detail, Filter};
 
@@ -82,7 +84,7 @@ impl Packed {
     fn read(path: &Path) -> Result<Self, Failure> {
         let file = File::open(path).map_err(|error| Failure::of_path(path, &error))?;
         let wrong = |error| unreadable(path, &error);
-        let mut pack = Unpacking::open(file).map_err(wrong)?;
+        let mut pack = PackReader::open(file).map_err(wrong)?;
         let plans = pack.plans().to_vec();
         let mut trials = Vec::new();
         while let Some(beginning) = pack.next_trial().map_err(wrong)? {
@@ -149,7 +151,9 @@ impl Packed {
     fn of_machine(&self) -> Vec<String> {
         let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
         let Some(trial) = self.trials.iter().find(is_on_machine) else { return Vec::new() };
-        let here = look(&Scene { target: Path::new("/"), wanted: Wanted::default() }).facts;
+        let here =
+            look(&ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() })
+                .facts;
         let differs = |name: &&str| {
             let was = trial.fact(name)?;
             let is = here.iter().find(|fact| fact.name == **name)?.value.as_str();
@@ -214,7 +218,10 @@ fn show(
         command += &format!(" --store {}", quoted(&store.to_string_lossy()));
     }
     let (was, here) = (side("packed", was), [side("here", here)]);
-    let terms = Terms { threshold: plan.judging.threshold, primary: plan.judging.primary.clone() };
+    let terms = ComparisonTerms {
+        threshold: plan.judging.threshold,
+        primary: plan.judging.primary.clone(),
+    };
     let outcome = compare_observed(&was, &here, &[], &terms)
         .map_err(|error| Failure::of(Kind::Usage, &error))?;
     let environment = environment(&was, &here);

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         charts: args.charts.is_some() || output::is_html(args.output.format()),
     };
     let page = page(&trial, &view);
-    output::write_or_data(&page, &ShownTrial::of(&trial, &view), &args.output)?;
+    output::write_or_data(&page, &ShownTrial::new(&trial, &view), &args.output)?;
     if let Some(dir) = &args.charts {
         charts::write(&page, dir)?;
     }

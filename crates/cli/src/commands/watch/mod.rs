@@ -7,7 +7,7 @@ mod series;
 use std::convert::Infallible;
 use std::process::ExitCode;
 
-use treering_analysis::history::{Dated, History, HistoryTerms, explain, history};
+use treering_analysis::history::{DatedTrial, History, HistoryTerms, explain, history};
 use treering_campaign::plan::{Machine, Plan, Stopping};
 use treering_lab::Lab;
 use treering_model::{Trial, TrialId};
@@ -122,7 +122,7 @@ fn one_point(plan: &Plan, args: &WatchArgs, lab: &Lab) -> Result<ExitCode, Failu
 fn show(plan: &Plan, args: &WatchArgs) -> Result<ExitCode, Failure> {
     let series = Series::open(plan, args)?;
     let trials = series.trials;
-    let dated: Vec<Dated> = trials.into_iter().filter_map(|trial| dated(trial, BY)).collect();
+    let dated: Vec<DatedTrial> = trials.into_iter().filter_map(|trial| dated(trial, BY)).collect();
     let terms = HistoryTerms { metric: None, anchor: args.anchor.clone() };
     let mut found: History =
         history(&dated, &terms).map_err(|error| Failure::of(Kind::Usage, &error))?;
@@ -137,6 +137,6 @@ fn show(plan: &Plan, args: &WatchArgs) -> Result<ExitCode, Failure> {
     for (purpose, command) in next_commands(&found, args) {
         shown.command(&purpose, &command);
     }
-    output::write_or_data(&shown, &HistoryData::of(&found, BY, anchor), &args.output)?;
+    output::write_or_data(&shown, &HistoryData::new(&found, BY, anchor), &args.output)?;
     Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
 }

@@ -1,6 +1,6 @@
 //! What to do about what the history says: more points, or the search for the commit.
 
-use treering_analysis::history::{FEWEST_POINTS, History, Series};
+use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries};
 
 use crate::arguments::WatchArgs;
 use crate::commands::trial::quoted;
@@ -56,7 +56,7 @@ fn tag(key: &str) -> Option<String> {
 }
 
 /// Points that this series lacks to be judged, or to tell a new level from an outlier.
-fn needed(series: &Series) -> Option<usize> {
+fn needed(series: &HistorySeries) -> Option<usize> {
     let suspect = series.suspect.as_ref().map(|suspect| suspect.points_needed);
     suspect.or_else(|| FEWEST_POINTS.checked_sub(series.points.len()).filter(|points| *points > 0))
 }

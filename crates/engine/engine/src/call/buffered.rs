@@ -1,5 +1,5 @@
-//! Reads and writes of a task that has buffers of its own: what a script put there is written, and
-//! what is read is left there. One call moves all of it, however large it is.
+//! Reads and writes of tasks with buffers of their own: data that a script put into a buffer is
+//! written, and read data is left in it. One call moves the whole request, however large.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -16,7 +16,7 @@ use crate::call::whole::whole;
 /// Calls without a tag use this buffer.
 const UNTAGGED: u16 = 0;
 
-/// Whether a call reads or writes from a buffer.
+/// True for calls that read or write through a buffer.
 pub(super) fn is_buffered(call: &Call<'_>) -> bool {
     matches!(
         call,
@@ -93,7 +93,7 @@ fn part<'b>(buffers: &'b mut OpenBuffers<'_>, bytes: u32) -> &'b mut [u8] {
     buffers.get(UNTAGGED, usize::try_from(bytes).unwrap_or(0))
 }
 
-/// What is left of a write that was cut.
+/// Remainder of a write that was cut short.
 fn rest(all: &[u8], written: u64) -> &[u8] {
     usize::try_from(written).ok().and_then(|from| all.get(from..)).unwrap_or(&[])
 }

@@ -1,4 +1,4 @@
-//! Calls on a filesystem in memory: what the system calls would do, without them.
+//! Calls on a filesystem in memory, with the semantics of the system calls.
 //!
 //! The oracle of property tests, and a way to run a whole session without a disk. Nothing is ever
 //! full here, and nothing fails but for what the calls themselves do wrong.
@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use treering_script::{
     Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
-    MAX_FILES, OpenHow, Queue, Request, Room, Subject, Synchronous,
+    MAX_FILES, OpenHow, Queue, Request, Room, Subject, SyncMode,
 };
 use treering_sys::{Errno, is_single_name};
 
 use crate::call::memory_tree::{Body, CAPACITY_BYTES, MemoryFilesystem, NodeId, ROOT, Tree};
 use crate::{Caller, LARGEST_CALL_BYTES, Reply};
 
-/// Nothing takes time here but waiting for others.
+/// Cap on waits for other threads; no other call takes time here.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 /// Bytes of packed entries after which a batch is full.
 const BATCH_BYTES: usize = 4096;
@@ -46,13 +46,13 @@ pub struct MemoryCaller {
     dirs: Vec<Option<OpenDirectory>>,
     files: Vec<Option<OpenFile>>,
     packed: Vec<u8>,
-    /// Requests end when they are given.
+    /// Completions; a request completes as soon as it is submitted.
     ended: Vec<Completion>,
     reaped: Vec<Completion>,
 }
 
 impl MemoryCaller {
-    /// A caller whose target is the root of this filesystem.
+    /// Caller whose target is the root of this filesystem.
     pub fn new(filesystem: &MemoryFilesystem) -> Self {
         let mut dirs = vec![None; usize::from(MAX_DIRS)];
         dirs[0] = Some(OpenDirectory { node: ROOT, next: Some(0) });
@@ -144,14 +144,14 @@ impl MemoryCaller {
                 self.dir(dir)?;
                 return Ok(Reply::once(Done::Room(room(tree))));
             }
-            // Nothing happens meanwhile.
+            // No effect in memory.
             Call::Pause { .. } | Call::Sync { .. } => {}
             _ => return self.attempt_on_file(tree, call),
         }
         Ok(Reply::once(Done::Plain))
     }
 
-    /// What is asked of an open file.
+    /// Calls on an open file.
     fn attempt_on_file(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Reply, Errno> {
         match *call {
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
@@ -211,7 +211,7 @@ impl MemoryCaller {
                 self.reaped = std::mem::take(&mut self.ended);
                 return Ok(Reply::once(Done::Reaped));
             }
-            // All others were attempted before.
+            // All other calls were handled before.
             _ => return Err(Errno::NOSYS),
         }
         Ok(Reply::once(Done::Plain))
@@ -258,7 +258,7 @@ impl MemoryCaller {
     }
 }
 
-/// A path in memory, marked as one.
+/// Path of a node, prefixed with `memory:`.
 fn shown(tree: &Tree, node: NodeId) -> PathBuf {
     Path::new("memory:").join(tree.path(node))
 }
@@ -325,7 +325,7 @@ fn size(tree: &Tree, node: NodeId) -> u64 {
     }
 }
 
-/// The same bytes in calls of one each; a read at the end takes one more.
+/// Reply for the same bytes moved by calls of one byte each; a read at the end takes one more call.
 fn one_by_one(reply: Reply, wanted: u32) -> Reply {
     let Done::Bytes(bytes) = reply.done else { return reply };
     let calls = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -412,8 +412,8 @@ impl Caller for MemoryCaller {
         }
     }
 
-    /// There is no page cache here.
-    fn open_through(&mut self, _direct: bool, _synchronous: Synchronous) {}
+    /// Ignored: there is no page cache here.
+    fn open_through(&mut self, _direct: bool, _synchronous: SyncMode) {}
 
     fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
         Ok(())

@@ -12,13 +12,13 @@ use treering_sys::{Errno, is_single_name};
 
 use crate::oracle::Snapshot;
 
-/// In which order directories tell their entries.
+/// Order in which a directory lists its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntryOrder {
-    /// As they were made.
+    /// Order of creation.
     #[default]
     Creation,
-    /// In an order that the seed decides: what hashed directories look like from outside.
+    /// Pseudo-random order from a seed, similar to that of hashed directories.
     Seeded(u64),
 }
 
@@ -34,7 +34,7 @@ impl MemoryFilesystem {
         Self { tree: Arc::new(Mutex::new(Tree { order, ..Tree::default() })) }
     }
 
-    /// Everything in it, as [`Snapshot`]s compare it.
+    /// Contents of the tree as a comparable [`Snapshot`].
     pub fn snapshot(&self) -> Snapshot {
         self.lock().snapshot()
     }
@@ -56,7 +56,7 @@ type Place = u64;
 pub(super) struct Node {
     parent: NodeId,
     name: Vec<u8>,
-    /// How many entries lead to it; a directory has one.
+    /// Number of entries that refer to the node; 1 for a directory.
     links: u32,
     pub(super) body: Body,
 }
@@ -73,7 +73,7 @@ pub(super) enum Body {
         children: HashMap<Vec<u8>, (NodeId, Place)>,
         listing: Listing,
     },
-    /// A symbolic one, which nothing follows.
+    /// Symbolic link; it is never followed.
     Link,
 }
 
@@ -107,7 +107,7 @@ impl Default for Tree {
     }
 }
 
-/// What the filesystem says that it has. More fits in, since nothing is kept but sizes.
+/// Reported capacity in bytes. More fits in, since only sizes are kept.
 pub(super) const CAPACITY_BYTES: u64 = 1 << 30;
 /// The longest name and path that Linux takes, the path with its closing NUL.
 const NAME_MAX: usize = 255;
@@ -146,7 +146,7 @@ impl Tree {
         }
     }
 
-    /// Looks a name up: `None` when it is not there.
+    /// Child of this name; `None` if there is none.
     pub(super) fn child(&self, dir: NodeId, name: &[u8]) -> Result<Option<NodeId>, Errno> {
         let Body::Directory { children, .. } = &self.nodes[dir].body else {
             return Err(Errno::NOTDIR);
@@ -163,7 +163,7 @@ impl Tree {
         self.child(dir, name)?.ok_or(Errno::NOENT)
     }
 
-    /// Adds an empty node that is not there yet.
+    /// Adds an empty node under a new name.
     pub(super) fn add(
         &mut self,
         dir: NodeId,
@@ -190,7 +190,7 @@ impl Tree {
         Ok(id)
     }
 
-    /// The same, unless there is something of that name.
+    /// Adds a node; fails if the name exists.
     pub(super) fn add_new(
         &mut self,
         dir: NodeId,
@@ -203,7 +203,7 @@ impl Tree {
         }
     }
 
-    /// Removes a file, or an empty directory, as asked.
+    /// Removes a file or an empty directory, depending on `kind`.
     pub(super) fn remove(&mut self, at: NodeId, path: &[u8], kind: EntryKind) -> Result<(), Errno> {
         let (dir, name) = self.parent_of(at, path)?;
         let id = self.child(dir, name)?.ok_or(Errno::NOENT)?;
@@ -226,7 +226,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Gives an entry another name; what has that name is replaced, if it may be.
+    /// Renames an entry; replaces an existing entry of the new name where `rename` would.
     pub(super) fn rename(
         &mut self,
         dir: NodeId,
@@ -260,7 +260,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Whether a node is another one or beneath it.
+    /// True if a node is `other` or lies beneath it.
     fn is_within(&self, mut node: NodeId, other: NodeId) -> bool {
         while node != other && node != ROOT {
             node = self.nodes[node].parent;
@@ -268,7 +268,7 @@ impl Tree {
         node == other
     }
 
-    /// Gives a file one more name.
+    /// Adds a hard link to a file.
     pub(super) fn link(
         &mut self,
         dir: NodeId,
@@ -296,7 +296,7 @@ impl Tree {
         Ok(())
     }
 
-    /// The place of the entry that is made next.
+    /// Position of the next entry in its directory's order.
     fn next_place(&self) -> Place {
         match self.order {
             EntryOrder::Creation => self.made,
@@ -304,7 +304,7 @@ impl Tree {
         }
     }
 
-    /// What files have left of the room, in whole blocks.
+    /// Free bytes of the reported capacity, with file sizes rounded up to blocks.
     pub(super) fn free_bytes(&self) -> u64 {
         let used = self.nodes.iter().filter(|node| node.links > 0).map(|node| match node.body {
             Body::File { bytes } => bytes.next_multiple_of(4096),

@@ -1,5 +1,5 @@
-//! Who makes calls: the kernel, one system call at a time (`sync`), or a filesystem in memory, the
-//! oracle of tests.
+//! Callers: the kernel, one system call at a time (`sync`), or a filesystem in memory, the oracle
+//! of tests.
 //!
 //! A caller only does what a call says and answers what came of it. Time, counts and the stop flag
 //! are the worker's.
@@ -20,15 +20,15 @@ use std::path::PathBuf;
 
 use treering_model::Op;
 use treering_script::{
-    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, Synchronous,
+    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, SyncMode,
 };
 
 use crate::HeatBook;
 
-/// The most bytes that one call moves; what asks for more takes several.
+/// Maximum bytes moved by one system call; larger requests take several.
 pub const LARGEST_CALL_BYTES: usize = 4 << 20;
 
-/// Makes calls. One per worker; it keeps the open directories and files of a task.
+/// Maker of calls, one per worker; keeps the open directories and files of a task.
 pub trait Caller: Send {
     /// Makes a call.
     ///
@@ -36,7 +36,7 @@ pub trait Caller: Send {
     /// When it fails.
     fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
 
-    /// Is told before a directory of this name is made in the target, outside of its time.
+    /// Called before a directory of this name is made in the target; not part of the call's time.
     ///
     /// # Errors
     /// When that cannot be recorded; the directory is not made then.
@@ -44,7 +44,7 @@ pub trait Caller: Send {
         Ok(())
     }
 
-    /// Is told that it was made.
+    /// Called after the directory was made.
     ///
     /// # Errors
     /// When it cannot be recorded; the directory is gone then.
@@ -52,7 +52,7 @@ pub trait Caller: Send {
         Ok(())
     }
 
-    /// Is told that it could not be made.
+    /// Called after making the directory has failed.
     fn has_not_made(&mut self, _name: &CStr) {}
 
     /// Is told that a directory of this name in the target was removed.
@@ -64,18 +64,18 @@ pub trait Caller: Send {
     /// The requests that the last reaping brought.
     fn reaped(&self) -> &[Completion];
 
-    /// Where that is which a call is about.
+    /// Path of the object of a call, for messages.
     fn path_of(&self, subject: Subject<'_>) -> PathBuf;
 
-    /// Says whether files that are opened from now on bypass the page cache (`O_DIRECT`), and
-    /// whether they are written synchronously (`O_SYNC`, `O_DSYNC`).
-    fn open_through(&mut self, direct: bool, synchronous: Synchronous);
+    /// Selects whether files opened from now on bypass the page cache (`O_DIRECT`), and whether
+    /// they are written synchronously (`O_SYNC`, `O_DSYNC`).
+    fn open_through(&mut self, direct: bool, synchronous: SyncMode);
 
-    /// Whether reads and writes at places of their own are made by the calls that take vectors.
+    /// Selects the vector calls (`readv`, `pwritev`, …) for the reads and writes of the next task.
     fn by_vectors(&mut self, _are: bool) {}
 
-    /// Whether the task that begins gives the kernel the whole path of each item, from where the
-    /// user's own words begin, and opens no directory.
+    /// Selects whole paths for the next task: the kernel gets the full path of each item, starting
+    /// with the user's own, and no directory is opened.
     ///
     /// # Errors
     /// When the user's words lead to another directory than the target.
@@ -89,65 +89,64 @@ pub trait Caller: Send {
     /// When the kernel, or a sandbox, has none for us.
     fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()>;
 
-    /// Has the task that begins write from these buffers and read into them, instead of the
-    /// payload.
+    /// Selects buffers for the next task, which replace the payload for writing and reading.
     fn use_buffers(&mut self, _buffers: Option<Buffers>) {}
 
     /// Closes everything that a task left open, but for the target. Requests that are under way
     /// have ended then.
     fn close_all(&mut self);
 
-    /// What was read and written since this was asked last, where a book of it is kept.
+    /// Takes the heat recorded since the last call, if it is recorded.
     fn take_heat(&mut self) -> Option<HeatBook> {
         None
     }
 }
 
-/// What came of a call.
+/// Result of a call, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// For the task.
+    /// Result for the task.
     pub done: Done,
-    /// System calls of its kind that it took: more than one after a short write, and when more is
-    /// asked for than [`LARGEST_CALL_BYTES`].
+    /// Number of system calls of this kind: more than one after a short write, and for requests
+    /// above [`LARGEST_CALL_BYTES`].
     pub calls: u32,
 }
 
 impl Reply {
-    /// What took one system call.
+    /// Result of one system call.
     pub const fn once(done: Done) -> Self {
         Self { done, calls: 1 }
     }
 
-    /// Bytes that were moved, by so many system calls.
+    /// Result of a call that moved `bytes` in `calls` system calls.
     pub(crate) const fn moved(bytes: u64, calls: u32) -> Self {
         Self { done: Done::Bytes(bytes), calls }
     }
 }
 
-/// A call that failed in a way that nobody expected.
+/// Unexpected failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallFailure {
-    /// What was asked.
+    /// Kind of the call.
     pub op: Op,
-    /// Of what.
+    /// Path the call is about.
     pub path: PathBuf,
     /// The kernel's error number.
     pub errno: i32,
-    /// Calls made for it, the failing one included.
+    /// Number of system calls, including the failing one.
     pub calls: u32,
-    /// Bytes that were moved before it failed.
+    /// Bytes moved before the failure.
     pub bytes: u64,
 }
 
 impl CallFailure {
-    /// Names what failed.
+    /// Failure of `call`, with its path.
     #[cold]
     pub(crate) fn of<C: Caller>(caller: &C, call: &Call<'_>, error: CallError) -> Self {
         Self::at(caller, call.op(), call.subject(), error)
     }
 
-    /// The same, of a call that is known by its kind and by what it is about.
+    /// Failure of a call, from its kind and subject.
     #[cold]
     pub(crate) fn at<C: Caller>(
         caller: &C,

@@ -1,23 +1,23 @@
-//! The requests of a task that are under way while its script goes on.
+//! Asynchronous requests of a task, in flight while its script goes on.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use treering_script::{Buffers, Completion, Queue, QueueKind, Request};
-use treering_sys::{Ended, Errno, QueueKind as Kind, RequestQueue, Transfer};
+use treering_sys::{CompletedRequest, Errno, QueueKind as Kind, RequestQueue, Transfer};
 
 use crate::{LARGEST_CALL_BYTES, Payload};
 
-/// Where the bytes of writes come from.
+/// Source of written data.
 pub(crate) struct Source<'s> {
     pub(crate) payload: &'s mut Payload,
     pub(crate) buffers: Option<&'s Buffers>,
 }
 
-/// A queue, when the task has one, and what has ended of it.
+/// Request queue of the task, if it has one, and its completions.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     queue: Option<RequestQueue>,
-    ended: Vec<Ended>,
+    ended: Vec<CompletedRequest>,
     completions: Vec<Completion>,
 }
 
@@ -34,7 +34,7 @@ impl Requests {
         Ok(Self { queue: queue.map(make).transpose()?, ..Self::default() })
     }
 
-    /// Gives requests to the kernel; how many it took.
+    /// Submits requests to the kernel; returns how many were accepted.
     pub(crate) fn submit(
         &mut self,
         requests: &[Request],
@@ -66,7 +66,7 @@ impl Requests {
         }))
     }
 
-    /// Waits for so many to end; how many calls that took.
+    /// Waits for at least `least` completions; returns the number of system calls.
     pub(crate) fn reap(&mut self, least: u16, buffers: Option<&Buffers>) -> Result<u32, Errno> {
         self.ended.clear();
         let queue = self.queue.as_mut().ok_or(Errno::BADF)?;
@@ -87,7 +87,7 @@ impl Requests {
         Ok(calls)
     }
 
-    /// Those that the last reaping brought.
+    /// Completions of the last reap.
     pub(crate) fn reaped(&self) -> &[Completion] {
         &self.completions
     }

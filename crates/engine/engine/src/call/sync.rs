@@ -12,10 +12,10 @@ use std::time::{Duration, SystemTime};
 
 use treering_script::{
     Buffers, Call, CallError, Completion, Dir, Done, Entries, EntryKind, File, MAX_DIRS, MAX_FILES,
-    Queue, Room, Subject, SyncScope, Synchronous,
+    Queue, Room, Subject, SyncMode, SyncScope,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, Mapping, OpenHow, Through, advise,
+    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, IoPath, Mapping, OpenHow, advise,
     allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
     lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at, read_entries,
     read_vector, read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr,
@@ -41,7 +41,7 @@ const ENTRY_BYTES: usize = 32 * 1024;
 /// The extended attribute that calls speak of, which dbench keeps as Samba does.
 const ATTRIBUTE: &CStr = c"user.DosAttrib";
 
-/// The room that a filesystem says it has.
+/// Space of a filesystem, from its `statfs` data.
 pub(crate) fn room(facts: &FilesystemFacts) -> Room {
     let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, used_inodes, .. } = *facts;
     Room { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
@@ -54,12 +54,12 @@ const FILE_SLOTS: usize = MAX_FILES as usize;
 #[derive(Debug)]
 pub struct SyncCaller {
     confinement: Confinement,
-    through: Through,
+    through: IoPath,
     vectored: bool,
-    /// The target as its user named it.
+    /// Path of the target as given by the user.
     given: PathBuf,
     whole_paths: Option<WholePaths>,
-    /// The places at which workers take turns, when there are several.
+    /// Root directories at which workers take turns; empty for a single place.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
     files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
@@ -74,8 +74,8 @@ pub struct SyncCaller {
 }
 
 impl SyncCaller {
-    /// A caller whose target is `dir`. It opens the directory again, so that callers do not share
-    /// a reading position.
+    /// Caller whose target is `dir`. The directory is opened again, so that callers do not share a
+    /// reading position.
     ///
     /// # Errors
     /// When the directory cannot be opened again.
@@ -88,7 +88,7 @@ impl SyncCaller {
         dirs[0] = Some(dir_again(dir)?);
         Ok(Self {
             confinement,
-            through: Through::default(),
+            through: IoPath::default(),
             vectored: false,
             given: PathBuf::new(),
             whole_paths: None,
@@ -106,19 +106,19 @@ impl SyncCaller {
         })
     }
 
-    /// The same, for a target that its user calls this.
+    /// Sets the path of the target as its user gave it.
     #[must_use]
     pub fn named(self, given: &Path) -> Self {
         Self { given: given.to_owned(), ..self }
     }
 
-    /// The same, with a record of the directories that are made in the target.
+    /// Sets the manifest that records directories made in the target.
     #[must_use]
     pub(crate) fn recorded_in(self, manifest: Option<Arc<dyn TreeManifest>>) -> Self {
         Self { manifest, ..self }
     }
 
-    /// The same, in a place where workers take turns at these directories.
+    /// Sets the roots at which workers take turns.
     ///
     /// # Errors
     /// When one of them cannot be opened again.
@@ -272,7 +272,7 @@ impl SyncCaller {
         match *call {
             Call::Map { file, bytes, writes, random } => {
                 let length = usize::try_from(bytes).map_err(|_too_large| Errno::NOMEM)?;
-                let mapping = Mapping::of(self.file(file)?, length, writes)?;
+                let mapping = Mapping::new(self.file(file)?, length, writes)?;
                 mapping.advise(random)?;
                 self.mappings.insert(file.0, mapping);
                 Ok(Reply::once(Done::Plain))
@@ -295,7 +295,7 @@ impl SyncCaller {
                 mappings.get(&file.0).ok_or(Errno::BADF)?.sync()?;
                 Ok(Reply::once(Done::Plain))
             }
-            // All others were attempted before.
+            // All other calls were handled before.
             _ => Err(Errno::NOSYS),
         }
     }
@@ -323,7 +323,7 @@ impl SyncCaller {
     fn open_dir(&mut self, at: Dir, path: &CStr, into: Dir) -> Result<(), Errno> {
         self.changeable(into)?;
         let opened = open_dir(self.confinement, self.dir(at)?, path)?;
-        // Only now: the slot may hold the very directory that the path begins at.
+        // Looked up only now, since the slot may hold the directory that the path begins at.
         match self.changeable(into)?.replace(opened) {
             None => Ok(()),
             Some(before) => close(before),
@@ -333,7 +333,7 @@ impl SyncCaller {
     fn open_root(&mut self, root: u16, into: Dir) -> Result<(), Errno> {
         let opened = match self.roots.get(usize::from(root)) {
             Some(place) => dir_again(place)?,
-            // Of one place alone there are no roots beside it.
+            // A single place has no list of roots.
             None if root == 0 => dir_again(self.dir(Dir::TARGET)?)?,
             None => return Err(Errno::BADF),
         };
@@ -497,8 +497,8 @@ impl Caller for SyncCaller {
         }
     }
 
-    fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
-        self.through = Through { direct, synchronous };
+    fn open_through(&mut self, direct: bool, synchronous: SyncMode) {
+        self.through = IoPath { direct, synchronous };
     }
 
     fn by_vectors(&mut self, are: bool) {
@@ -524,7 +524,7 @@ impl Caller for SyncCaller {
         // Waits for those that are under way.
         self.requests = Requests::default();
         self.mappings.clear();
-        // What is left open was not closed by the task: nobody asked what the close says.
+        // Slots the task left open are closed here; errors of these closes are ignored.
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);
         self.files.iter_mut().for_each(|slot| *slot = None);
     }

@@ -1,4 +1,4 @@
-//! What calls ask for, and what the kernel answers, in the words of the other side.
+//! Conversion between the flags and results of scripts and those of the system.
 
 use treering_script::{CreateHow, Done, OpenHow as Opened};
 use treering_sys::{Attributes, FileType, OpenHow};
@@ -26,7 +26,7 @@ pub(super) const fn opened(how: Opened) -> OpenHow {
     }
 }
 
-/// What `stat` found, for a script that asks for a size.
+/// Size reply from the result of `stat`.
 pub(super) fn found(attributes: &Attributes) -> Reply {
     let is_file = attributes.kind == FileType::RegularFile;
     Reply::once(Done::Size(if is_file { attributes.bytes } else { 0 }))

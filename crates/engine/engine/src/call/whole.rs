@@ -17,7 +17,7 @@ pub(super) fn whole(
         let result = once(written, usize::try_from(left).unwrap_or(LARGEST_CALL_BYTES));
         calls += 1;
         match result {
-            // Nothing taken and no error: trying again could go on for ever.
+            // Nothing written and no error: retrying could go on for ever.
             Ok(0) if left > 0 => {
                 return Err(CallError { errno: Errno::IO, calls, bytes: written });
             }

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use treering_script::{Call, Dir, Done};
 use treering_sys::{
-    Errno, Through, attributes, is_single_name, make_dir_by_path, open_by_path, remove_dir_by_path,
+    Errno, IoPath, attributes, is_single_name, make_dir_by_path, open_by_path, remove_dir_by_path,
     rename_by_path, stat_by_path, stat_top, unlink_by_path,
 };
 
@@ -22,24 +22,24 @@ use crate::call::translated::{created, found, opened};
 /// Paths of open directories, and room for the path of an item.
 #[derive(Debug)]
 pub(super) struct WholePaths {
-    /// By slot, each with a slash behind it unless it is empty.
+    /// Paths by slot, each with a trailing slash unless it is empty.
     dirs: Vec<Option<Vec<u8>>>,
     path: Vec<u8>,
     other: Vec<u8>,
 }
 
-/// What came of a call by path.
+/// Outcome of a call by path.
 pub(super) enum ByPath {
-    /// It was done.
+    /// The call was made.
     Done(Reply),
     /// A file was opened for this slot.
     Opened(OwnedFd, u16),
-    /// It has nothing to do with paths.
+    /// The call does not take a path.
     Other,
 }
 
 impl WholePaths {
-    /// Paths beneath the target as its user named it.
+    /// Paths beneath the target, which start with the path given by the user.
     ///
     /// # Errors
     /// `ESTALE` when another directory has its name now, else as `stat`.
@@ -58,16 +58,16 @@ impl WholePaths {
         Ok(Self { dirs: vec![Some(top)], path: Vec::new(), other: Vec::new() })
     }
 
-    /// The path of a directory, or of what is in it, for messages.
+    /// Path of a directory or of an entry in it, for messages.
     pub(super) fn below(&self, at: Dir, name: Option<&CStr>) -> Option<Vec<u8>> {
         let mut path = self.dirs.get(usize::from(at.0)).cloned().flatten()?;
         path.extend_from_slice(name.unwrap_or(c".").to_bytes());
         Some(path)
     }
 
-    /// Does a call, where it is one by path.
+    /// Makes a call by its whole path, if it takes one.
     #[inline]
-    pub(super) fn attempt(&mut self, call: &Call<'_>, through: Through) -> Result<ByPath, Errno> {
+    pub(super) fn attempt(&mut self, call: &Call<'_>, through: IoPath) -> Result<ByPath, Errno> {
         let done = match *call {
             Call::Create { at, path, how, into } => {
                 let file = open_by_path(self.item(at, path)?, created(how), through)?;
@@ -117,7 +117,7 @@ impl WholePaths {
         let kept = self.dirs[slot].get_or_insert_default();
         kept.clear();
         kept.extend_from_slice(&self.path);
-        // Where the NUL is.
+        // Replaces the terminating NUL.
         kept.last_mut().into_iter().for_each(|last| *last = b'/');
         Ok(())
     }

@@ -6,35 +6,35 @@ use serde::{Deserialize, Serialize};
 use treering_model::{HeatCounts, HeatReport, HotData};
 use treering_stats::{Access, Heat, concentration};
 
-/// Bytes of a range: what the kernel's patches of 2012 took.
+/// Size of a range in bytes, as in the kernel's patches of 2012.
 const RANGE_BYTES: u64 = HeatReport::RANGE_BYTES;
 /// Files beyond these, and ranges of all files together, are counted in the total only.
 const FILES_MAX: usize = 1 << 20;
 const RANGES_MAX: usize = 1 << 22;
-/// So many of the hottest are reported.
+/// Maximum number of files, and of ranges, in a report.
 const SHOWN: usize = 100;
 /// Points of the curve of concentration.
 const POINTS: usize = 100;
 
-/// What happened to a file.
+/// Accesses to a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct FileHeat {
     all: Heat,
     /// Empty as long as all was in the first range.
     ranges: BTreeMap<u64, Heat>,
-    /// Behind the last byte that is known to be there.
+    /// Known end of the file, in bytes.
     end: u64,
     removed: bool,
 }
 
-/// How hot a range of a file is.
+/// Temperature of a range of a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HotRange {
-    /// Where it begins in the file.
+    /// Offset of the range in bytes.
     pub offset: u64,
-    /// Its bytes; the file may end before.
+    /// Length in bytes; the file may end earlier.
     pub bytes: u64,
-    /// Its temperature.
+    /// Temperature of the range: its recent accesses, discounted with the half-life.
     pub temperature: f64,
 }
 
@@ -42,7 +42,7 @@ pub struct HotRange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileNumber(usize);
 
-/// What was read and written by one worker, or by all.
+/// Reads and writes of one worker, or of all.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct HeatBook {
     half_life_ns: u64,
@@ -61,17 +61,17 @@ impl HeatBook {
         Self { half_life_ns, ..Self::default() }
     }
 
-    /// Whether there is nothing in it, not even a name.
+    /// True if neither accesses nor files were recorded.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && !self.has_accesses()
     }
 
-    /// Whether anything was read or written.
+    /// True if any read or write was recorded.
     pub(super) const fn has_accesses(&self) -> bool {
         self.total.accesses() > 0
     }
 
-    /// Forgets what was read and written, and keeps the files that are there.
+    /// Resets the accesses, and keeps the existing files.
     pub(super) fn cool(&mut self) {
         self.total = Heat::default();
         (self.left_out, self.ranges) = (0, 0);
@@ -98,12 +98,12 @@ impl HeatBook {
         Some(FileNumber(number))
     }
 
-    /// Behind the last byte that is known to be there.
+    /// Known end of a file, in bytes.
     pub(super) fn end(&self, file: FileNumber) -> u64 {
         self.files[file.0].1.end
     }
 
-    /// It ends there now.
+    /// Sets the known end of a file.
     pub(super) fn set_end(&mut self, file: FileNumber, end: u64) {
         self.files[file.0].1.end = end;
     }
@@ -194,7 +194,7 @@ impl HeatBook {
         }
     }
 
-    /// How hot the ranges of a file are at the last access of all.
+    /// Temperatures of a file's ranges at the time of the last recorded access.
     pub(super) fn ranges_of(&self, path: &str) -> Vec<HotRange> {
         let Some((path, file)) = self.names.get(path).map(|number| &self.files[*number]) else {
             return Vec::new();
@@ -208,7 +208,7 @@ impl HeatBook {
         .collect()
     }
 
-    /// What it comes to.
+    /// Report of the recorded accesses.
     pub(super) fn report(&self) -> HeatReport {
         let touched = || self.files.iter().filter(|(_, file)| file.all.accesses() > 0);
         let ranges = || touched().flat_map(|(path, file)| of_file(path, file));
@@ -275,7 +275,7 @@ fn of_file<'b>(path: &'b str, file: &'b FileHeat) -> impl Iterator<Item = Part<'
     only.into_iter().chain(ranges).map(move |(offset, heat)| Part { path, file, offset, heat })
 }
 
-/// Adds one, and now and then lets the cool ones go.
+/// Adds an entry; drops the coolest entries from time to time.
 fn keep_hottest(list: &mut Vec<HotData>, one: HotData) {
     list.push(one);
     if list.len() >= 16 * SHOWN {

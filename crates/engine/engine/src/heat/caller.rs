@@ -1,4 +1,4 @@
-//! A caller that notes what each call reads and writes, and where.
+//! Caller that records the reads and writes of another caller.
 
 use std::collections::HashMap;
 use std::ffi::CStr;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use treering_script::{
     Buffers, Call, CallError, Completion, CreateHow, Dir, Done, Entries, File, OpenHow, Queue,
-    Subject, Synchronous,
+    Subject, SyncMode,
 };
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
@@ -18,13 +18,13 @@ use crate::{Caller, Reply};
 /// A file that a worker has open.
 #[derive(Clone, Copy, Debug)]
 struct OpenFile {
-    /// None when the book is full.
+    /// Number of the file; `None` if the book is full.
     number: Option<FileNumber>,
     position: u64,
     appends: bool,
 }
 
-/// Does what another caller does, and keeps a book of it.
+/// Wrapper that passes calls to another caller and records their accesses.
 #[derive(Debug)]
 pub(crate) struct Noting<C> {
     caller: C,
@@ -36,7 +36,7 @@ struct Notes {
     half_life_ns: u64,
     book: HeatBook,
     roots: Vec<String>,
-    /// The names of open directories, each with a slash behind it.
+    /// Names of open directories, each with a trailing slash.
     dirs: HashMap<u16, String>,
     files: HashMap<u16, OpenFile>,
 }
@@ -56,7 +56,7 @@ impl<C> Noting<C> {
     }
 }
 
-/// A name with a slash behind it, where it is one.
+/// Adds a trailing slash to a name that is not empty.
 fn as_dir(mut name: String) -> String {
     if !name.is_empty() && !name.ends_with('/') {
         name.push('/');
@@ -69,7 +69,7 @@ impl<C: Caller> Caller for Noting<C> {
         let reply = self.caller.call(call);
         match &reply {
             Ok(reply) => self.notes.note(call, reply.done),
-            // What fitted was written.
+            // Counts the bytes that were written before the failure.
             Err(error) => self.notes.moved(call, Done::Bytes(error.bytes)),
         }
         reply
@@ -103,7 +103,7 @@ impl<C: Caller> Caller for Noting<C> {
         self.caller.path_of(subject)
     }
 
-    fn open_through(&mut self, direct: bool, synchronous: Synchronous) {
+    fn open_through(&mut self, direct: bool, synchronous: SyncMode) {
         self.caller.open_through(direct, synchronous);
     }
 
@@ -141,7 +141,7 @@ impl Notes {
         format!("{dir}{}", name.to_string_lossy())
     }
 
-    /// What a call that succeeded did.
+    /// Records a successful call.
     fn note(&mut self, call: &Call<'_>, done: Done) {
         match *call {
             Call::OpenDir { at, path, into } => {
@@ -200,7 +200,7 @@ impl Notes {
         number
     }
 
-    /// What a call moved, where it moves anything.
+    /// Records the data that a call moved, if any.
     fn moved(&mut self, call: &Call<'_>, done: Done) {
         if let (Call::Submit { requests }, Done::Taken(taken)) = (call, done) {
             let taken = usize::try_from(taken).unwrap_or(usize::MAX);

@@ -1,4 +1,4 @@
-//! Which data are hot: reads and writes as they are issued, by file and by range.
+//! Hot data: reads and writes as they are issued, by file and by range.
 //!
 //! Asked for, a place is wrapped in a [`Heated`] one, whose callers keep a book beside each call;
 //! not asked for, nothing of it is in the way of a call. The page cache answers many of these reads
@@ -20,11 +20,11 @@ use crate::{EngineError, Payload, Place, TrialClock};
 pub use book::{HeatBook, HotRange};
 pub(crate) use caller::Noting;
 
-/// What was read and written in a trial.
+/// Record of the reads and writes in a trial.
 #[derive(Debug)]
 pub struct HeatLog {
     half_life_ns: u64,
-    /// What stands before the names of files, by place; workers take turns at the places.
+    /// Prefixes of file names, one for each place; workers take turns at the places.
     roots: Vec<String>,
     book: RefCell<HeatBook>,
 }
@@ -49,18 +49,18 @@ impl HeatLog {
         book.access(file, position, access);
     }
 
-    /// How hot the ranges of a file are; none of one that was not touched.
+    /// Temperatures of a file's ranges; empty for an untouched file.
     pub fn ranges_of(&self, path: &str) -> Vec<HotRange> {
         self.book.borrow().ranges_of(path)
     }
 
-    /// Whether there is a single place, at which the names of files begin.
+    /// True if there is a single place, and file names are relative to it.
     pub fn is_of_one_place(&self) -> bool {
         self.roots.len() == 1
     }
 
-    /// What it came to since this was taken last, and begins anew with the files that are there;
-    /// nothing when nothing was read or written.
+    /// Report of the accesses since the last call, which resets the record but keeps its files;
+    /// `None` without accesses.
     pub fn take_report(&self) -> Option<HeatReport> {
         let mut book = self.book.borrow_mut();
         let report = book.has_accesses().then(|| book.report());
@@ -69,7 +69,7 @@ impl HeatLog {
     }
 }
 
-/// A place of which a log is kept.
+/// Place whose accesses are recorded.
 pub(crate) struct Heated<'p, P: ?Sized> {
     place: &'p P,
     log: &'p HeatLog,

@@ -1,5 +1,5 @@
-//! The record of the directories that a run makes directly in its target: each is announced before
-//! it is made, and identified once it is there. Whoever removes trees later goes by this record.
+//! Record of the directories that a run makes directly in its target: each is announced before it
+//! is made, and identified afterwards. Later removals rely on this record.
 
 use std::ffi::CStr;
 use std::fmt;
@@ -28,7 +28,7 @@ pub trait TreeManifest: fmt::Debug + Send + Sync {
     fn removed(&self, name: &CStr);
 }
 
-/// Announces a directory, unless something has its name already: that is not the run's.
+/// Announces a directory, unless its name is taken: an existing entry is not the run's.
 pub(crate) fn announce(
     manifest: &dyn TreeManifest,
     dir: BorrowedFd<'_>,
@@ -40,7 +40,8 @@ pub(crate) fn announce(
     }
 }
 
-/// Identifies a directory that was just made. It is empty: without its record it does not stay.
+/// Records the identity of a directory just made, which is still empty; the directory is removed if
+/// it cannot be recorded.
 pub(crate) fn identify(
     manifest: &dyn TreeManifest,
     dir: BorrowedFd<'_>,
@@ -53,7 +54,7 @@ pub(crate) fn identify(
     identified
 }
 
-/// Makes a directory, with its record where one is kept.
+/// Makes a directory, and records it if a manifest is given.
 pub(crate) fn make_recorded(
     manifest: Option<&dyn TreeManifest>,
     dir: BorrowedFd<'_>,

@@ -1,4 +1,4 @@
-//! Where sessions can run: a directory, several at which workers take turns, or memory.
+//! Places in which sessions run: a directory, several at which workers take turns, or memory.
 
 pub(crate) mod manifest;
 mod program;
@@ -20,18 +20,18 @@ use crate::{
 };
 use program::run_program;
 
-/// A place where sessions can run.
+/// Place in which sessions run.
 pub trait Place {
-    /// What does the steps there.
+    /// Maker of the calls of a worker.
     type Caller: Caller;
 
-    /// A caller for one more worker, which writes its own numbering of the payload.
+    /// Caller for another worker, with block numbers of its own in the payload.
     ///
     /// # Errors
     /// When the system does not let us.
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller>;
 
-    /// Drops what the place keeps in memory, which may be nothing.
+    /// Drops the caches of the place, if it has any.
     ///
     /// # Errors
     /// When the system does not let us.
@@ -39,8 +39,8 @@ pub trait Place {
         Ok(())
     }
 
-    /// Has the shell run a command, unless nothing that it could do concerns the place. What it
-    /// says goes where ours goes, what comes of it is not our concern.
+    /// Runs a shell command, unless the place is in memory, where no command could have an effect.
+    /// Output goes to ours; the exit code is ignored.
     ///
     /// # Errors
     /// When there is no shell.
@@ -48,7 +48,7 @@ pub trait Place {
         Ok(())
     }
 
-    /// Runs another program there to its end.
+    /// Runs another program in the place, until it ends.
     ///
     /// # Errors
     /// When it cannot be started, or nothing can be there.
@@ -61,20 +61,21 @@ pub trait Place {
         Err(io::Error::other("no program can work in memory"))
     }
 
-    /// What must be said of the place before the first phase.
+    /// Cautions about the place, reported before the first phase.
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
 
-    /// Takes the book of a task that ended, where one is kept.
+    /// Takes the heat record of a task that ended, if heat is recorded.
     fn gather(&self, _book: HeatBook) {}
 
-    /// Whether it is renewed between two phases: no worker has anything open there meanwhile.
+    /// True if the place is renewed between two phases; no worker has anything open there
+    /// meanwhile.
     fn is_renewed(&self) -> bool {
         false
     }
 
-    /// Renews it.
+    /// Renews the place.
     ///
     /// # Errors
     /// When it cannot be had again.
@@ -117,7 +118,7 @@ impl Place for Target {
     }
 }
 
-/// Several places as one: workers take turns at them, and can open them all.
+/// Several directories as one place: workers take turns at them, and may open all of them.
 impl Place for [Target] {
     type Caller = SyncCaller;
 
@@ -148,13 +149,13 @@ impl Place for [Target] {
     }
 }
 
-/// The place whose turn it is.
+/// Place of a worker; workers take turns.
 fn turn<P>(places: &[P], worker: u16) -> io::Result<&P> {
     let place = places.get(usize::from(worker) % places.len().max(1));
     place.ok_or_else(|| io::Error::other("there is no place"))
 }
 
-/// Several filesystems in memory; a worker has its own one only.
+/// Several filesystems in memory; a worker sees only its own.
 impl Place for [MemoryFilesystem] {
     type Caller = MemoryCaller;
 

@@ -1,4 +1,5 @@
-//! Another program: it is started below the target, watched, and asked to end when we are.
+//! Execution of another program: it is started below the target, watched, and asked to end together
+//! with the run.
 //!
 //! What it reads and says goes through files in memory, so that the filesystem under test has
 //! nothing to do with it.
@@ -15,13 +16,13 @@ use treering_sys::{StopFlag, interrupt, leave_with_parent, memory_file, monotoni
 use super::watched_program::run_watched;
 use crate::{Target, TrialClock};
 
-/// How often it is asked whether it has ended.
+/// Interval at which the program's end is polled.
 const ASK_EVERY: Duration = Duration::from_millis(10);
-/// More than this of what it says is not read.
+/// Maximum bytes of its output that are read.
 const SAID_BYTES_MAX: u64 = 256 << 20;
 
-/// Starts a program and waits for its end. When the flag is raised it is asked to end, once; what
-/// it says then counts.
+/// Starts a program and waits for its end. If the stop flag is raised, the program is asked once to
+/// end; its output still counts.
 pub(crate) fn run_program(
     target: &Target,
     program: &Program,

@@ -15,7 +15,7 @@ use treering_sys::{
     open_subdir, read_entries, remove_dir, rewind_dir, unlink,
 };
 
-/// What was removed so far.
+/// Numbers of removed entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
     /// Files, and whatever else is no directory.
@@ -24,55 +24,55 @@ pub struct Removed {
     pub dirs: u64,
 }
 
-/// Why a tree still stands, or a part of it.
+/// Reason why a tree, or a part of it, was not removed.
 #[derive(Debug, Error)]
 pub enum RemoveError {
     /// Not the name of a tree in the directory itself.
     #[error("{name:?} is not a plain name; only a tree directly in the target is removed")]
     NotPlain {
-        /// What was given.
+        /// The given name.
         name: String,
     },
     /// Another directory has the name of the tree.
     #[error("{} is not the directory that was made; it stays", path.display())]
     NotTheSame {
-        /// Where.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// Another filesystem is mounted inside.
     #[error("{} is on another mount; unmount it first", path.display())]
     OtherMount {
-        /// Where.
+        /// Path of the mount point.
         path: PathBuf,
     },
     /// A call failed.
     #[error("{what} {}: {source}", path.display())]
     Call {
-        /// Which: `open`, `list`, `remove`.
+        /// Failed operation: `open`, `list` or `remove`.
         what: &'static str,
-        /// Of what.
+        /// Path the operation was about.
         path: PathBuf,
-        /// Why.
+        /// System error.
         #[source]
         source: io::Error,
     },
-    /// The caller asked to stop.
+    /// The `progress` callback requested a stop.
     #[error("stopped after {} files and {} directories", .0.files, .0.dirs)]
     Stopped(Removed),
 }
 
-/// A directory that is being emptied.
+/// Directory that is being emptied.
 struct Level {
     name: CString,
     dir: OwnedFd,
-    /// Directories in it that still stand.
+    /// Subdirectories still to be removed.
     pending: Vec<CString>,
-    /// Whether anything went since it was last listed.
+    /// True if an entry was removed since the last listing.
     progressed: bool,
 }
 
-/// Removes the directory of this name and identity in `dir` with all that is in it. `progress` is
-/// asked after each batch of entries whether to go on.
+/// Removes the directory of this name and identity in `dir` with all its contents. `progress` is
+/// called after each batch of entries and may stop the removal.
 ///
 /// # Errors
 /// When the name is not a plain one, another directory has it, something is mounted inside, a call
@@ -153,7 +153,7 @@ impl Removal<'_> {
         Ok(Level { name, dir, pending: Vec::new(), progressed: false })
     }
 
-    /// Removes the files of a directory and counters the directories in it.
+    /// Removes the files of a directory and collects its subdirectories.
     fn empty(&mut self, level: &mut Level) -> Result<(), RemoveError> {
         let dir = level.dir.as_fd();
         loop {
@@ -183,8 +183,8 @@ impl Removal<'_> {
         }
     }
 
-    /// Removes a directory that was emptied. It comes back when it was not empty after all: some
-    /// filesystems leave entries out of a listing while others go.
+    /// Removes an emptied directory. Returns it if it was not empty after all: some filesystems
+    /// leave entries out of a listing while others are removed.
     fn leave(
         &mut self,
         parent: BorrowedFd<'_>,

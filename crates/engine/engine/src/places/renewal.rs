@@ -11,12 +11,12 @@ use treering_sys::{DropCachesError, StopFlag};
 
 use crate::{EngineError, Payload, Place, SyncCaller, Target, TrialClock};
 
-/// Has a target that can be renewed. Nothing of it is open while it is.
+/// Target that can be renewed; nothing of it may be open meanwhile.
 pub trait Renewable {
-    /// The target as it is now.
+    /// Current target.
     fn target(&self) -> &Target;
 
-    /// Lets go of it and takes it again.
+    /// Releases the target and opens it again.
     ///
     /// # Errors
     /// When it cannot be had again.

@@ -1,4 +1,4 @@
-//! The directory under test: opened once, with what it says of itself.
+//! Directory under test: opened once, with facts about its filesystem.
 
 use std::ffi::CString;
 use std::io;
@@ -18,7 +18,7 @@ use crate::places::manifest::{TreeManifest, make_recorded};
 use crate::places::remove::remove_file;
 use crate::{RemoveError, Removed, TargetError, remove_tree};
 
-/// An open directory under test. All names of a run are beneath it, wherever it is moved.
+/// Open directory under test. All names of a run are beneath it, even if the directory is moved.
 #[derive(Debug)]
 pub struct Target {
     dir: OwnedFd,
@@ -29,30 +29,30 @@ pub struct Target {
 }
 
 impl Target {
-    /// Opens a directory that is there; links in the user's own path are followed.
+    /// Opens an existing directory; links in the user's own path are followed.
     ///
     /// # Errors
     /// When it cannot be opened.
     pub fn open(path: &Path) -> Result<Self, TargetError> {
         let dir = open_top(path).map_err(|errno| error("open", path, errno))?;
         let confinement = Confinement::probe(&dir);
-        // Where /proc is not mounted the user's words must do.
+        // Without /proc the path given by the user must do.
         let given = path.to_owned();
         let path = fd_path(&dir).unwrap_or_else(|| given.clone());
         Ok(Self { dir, path, given, confinement, manifest: None })
     }
 
-    /// Has everything that runs make directly in it recorded there from now on.
+    /// Sets the manifest that records entries made directly in the target from now on.
     pub fn record_in(&mut self, manifest: Option<Arc<dyn TreeManifest>>) {
         self.manifest = manifest;
     }
 
-    /// The record of what runs make directly in it.
+    /// Record of entries that runs make directly in the target.
     pub(crate) fn manifest(&self) -> Option<Arc<dyn TreeManifest>> {
         self.manifest.clone()
     }
 
-    /// Makes a directory of this name in it, with its record where one is kept.
+    /// Makes a directory of this name in the target, and records it if a record is kept.
     ///
     /// # Errors
     /// When it cannot be made or recorded; also where the name is taken.
@@ -63,7 +63,7 @@ impl Target {
         made.map_err(|errno| error("make", &self.path.join(name), errno))
     }
 
-    /// The identity of what has this name in it.
+    /// Identity of the entry of this name in the target.
     ///
     /// # Errors
     /// When there is nothing, or the name is not a plain one.
@@ -73,7 +73,7 @@ impl Target {
         found.map_err(|errno| error("examine", &self.path.join(name), errno))
     }
 
-    /// The directory of this name in it, as a target of its own.
+    /// Subdirectory of this name as a target of its own.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -86,27 +86,27 @@ impl Target {
         Ok(Self { dir, path, given, confinement, manifest: None })
     }
 
-    /// The same target with another way to confine names: what tests and doctors ask for.
+    /// Sets the confinement method; for tests and `doctor`.
     pub fn confined_by(self, confinement: Confinement) -> Self {
         Self { confinement, ..self }
     }
 
-    /// Who sees to it that names stay beneath.
+    /// Confinement method that keeps names beneath the target.
     pub fn confinement(&self) -> Confinement {
         self.confinement
     }
 
-    /// Its path without links, for messages.
+    /// Resolved path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its path in the words of the user.
+    /// Path as given by the user.
     pub fn given(&self) -> &Path {
         &self.given
     }
 
-    /// Its descriptor.
+    /// Descriptor of the directory.
     pub fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
     }
@@ -119,7 +119,7 @@ impl Target {
         lock_exclusive(&self.dir)
     }
 
-    /// What its filesystem says of itself now.
+    /// Current `statfs` data of the filesystem.
     ///
     /// # Errors
     /// As `fstatfs`.
@@ -127,7 +127,7 @@ impl Target {
         filesystem_facts(&self.dir).map_err(|errno| error("examine", &self.path, errno))
     }
 
-    /// The room of its filesystem now.
+    /// Current space of the filesystem.
     ///
     /// # Errors
     /// As `fstatfs`.
@@ -135,7 +135,7 @@ impl Target {
         Ok(room(&self.filesystem()?))
     }
 
-    /// What a job may know of it now: names that are there, and room.
+    /// Current facts for a job: existing names, and space.
     ///
     /// # Errors
     /// When it cannot be listed or examined.

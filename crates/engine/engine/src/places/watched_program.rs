@@ -1,5 +1,5 @@
-//! A program of which nothing is known: what it says is bounded, a signal ends all that it
-//! started, and what outlives it is ended after the run.
+//! Execution of an unknown program: its output is bounded, a signal ends all processes it started,
+//! and processes that outlive it are ended after the run.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -20,24 +20,24 @@ use treering_sys::{
 
 use crate::{Target, TrialClock};
 
-/// How often it is asked whether we are to stop.
+/// Interval at which the stop flag is polled.
 const ASK_EVERY: Duration = Duration::from_millis(50);
-/// The same where the kernel does not tell us that a process has ended.
+/// Polling interval without a pidfd, when the kernel does not notify us of a process's end.
 const ASK_OFTEN: Duration = Duration::from_millis(1);
-/// The signals that ask it to end, one after the other.
+/// Signals sent to end the program, one after the other: SIGINT, SIGTERM, SIGKILL.
 const SIGNALS: [i32; 3] = [2, 15, 9];
 const SIGTERM: i32 = 15;
 const SIGKILL: i32 = 9;
-/// Between two of them.
+/// Time between two of these signals.
 const GRACE: Duration = Duration::from_secs(3);
-/// So long a process may take to end that was already asked to.
+/// Time allowed for a process to end that was already asked to.
 const ENDING: Duration = Duration::from_secs(1);
-/// After its end so many pieces are read of what waits in its pipes, which is more than fit.
+/// Number of reads from each pipe after the program's end; a full pipe holds less.
 const PIECES_AFTER_END: usize = 64;
 const PIECE_BYTES: usize = 64 << 10;
 
-/// Starts it, waits for its end, and syncs the target if asked to. That it cannot be started is an
-/// end, too.
+/// Starts the program, waits for its end, and syncs the target if requested. A failure to start is
+/// reported as an end, too.
 pub(crate) fn run_watched(
     target: &Target,
     program: &Program,
@@ -93,7 +93,7 @@ pub(crate) fn run_watched(
     })
 }
 
-/// A word with the directory where it stands for it, also where that is no text.
+/// Substitutes the directory for its placeholder in an argument; the path may be non-UTF-8.
 fn placed(word: &OsStr, directory: &Path) -> OsString {
     let Some(text) = word.to_str() else { return word.to_owned() };
     let mut placed = OsString::new();
@@ -131,7 +131,7 @@ fn wait(child: &Child, pipes: &mut [Pipe; 2], stop: &StopFlag) -> io::Result<Chi
     }
 }
 
-/// The end of a pipe that is read, until its other end is closed.
+/// Read end of a pipe, until its write end is closed.
 struct Pipe {
     file: Option<File>,
     kept: Kept,
@@ -144,7 +144,7 @@ impl Pipe {
         Ok(Self { file, kept: Kept::new(kept_bytes) })
     }
 
-    /// Takes at most so many pieces of what is there.
+    /// Reads at most `pieces` pieces of the available data.
     fn read(&mut self, pieces: usize) {
         let Some(mut file) = self.file.as_ref() else { return };
         let mut piece = vec![0; PIECE_BYTES];
@@ -155,7 +155,7 @@ impl Pipe {
                     return;
                 }
                 Ok(count) => self.kept.add(&piece[..count]),
-                // Nothing is there now; a pipe has no other errors.
+                // No data is available now; a pipe has no other errors.
                 Err(_) => return,
             }
         }
@@ -168,7 +168,7 @@ struct Kept {
     first: Vec<u8>,
     last: Vec<u8>,
     left_out: u64,
-    /// At most so many bytes of each; of the last twice as many until they are cut.
+    /// Maximum bytes of each part; `last` may hold twice as many until it is cut.
     most: usize,
 }
 
@@ -192,7 +192,8 @@ impl Kept {
         self.left_out += more as u64;
     }
 
-    /// All of it, or beginning and end with a line between that says how much is not there.
+    /// Kept bytes: everything, or the beginning and the end with a line between that tells how much
+    /// was left out.
     fn bytes(mut self) -> Vec<u8> {
         self.cut();
         if self.left_out > 0 {
@@ -204,23 +205,24 @@ impl Kept {
     }
 }
 
-/// Processes that outlive the programs of a run become our children, and are ended after it.
+/// Reaper of processes that outlive the programs of a run: they become our children, and are ended
+/// after the run.
 pub(crate) struct Outlived {
-    /// Children that we had before.
+    /// Children that existed before the run.
     before: Vec<u32>,
 }
 
 impl Outlived {
     pub(crate) fn begin() -> Self {
-        // Where that is not possible only what the programs end themselves is ended.
+        // Without it, only processes that the programs end themselves are ended.
         let _not_possible = adopt_orphans(true);
         Self { before: children() }
     }
 
-    /// Ends them; says how many there were, if any ran.
+    /// Ends the processes left over; returns a message with their number, if there were any.
     pub(crate) fn end(self) -> Option<String> {
         let asked = Instant::now();
-        // What `cleanup` has just ended may still be on its way out.
+        // Processes that `cleanup` has just ended may still be exiting.
         while !self.left().is_empty() && asked.elapsed() < ENDING {
             thread::sleep(Duration::from_millis(10));
         }
@@ -252,7 +254,7 @@ impl Outlived {
         Some(format!("{} {plural} still running at its end, and had to be ended", names.len()))
     }
 
-    /// Those that run, after those that have ended were taken.
+    /// Processes that still run; those that have ended are reaped first.
     fn left(&self) -> Vec<u32> {
         let ours = children().into_iter().filter(|process| !self.before.contains(process));
         ours.filter(|process| matches!(take_ended(*process), Ok(None))).collect()

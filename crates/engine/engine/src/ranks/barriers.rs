@@ -1,12 +1,12 @@
-//! What the barriers of a phase took, and how far the ranks were apart after them.
+//! Durations of a phase's barriers, and the spread of the ranks' starts after them.
 
 /// The barriers before the groups of a phase that all ranks had a part in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Barriers {
-    /// From the arrival of the last rank to the last rank's beginning, in nanoseconds, shortest
-    /// first.
+    /// Times from the arrival of the last rank to the start of the last rank, in nanoseconds,
+    /// ascending.
     pub took_ns: Vec<u64>,
-    /// From the first rank's beginning to the last one's, in nanoseconds, least first.
+    /// Times from the first rank's start to the last rank's, in nanoseconds, ascending.
     pub start_spreads_ns: Vec<u64>,
 }
 
@@ -23,7 +23,7 @@ impl Barriers {
     }
 }
 
-/// The middle of sorted numbers; 0 where there are none.
+/// Median of sorted numbers; 0 without any.
 pub fn middle_ns(sorted: &[u64]) -> u64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0 };
     u64::midpoint(sorted[last / 2], sorted[sorted.len() / 2])

@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::Link;
 
-/// Who sent it, and what.
+/// Sender and content of a message.
 type Message = (usize, Arc<[u8]>);
 
-/// The end of one rank.
+/// Channel endpoint of one rank.
 #[derive(Debug)]
 pub struct Channels {
     rank: usize,
@@ -16,7 +16,7 @@ pub struct Channels {
     from: Receiver<Message>,
 }
 
-/// The ends of so many ranks.
+/// Connected endpoints of `ranks` ranks.
 pub fn channels(ranks: usize) -> Vec<Channels> {
     let (to, from): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
     let end = |(rank, from)| Channels { rank, to: to.clone(), from };
@@ -33,7 +33,7 @@ impl Link for Channels {
     }
 
     fn send(&self, to: usize, message: &Arc<[u8]>) {
-        // Who has left hears nothing, as with any other link.
+        // A rank that has left receives nothing, as with any other link.
         let _has_left = self.to[to].send((self.rank, Arc::clone(message)));
     }
 

@@ -1,19 +1,19 @@
-//! How the clocks of two ranks are related: clocks of different machines began at different times.
+//! Offsets between the clocks of ranks: clocks of different machines started at different times.
 
 use serde::{Deserialize, Serialize};
 
-/// What the monotonic clock of a rank says more than that of rank 0.
+/// Offset of a rank's monotonic clock from that of rank 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockRelation {
-    /// How much more, in nanoseconds.
+    /// Offset in nanoseconds; positive if the rank's clock is ahead.
     pub offset_ns: i64,
     /// The true offset is at most so far from it: half of the shortest round trip.
     pub uncertainty_ns: u64,
 }
 
 impl ClockRelation {
-    /// From one question and its answer: when it was asked and answered by the clock of rank 0, and
-    /// what the other clock said in between.
+    /// Offset from one round trip: start and end by the clock of rank 0, and the other clock's
+    /// reading in between.
     pub(crate) fn of(asked_ns: u64, answered_ns: u64, said_ns: u64) -> Self {
         let trip_ns = answered_ns.saturating_sub(asked_ns);
         let halfway_ns = asked_ns + trip_ns / 2;

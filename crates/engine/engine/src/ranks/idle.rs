@@ -9,10 +9,9 @@ pub(super) struct Idle {
     turns: u32,
 }
 
-/// How many times whoever waits gives way before it sleeps: an answer that is under way comes
-/// meanwhile.
+/// Number of `yield`s before a waiting rank sleeps: an answer under way often arrives meanwhile.
 const YIELDS: u32 = 20;
-/// By how much longer it sleeps each time, and how long at most.
+/// Increment of each sleep, and the longest sleep.
 const LONGER: Duration = Duration::from_micros(20);
 pub(crate) const LONGEST_REST: Duration = Duration::from_micros(500);
 

@@ -1,4 +1,4 @@
-//! Ranks started by us: one launch of `mpirun`, `srun` or the like, from its start to its end.
+//! Launch of ranks by `mpirun`, `srun` or the like, from start to end.
 //!
 //! The first rank gets its job on its standard input, a line of JSON, and says on its standard
 //! output what happens, a line of JSON each. What the job is only its two ends know. The launcher
@@ -18,30 +18,31 @@ use serde_json::Value;
 use treering_model::TrialEvent;
 use treering_sys::{StopFlag, is_root, kill_group, leave_with_parent, memory_file, terminate};
 
-/// What the program is started with, so that it knows that a plan has launched it.
+/// Argument that tells the program that a plan has launched it.
 const RANK_ARGUMENT: &str = "--rank-of-a-plan";
-/// The launcher that is looked for where a plan names none.
+/// Launcher used if a plan names none.
 pub const USUAL_LAUNCHER: &str = "mpirun";
 
 /// Without these Open MPI starts nothing for root.
 const OF_ROOT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
-/// How often is looked whether we are to end.
+/// Interval at which the stop flag is checked.
 const STEP: Duration = Duration::from_millis(200);
-/// From the signal that asks it to end, and from the last word of the first rank, to its end.
+/// Time allowed for the launcher to end, from the termination signal or the last report of the
+/// first rank.
 const LEAVING_MAX: Duration = Duration::from_secs(20);
 /// A longer line is none of ours.
 const LINE_BYTES_MAX: u64 = 64 << 20;
-/// So much of what a launcher says is looked at, and so many lines of it are told.
+/// Bytes of a launcher's output that are kept, and lines of them that are shown.
 const TAIL_BYTES: u64 = 16 << 10;
 const LINES: usize = 8;
 
-/// What the first rank says.
+/// Report of the first rank.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankReport {
-    /// All ranks have met: their number, and the library that connects them.
+    /// All ranks have met: their number, and the MPI library that connects them.
     Met(usize, String),
-    /// Something happened in its trial.
+    /// Event of the trial.
     Event(Box<TrialEvent>),
     /// The trial cannot take place.
     Refused(String),
@@ -49,27 +50,27 @@ pub enum RankReport {
     Done,
 }
 
-/// Why nothing can be launched.
+/// Reason why nothing can be launched.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The launcher is not in the search path, or not at its place.
     #[error("there is no launcher {name}")]
     NoLauncher {
-        /// As it is called.
+        /// Name of the launcher.
         name: String,
     },
-    /// It cannot be started or listened to.
+    /// The launcher cannot be started or listened to.
     #[error("cannot run {name}")]
     Start {
-        /// As it is called.
+        /// Name of the launcher.
         name: String,
-        /// The system's words.
+        /// System error.
         #[source]
         source: io::Error,
     },
 }
 
-/// How a launch came out.
+/// Outcome of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchEnd {
     /// The first rank said that all was done.
@@ -78,17 +79,17 @@ pub enum LaunchEnd {
     Interrupted,
     /// The first rank said why the trial cannot take place.
     Refused {
-        /// Why.
+        /// Reason given by the first rank.
         why: String,
     },
-    /// It ended otherwise: a rank that was killed, a launcher that starts nothing.
+    /// The launch failed otherwise: a rank was killed, or the launcher starts nothing.
     Broken {
-        /// How, and what the launcher said last.
+        /// End of the launcher, and its last output.
         why: String,
     },
 }
 
-/// A launcher with its options, and what it starts.
+/// Launcher with its options, and the program it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
     name: String,
@@ -98,8 +99,8 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The launcher of these words ([`USUAL_LAUNCHER`] where there are none), along this search
-    /// path, for this program.
+    /// Launcher from its command line ([`USUAL_LAUNCHER`] if empty), looked up in the search path,
+    /// for this program.
     ///
     /// # Errors
     /// When there is no such program.
@@ -119,7 +120,7 @@ impl Launcher {
         }
     }
 
-    /// The words of a launch of so many ranks, the launcher as it is called.
+    /// Command line that launches `ranks` ranks; the first word is the launcher as given.
     pub fn words(&self, ranks: u32) -> Vec<OsString> {
         let own = std::iter::once(&self.name).chain(&self.options).map(OsString::from);
         own.chain(["-n".into(), ranks.to_string().into()])
@@ -147,8 +148,8 @@ impl Launcher {
         Ok(Launched { child, errors, said: String::new(), lines: output.map(lines) })
     }
 
-    /// Starts so many ranks, gives the first its job, and passes on what it says, but for its last
-    /// word. All of them have ended when this returns.
+    /// Launches `ranks` ranks, passes the first its job, and forwards its reports except for the
+    /// last one. All ranks have ended when this returns.
     ///
     /// # Errors
     /// When the launcher cannot be started, or by whoever takes the reports.
@@ -194,12 +195,12 @@ impl Launcher {
     }
 }
 
-/// A launcher that runs. It does not outlive this.
+/// Running launcher; it is ended when this is dropped.
 struct Launched {
     child: Child,
-    /// What was written to standard error.
+    /// Standard error of the launcher.
     errors: File,
-    /// What was written to standard output and is not a report.
+    /// Standard output of the launcher, without reports.
     said: String,
     lines: Option<Receiver<Vec<u8>>>,
 }
@@ -244,7 +245,8 @@ impl Launched {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
-    /// Waits for its end, for a while, then kills it; says how it ended.
+    /// Waits for the launcher's end, and kills it after a timeout; returns a description of its
+    /// end.
     fn leave(&mut self) -> String {
         let began = Instant::now();
         while !self.has_ended() {
@@ -260,7 +262,7 @@ impl Launched {
         }
     }
 
-    /// How it ended, and what was said last.
+    /// Description of the launcher's end, with its last output.
     fn why(&mut self, name: &str, ended: &str) -> String {
         let said = format!("{}\n{}", self.said, tail(&mut self.errors));
         let is_said = |line: &&str| line.chars().any(char::is_alphanumeric);
@@ -299,7 +301,7 @@ fn tail(file: &mut File) -> String {
     text.chars().filter(|c| *c == '\n' || !c.is_control()).collect()
 }
 
-/// Whether the program was launched for a plan.
+/// True if the program was launched for a plan.
 pub fn is_rank_of_plan(typed: &[OsString]) -> bool {
     matches!(typed, [_, argument] if argument == RANK_ARGUMENT)
 }
@@ -324,7 +326,7 @@ mod tests {
 
     use super::{LaunchEnd, LaunchError, Launcher, RankReport};
 
-    /// A launcher that is a script.
+    /// Launcher that is a shell script.
     fn scripted(dir: &Path, script: &str) -> Launcher {
         let path = dir.join("launch");
         std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();

@@ -1,27 +1,27 @@
-//! What ranks need of whatever connects them: to send, and to look for what has come.
+//! Connection between ranks: sending, and looking for received messages.
 //!
 //! Barriers, gathering and broadcasting are made of these two in `world`, and not asked of MPI:
 //! its own cannot be left when a rank does not come.
 
 use std::sync::Arc;
 
-/// The connection of one rank with all others.
+/// Connection of one rank with all others.
 pub trait Link {
-    /// Which rank this is, counted from 0.
+    /// Number of this rank, counted from 0.
     fn rank(&self) -> usize;
 
-    /// How many ranks there are, at least 1.
+    /// Number of ranks, at least 1.
     fn size(&self) -> usize;
 
     /// Sends a message to a rank; does not wait until it was received. Messages from one rank to
     /// another arrive in their order.
     fn send(&self, to: usize, message: &Arc<[u8]>);
 
-    /// The next message and who sent it, if one has come; does not wait.
+    /// Next message and its sender, if one has arrived; does not wait.
     fn receive(&self) -> Option<(usize, Vec<u8>)>;
 }
 
-/// A process by itself: nobody to send to.
+/// Link of a single process, without other ranks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Alone;
 

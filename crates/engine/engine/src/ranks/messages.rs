@@ -1,19 +1,19 @@
 //! Kinds of messages between ranks: the first byte of each.
 
-/// What a message is.
+/// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
-    /// For a meeting: from a rank to rank 0, or from rank 0 to one alone.
+    /// Part of a meeting: from a rank to rank 0, or from rank 0 to a single rank.
     Meeting = b'm' as isize,
-    /// What rank 0 says to all.
+    /// Broadcast of rank 0.
     Told = b't' as isize,
-    /// The sender is there, and has made so many calls.
+    /// Heartbeat, with the number of calls made by the sender.
     Beat = b'b' as isize,
     /// The group of this number is to stop, or a signal asks to.
     Halt = b'h' as isize,
-    /// What does the clock say?
+    /// Request for a reading of the clock.
     Ask = b'a' as isize,
-    /// What it says.
+    /// Reading of the clock.
     Said = b's' as isize,
     /// The sender has left the run, and why.
     Left = b'l' as isize,
@@ -38,7 +38,7 @@ impl Kind {
     }
 }
 
-/// The number at the beginning of a message; 0 where there is none.
+/// Number at the start of a message; 0 if it is too short.
 pub(super) fn number(bytes: &[u8]) -> u64 {
     bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }

@@ -1,16 +1,16 @@
-//! Long messages, compressed: what ranks tell of one another is much the same.
+//! Compression of long messages: the results of different ranks are much alike.
 
 use std::io;
 
 /// Below this the header of a frame would weigh more than what is saved.
 const LONG: usize = 256;
-/// Fast: it is done between groups, and others wait for it.
+/// Compression level; fast, since other ranks wait meanwhile.
 const LEVEL: i32 = 1;
-/// What the first byte says of the others.
+/// Encoding of the bytes that follow the first one.
 const PLAIN: u8 = 0;
 const COMPRESSED: u8 = 1;
 
-/// The bytes as they are sent.
+/// Message content with an encoding byte; compressed from `LONG` bytes on.
 pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
     if bytes.len() >= LONG
         && let Ok(smaller) = zstd::bulk::compress(bytes, LEVEL)
@@ -20,7 +20,7 @@ pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
     [&[PLAIN], bytes].concat()
 }
 
-/// The bytes as they were.
+/// Content of a message.
 ///
 /// # Errors
 /// When these are not what [`packed`] gave.

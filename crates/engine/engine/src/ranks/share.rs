@@ -1,5 +1,5 @@
-//! The share of a rank: which tasks of a group are its own, the agreement before a group, and the
-//! exchange of what the tasks came to after it.
+//! Share of a rank: the tasks of a group that it runs, the agreement before a group, and the
+//! exchange of results after it.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,38 +15,38 @@ use crate::workers::reported::ReportedRun;
 use crate::workers::worker::{TaskEnd, TaskRun};
 use crate::{EngineError, RankError, World};
 
-/// The name of the directory of a rank where each has one of its own.
+/// Name of a rank's directory, if each rank has one of its own.
 pub fn own_directory(rank: usize) -> String {
     format!("rank-{rank}")
 }
 
-/// What a rank says before a phase or a group.
+/// Message of a rank that is ready for a phase or a group.
 #[derive(Serialize, Deserialize)]
 struct Ready {
-    /// What it is about to do: the same as all others, or they have come apart.
+    /// Name of the next step, which must be equal on all ranks.
     what: String,
     signal: Option<i32>,
     problem: Option<String>,
 }
 
-/// What rank 0 answers.
+/// Start message of rank 0.
 #[derive(Serialize, Deserialize)]
 struct Go {
-    /// When to begin, by the clock of rank 0.
+    /// Start time, by the clock of rank 0.
     at_ns: u64,
     signal: Option<i32>,
-    /// Which rank cannot go, and why.
+    /// Rank that cannot start, and its reason.
     problem: Option<(usize, String)>,
 }
 
-/// What a task came to: at this rank, or as another one told it.
+/// Result of a task: run by this rank, or reported by another.
 pub(crate) enum Answer {
     Here(Box<TaskRun>),
     Told(Box<ReportedRun>),
 }
 
 impl Answer {
-    /// The run of a task that was done here, or by ranks whose clocks are ours.
+    /// Run of a task that was done here, or by ranks with the same clock.
     pub(crate) fn run(self) -> TaskRun {
         match self {
             Self::Here(run) => *run,
@@ -55,7 +55,7 @@ impl Answer {
     }
 }
 
-/// A run as another rank told it.
+/// Parses the result reported by another rank.
 fn told_run(bytes: &[u8]) -> ReportedRun {
     serde_json::from_slice(bytes).unwrap_or_else(|error| {
         let why = format!("not understood: {error}");
@@ -74,8 +74,8 @@ impl World<'_> {
         task * self.size() / tasks.max(1)
     }
 
-    /// Goes on when all are about to do the same and nobody has a problem; says when to begin, by
-    /// the clock here: so long after the last has come.
+    /// Waits until all ranks are ready for the same step without a problem; returns the start time
+    /// by the local clock, `begins_after` the arrival of the last rank.
     pub(crate) fn agree(
         &self,
         what: &str,
@@ -86,7 +86,7 @@ impl World<'_> {
         let problem = own.as_ref().err().map(EngineError::why);
         let ready = Ready { what: what.to_owned(), signal: stop.signal(), problem };
         let go = self.ask(&ready, begins_after).map_err(EngineError::Rank);
-        // What we know ourselves says more.
+        // The local error says more than the one relayed by rank 0.
         own?;
         let go = go?;
         if let Some((rank, why)) = go.problem {
@@ -131,14 +131,15 @@ impl World<'_> {
         Ok(go)
     }
 
-    /// How long after the last rank has come a group begins: until all have heard of it.
+    /// Delay between the last rank's arrival and the start of a group, so that all ranks receive
+    /// the start message in time.
     pub(crate) fn head_start(&self) -> Duration {
-        // Who waits may be asleep.
+        // Waiting ranks may be asleep.
         LONGEST_REST + Duration::from_micros(500 + 20 * self.size() as u64)
     }
 
-    /// Exchanges what the tasks of a group came to: those of all ranks, in their order. The ranks
-    /// other than 0 get them without what only whoever keeps results needs.
+    /// Exchanges the results of a group: returns those of all tasks, in task order. Ranks other
+    /// than 0 get them without latencies, intervals and heat.
     pub(crate) fn exchange(
         &self,
         tasks: usize,
@@ -175,7 +176,7 @@ impl World<'_> {
         parts.bytes
     }
 
-    /// At rank 0: takes in what all have to tell, and tells all.
+    /// Gathers the results of all ranks at rank 0, and broadcasts them.
     fn collect(
         &self,
         tasks: usize,
@@ -220,7 +221,7 @@ impl World<'_> {
         Ok(answers)
     }
 
-    /// The run of an answer, its times by the clock here.
+    /// Run of an answer, with its times converted to the local clock.
     pub(crate) fn run_of(&self, answer: Answer) -> TaskRun {
         let is_by_first = matches!(answer, Answer::Told(_));
         let run = answer.run();
@@ -228,7 +229,7 @@ impl World<'_> {
         TaskRun { began_ns, ..run }
     }
 
-    /// What all ranks did in each second of a phase, at rank 0; elsewhere its own.
+    /// Calls and bytes of all ranks in each second of a phase, at rank 0; the own ones elsewhere.
     pub(crate) fn merge_seconds(&self, own: &[Interval]) -> Result<Vec<Interval>, RankError> {
         let told = serde_json::to_vec(own).unwrap_or_default();
         let Some(parts) = self.gather(&told)? else { return Ok(own.to_vec()) };

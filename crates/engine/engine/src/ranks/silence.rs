@@ -6,12 +6,12 @@
 
 use std::time::{Duration, Instant};
 
-/// Why a rank counts as lost.
+/// Reason why a rank counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Overdue {
-    /// Nothing was received from it.
+    /// No message was received within the limit.
     Silent,
-    /// It is there, but its count of calls does not change.
+    /// The rank responds, but its call count does not change.
     Stuck { calls: u64 },
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum Overdue {
 #[derive(Debug)]
 pub(crate) struct SilenceWatch {
     looked: Instant,
-    /// Time that was watched so far.
+    /// Total watched time so far.
     watched: Duration,
     /// Watched time at the last message of each rank.
     heard: Vec<Duration>,
@@ -45,7 +45,7 @@ impl SilenceWatch {
         self.looked = now;
     }
 
-    /// Forgets what was: all ranks begin something new.
+    /// Resets all ranks, since they begin a new step.
     pub(crate) fn restart(&mut self) {
         self.heard.fill(self.watched);
         self.calls.iter_mut().for_each(|(_, since)| *since = self.watched);
@@ -63,7 +63,7 @@ impl SilenceWatch {
         }
     }
 
-    /// Why a rank counts as lost, if it does.
+    /// Reason why a rank counts as lost; `None` if it does not.
     pub(crate) fn overdue(&self, rank: usize, limit: Duration) -> Option<Overdue> {
         let (calls, since) = self.calls[rank];
         if self.watched - self.heard[rank] > limit {

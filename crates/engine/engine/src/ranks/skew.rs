@@ -1,4 +1,4 @@
-//! How unequal the ranks of a phase were: for how long each of them worked.
+//! Imbalance of the ranks in a phase, by the time each of them worked.
 
 use crate::ranks::barriers::{Barriers, middle_ns};
 
@@ -8,27 +8,27 @@ use crate::ranks::barriers::{Barriers, middle_ns};
 pub struct RankSkew {
     /// The phase.
     pub phase: u32,
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// Which rank worked longest.
+    /// Rank that worked longest.
     pub slowest: usize,
-    /// For how long, in nanoseconds.
+    /// Working time of the slowest rank, in nanoseconds.
     pub slowest_ns: u64,
-    /// For how long the ranks worked in the median, in nanoseconds.
+    /// Median working time of the ranks, in nanoseconds.
     pub median_ns: u64,
-    /// How many ranks worked.
+    /// Number of ranks that worked.
     pub ranks: usize,
-    /// Its barriers.
+    /// Barriers of the phase.
     pub barriers: Barriers,
 }
 
 impl RankSkew {
-    /// By how many percent the slowest worked longer than the median.
+    /// Excess of the slowest rank's working time over the median, in percent.
     pub fn percent(&self) -> f64 {
         (self.slowest_ns as f64 / self.median_ns.max(1) as f64 - 1.0) * 100.0
     }
 
-    /// From the nanoseconds that each rank worked; nothing where fewer than two did.
+    /// Skew from the nanoseconds that each rank worked; `None` if fewer than two worked.
     pub(crate) fn of(
         phase: u32,
         name: &str,

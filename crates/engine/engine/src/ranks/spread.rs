@@ -1,17 +1,16 @@
-//! What rank 0 says to all. Short words it sends to each rank itself. What is long goes from rank
-//! to rank, each of which passes it on to two, so that rank 0 sends it twice, however many there
-//! are.
+//! Broadcasts of rank 0. Short messages are sent to each rank directly. Long ones go down a binary
+//! tree of ranks, so that rank 0 sends them twice, however many ranks there are.
 //!
 //! The ranks are in the order of a heap: those that rank `r` passes it on to are `2r + 1` and
 //! `2r + 2`, so that who waits for the lowest missing rank waits for the one that holds others up.
 
 use std::ops::Range;
 
-/// What is longer is passed on.
+/// Size in bytes above which a message is passed on through the tree.
 pub(super) const LONG: usize = 512;
 
-/// What a word of rank 0 begins with: its number, as two may arrive by different ways, and whether
-/// it is to be passed on.
+/// Header of a broadcast: its number, as two may arrive by different ways, and whether it is to be
+/// passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Heading {
     pub(super) number: u32,
@@ -19,7 +18,7 @@ pub(super) struct Heading {
 }
 
 impl Heading {
-    /// The word with its heading.
+    /// Message with its header.
     pub(super) fn head(self, bytes: &[u8]) -> Vec<u8> {
         [&self.number.to_le_bytes(), &[u8::from(self.is_passed_on)][..], bytes].concat()
     }
@@ -33,13 +32,13 @@ impl Heading {
     }
 }
 
-/// To whom a rank passes on, of so many ranks.
+/// Children of `rank` in the broadcast tree of `size` ranks.
 pub(super) fn next_ranks(rank: usize, size: usize) -> Range<usize> {
     let first = (2 * rank + 1).min(size);
     first..(first + 2).min(size)
 }
 
-/// From whom it has it.
+/// Parent of `rank` in the broadcast tree.
 pub(super) fn before(rank: usize) -> usize {
     rank.saturating_sub(1) / 2
 }

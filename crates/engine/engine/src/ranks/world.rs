@@ -19,35 +19,35 @@ use crate::ranks::silence::{Overdue, SilenceWatch, beat_interval};
 use crate::ranks::spread::{Heading, LONG, before, next_ranks};
 use crate::{ClockRelation, Link, RankSkew};
 
-/// A rank that did not do its part.
+/// Failure of a rank.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("rank {rank} on {host}: {why}")]
 pub struct RankError {
-    /// Which.
+    /// Number of the rank.
     pub rank: usize,
-    /// The machine that it is on; `?` where it has not said.
+    /// Host name of the rank; `?` if unknown.
     pub host: String,
-    /// What became of it.
+    /// Description of the failure.
     pub why: String,
 }
 
-/// How many times the clock of a rank is asked.
+/// Number of round trips to measure the clock offset of a rank.
 const QUESTIONS: usize = 24;
-/// How long ranks wait for the last words of another.
+/// Time that ranks wait for the farewell of another.
 const FAREWELL: Duration = Duration::from_secs(10);
 
-/// Another rank asked the present group to stop.
+/// Request of another rank to stop the current group.
 struct Halt {
-    /// The signal that asked it to.
+    /// Signal that caused the halt.
     signal: Option<i32>,
 }
 
-/// All ranks of a run, as one of them sees them.
+/// Set of all ranks of a run, as seen by one of them.
 pub struct World<'l> {
     link: &'l dyn Link,
     limit: Cell<Duration>,
     state: RefCell<State>,
-    /// How many calls this rank has made.
+    /// Number of calls made by this rank.
     calls: Cell<u64>,
     beaten: Cell<Instant>,
 }
@@ -55,19 +55,19 @@ pub struct World<'l> {
 struct State {
     inbox: HashMap<(Kind, usize), VecDeque<Vec<u8>>>,
     silence: SilenceWatch,
-    /// Whether a group works that has not exchanged its results yet.
+    /// True while a group works that has not exchanged its results yet.
     works: bool,
     hosts: Vec<String>,
     clocks: Vec<ClockRelation>,
     skews: Vec<RankSkew>,
-    /// When the last rank came to the last meeting before a group, at rank 0.
+    /// Arrival of the last rank at the last meeting before a group; only at rank 0.
     met_ns: u64,
-    /// How often rank 0 has spoken to all.
+    /// Number of broadcasts so far.
     told: u32,
     /// The present group, counted from 1, and the last one that was halted.
     group: u64,
     halted: u64,
-    /// Who is missing since it was lost.
+    /// Rank that was lost, if any.
     lost: Option<RankError>,
     sent_bytes: u64,
     received_bytes: u64,
@@ -101,27 +101,27 @@ impl<'l> World<'l> {
         }
     }
 
-    /// From now on a rank that is not heard of for longer than this is lost.
+    /// Sets the time limit after which a silent rank counts as lost.
     pub fn set_limit(&self, limit: Duration) {
         self.limit.set(limit);
     }
 
-    /// Which rank this is.
+    /// Number of this rank.
     pub fn rank(&self) -> usize {
         self.link.rank()
     }
 
-    /// How many there are.
+    /// Number of ranks.
     pub fn size(&self) -> usize {
         self.link.size()
     }
 
-    /// Whether this is the one that keeps results and speaks.
+    /// True for the rank that keeps the results and prints.
     pub fn is_first(&self) -> bool {
         self.rank() == 0
     }
 
-    /// Names the machines of the ranks, for what is said of them.
+    /// Sets the host names of the ranks, for messages.
     pub fn name_hosts(&self, hosts: Vec<String>) {
         self.state.borrow_mut().hosts = hosts;
     }
@@ -137,18 +137,18 @@ impl<'l> World<'l> {
         self.state.borrow().clocks.clone()
     }
 
-    /// How unequal the ranks were in each phase so far, at rank 0.
+    /// Skew of each phase so far, at rank 0.
     pub fn skews(&self) -> Vec<RankSkew> {
         self.state.borrow().skews.clone()
     }
 
-    /// Bytes that this rank has sent and received so far.
+    /// Bytes sent and received by this rank so far.
     pub fn traffic_bytes(&self) -> (u64, u64) {
         let state = self.state.borrow();
         (state.sent_bytes, state.received_bytes)
     }
 
-    /// The rank that was lost, if one was: there are no more meetings.
+    /// Rank that was lost, if any; no more meetings take place then.
     pub(crate) fn lost(&self) -> Option<RankError> {
         self.state.borrow().lost.clone()
     }
@@ -169,12 +169,12 @@ impl<'l> World<'l> {
         }
     }
 
-    /// The same as far as it can be had, and who is lost, at rank 0.
+    /// Gathers the bytes of all ranks as far as they arrive, and the rank that was lost; at rank 0.
     pub(crate) fn gather_most(&self, bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Option<RankError>) {
         {
             let mut state = self.state.borrow_mut();
             if !std::mem::take(&mut state.works) {
-                // They had other things to do until now.
+                // The ranks were not working until now: their silence does not count.
                 state.silence.restart();
             }
         }
@@ -201,7 +201,7 @@ impl<'l> World<'l> {
         (parts, lost)
     }
 
-    /// The message of a rank for the present meeting; nobody waits for one that is lost.
+    /// Message of a rank for the current meeting; a lost rank is not waited for.
     fn next_of_meeting(
         &self,
         from: usize,
@@ -214,7 +214,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// What rank 0 says, at all of them; the others' bytes are not looked at.
+    /// Sends the bytes of rank 0 to all ranks and returns them there; the bytes of other ranks are
+    /// ignored.
     ///
     /// # Errors
     /// When rank 0 has left.
@@ -230,7 +231,7 @@ impl<'l> World<'l> {
             let not_understood = |error| self.error(0, format!("it is not understood: {error}"));
             return unpacked(&message).map_err(not_understood);
         }
-        // Of a rank that is lost others would wait in vain.
+        // The children of a lost rank would wait in vain.
         let is_passed_on = bytes.len() > LONG && self.lost().is_none();
         let to = if is_passed_on { next_ranks(0, self.size()) } else { 1..self.size() };
         let heading = Heading { number, is_passed_on };
@@ -238,7 +239,7 @@ impl<'l> World<'l> {
         Ok(bytes.to_vec())
     }
 
-    /// The word of rank 0 with this number, whichever way it came.
+    /// Broadcast of this number, from rank 0 or from the parent in the tree.
     fn take_told(&self, number: u32) -> Option<Vec<u8>> {
         let mut state = self.state.borrow_mut();
         [0, before(self.rank())].into_iter().find_map(|from| {
@@ -316,7 +317,7 @@ impl<'l> World<'l> {
         self.state.borrow_mut().met_ns = monotonic_ns();
     }
 
-    /// When the last rank came to the last meeting, at rank 0.
+    /// Arrival of the last rank at the last meeting, at rank 0.
     pub(crate) fn met_ns(&self) -> u64 {
         self.state.borrow().met_ns
     }
@@ -340,13 +341,14 @@ impl<'l> World<'l> {
         self.send_to(self.others(), Kind::Halt, &word);
     }
 
-    /// To be called now and then while tasks work: listens, and says that we are here.
+    /// Receives messages and reports that this rank is alive; to be called regularly while tasks
+    /// work.
     pub(crate) fn turn(&self, calls: u64, stop: &StopFlag) {
         self.calls.set(calls);
         self.listen();
         self.beat();
         if self.is_first() && self.lost().is_none() {
-            // Our own tasks may go on for much longer than the limit.
+            // The tasks of this rank may go on for much longer than the limit.
             if let Err(lost) = self.any_overdue(1..self.size()) {
                 self.state.borrow_mut().lost = Some(lost);
                 stop.halt();
@@ -362,8 +364,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// Whether another rank asked the present group to stop, and the signal that asked it to. Rank
-    /// 0 tells the others.
+    /// Takes a request of another rank to stop the current group, with the signal that caused it.
+    /// Rank 0 passes it on to the others.
     fn take_halt(&self) -> Option<Halt> {
         let (halts, group) = {
             let mut state = self.state.borrow_mut();
@@ -382,15 +384,16 @@ impl<'l> World<'l> {
         Some(Halt { signal })
     }
 
-    /// Leaves the run before its end, or because it ended so: whoever waits for us hears why, and
-    /// how many words of rank 0 are under way.
+    /// Leaves the run early, or because of a failure: ranks that wait for this one get the reason,
+    /// and the number of broadcasts under way.
     pub fn leave(&self, why: &str) {
         let told = self.state.borrow().told;
         let word = [&told.to_le_bytes(), why.as_bytes()].concat();
         self.send_to(self.others(), Kind::Left, &word);
     }
 
-    /// Why a rank has left, unless what it said before must still come, by way of others.
+    /// Reason why a rank has left; `None` while a broadcast it sent before may still arrive through
+    /// other ranks.
     fn has_left(&self, from: usize, awaited: u32, began: Instant) -> Option<RankError> {
         let mut state = self.state.borrow_mut();
         let queue = state.inbox.get_mut(&(Kind::Left, from))?;
@@ -404,7 +407,7 @@ impl<'l> World<'l> {
         Some(self.error(from, why))
     }
 
-    /// Whom this rank speaks to: rank 0 to all others, these to rank 0.
+    /// Ranks that this rank talks to: all others for rank 0, rank 0 for the others.
     fn others(&self) -> Range<usize> {
         if self.is_first() { 1..self.size() } else { 0..1 }
     }
@@ -445,8 +448,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// The next message of this kind. Who hurries since some time takes what is there or comes
-    /// soon after.
+    /// Next message of this kind. With `hurried`, it waits only for a limited time after that
+    /// instant.
     fn next(
         &self,
         kind: Kind,
@@ -454,7 +457,7 @@ impl<'l> World<'l> {
         hurried: Option<Instant>,
     ) -> Result<Vec<u8>, RankError> {
         let is_gathering = kind == Kind::Meeting && self.is_first() && hurried.is_none();
-        // What those before it had to say was taken already.
+        // The messages of lower ranks have been taken already.
         let awaited = if is_gathering { from..self.size() } else { 0..0 };
         self.wait_for((from, u32::MAX), hurried, &mut || {
             let message = self.take(kind, from).map(Ok);
@@ -462,7 +465,7 @@ impl<'l> World<'l> {
         })
     }
 
-    /// Waits until there is a message that depends on this rank, and the word of rank 0 that it is,
+    /// Waits until `take` returns a message; `awaited` is the number of the broadcast it waits for,
     /// if it is one.
     fn wait_for(
         &self,
@@ -474,7 +477,7 @@ impl<'l> World<'l> {
         let mut idle = Idle::default();
         loop {
             if self.listen() {
-                // Who asks for our clock asks again at once.
+                // A rank that asks for the clock asks again at once.
                 idle = Idle::default();
             }
             if let Some(message) = take() {
@@ -489,7 +492,7 @@ impl<'l> World<'l> {
             }
             self.beat();
             if self.is_first() {
-                // Our own tasks are done; those of others are not.
+                // This rank's tasks are done, but those of others are not.
                 let _told_to_the_others = self.take_halt();
             }
             self.overdue(from)?;
@@ -497,7 +500,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// Whether a rank that is waited for is there and works. Rank 0 may have much else to do.
+    /// Fails if an awaited rank is silent or stuck. Rank 0 is exempt, since it may be busy for
+    /// long.
     fn overdue(&self, rank: usize) -> Result<(), RankError> {
         let limit = self.limit.get();
         let overdue = self.state.borrow().silence.overdue(rank, limit);
@@ -514,8 +518,8 @@ impl<'l> World<'l> {
         Err(self.error(rank, why))
     }
 
-    /// The same for those of these ranks whose message for the present meeting has not come, at
-    /// rank 0.
+    /// Fails if one of `ranks` whose message for the current meeting is missing is overdue; at rank
+    /// 0.
     fn any_overdue(&self, ranks: Range<usize>) -> Result<(), RankError> {
         ranks.filter(|rank| !self.has_come(*rank)).try_for_each(|rank| self.overdue(rank))
     }
@@ -541,14 +545,14 @@ impl<'l> World<'l> {
         self.send_to(to..to + 1, kind, bytes);
     }
 
-    /// The same to several ranks, from one piece of memory.
+    /// Sends a message to several ranks, from one allocation.
     fn send_to(&self, to: Range<usize>, kind: Kind, bytes: &[u8]) {
         let message: Arc<[u8]> = [&[kind as u8], bytes].concat().into();
         self.state.borrow_mut().sent_bytes += (message.len() * to.len()) as u64;
         to.for_each(|to| self.link.send(to, &message));
     }
 
-    /// Takes in what has come, if something has.
+    /// Receives the messages that have arrived; true if there were any.
     fn listen(&self) -> bool {
         let mut has_come = false;
         self.state.borrow_mut().silence.look(Instant::now(), self.limit.get());
@@ -579,7 +583,7 @@ impl<'l> World<'l> {
         has_come
     }
 
-    /// Says that we are here, if the last time is some time ago.
+    /// Sends a heartbeat, if the last one is old enough.
     fn beat(&self) {
         let every = beat_interval(self.limit.get());
         if self.is_first() || self.beaten.get().elapsed() < every {

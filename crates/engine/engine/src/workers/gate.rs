@@ -1,5 +1,5 @@
-//! The start of a group: no worker goes before all are there, and none waits for one that never
-//! comes.
+//! Start of a group: workers go only once all have arrived; if one fails to start, the others are
+//! released.
 //!
 //! A barrier of the standard library would wait for ever when a thread cannot be started.
 
@@ -14,14 +14,14 @@ pub(crate) struct Gate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// So many are still missing.
+    /// Number of workers still missing.
     Waiting(usize),
     Open,
     Cancelled,
 }
 
 impl Gate {
-    /// A gate that opens when so many wait at it.
+    /// Gate that opens when `workers` workers wait at it.
     pub(crate) const fn new(workers: usize) -> Self {
         Self { state: Mutex::new(State::Waiting(workers)), changed: Condvar::new() }
     }

@@ -1,5 +1,5 @@
-//! A handicap: a task slowed on purpose, by a known share of its time, so that whoever questions
-//! the verdicts of a comparison can see whether it finds what is there.
+//! Artificial slowdown: a task is slowed by a known share of its time, to test whether a comparison
+//! detects the difference.
 //!
 //! The worker spins at the end of the task, within its time, and on the CPU as slower code would.
 //! Not between the steps: a filesystem goes on writing behind them, and would catch up meanwhile,
@@ -23,7 +23,7 @@ pub(crate) fn lag(percent: u32, began_ns: u64, stop: &StopFlag) {
     }
 }
 
-/// What so much work costs more.
+/// Extra time for `worked_ns` of work, in nanoseconds.
 fn due_ns(worked_ns: u64, percent: u32) -> u64 {
     worked_ns.saturating_mul(u64::from(percent)) / 100
 }

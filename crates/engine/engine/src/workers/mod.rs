@@ -1,5 +1,5 @@
-//! Workers: tasks done one by one, on threads that start together, or in processes of their own;
-//! their time limit, and the ticks beside them.
+//! Workers: tasks run one after the other, on threads that start together, or in processes; their
+//! time limit, and the ticks beside them.
 
 pub(crate) mod gate;
 pub(crate) mod handicap;

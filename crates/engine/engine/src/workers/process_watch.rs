@@ -1,5 +1,5 @@
-//! Watch over worker processes: when one that is stopped, or does not end though it was asked to,
-//! is continued, terminated and killed.
+//! Watch over worker processes: one that is stopped, or does not end after it was asked to, is
+//! continued, terminated or killed.
 //!
 //! Only decisions are made here. Time is counted in checks: an interval between two checks counts
 //! as [`COUNTED_MAX`] at most, so that time in which the watcher itself was stopped or got no CPU
@@ -17,9 +17,10 @@ const LEAVING_MAX: Duration = Duration::from_secs(20);
 /// State of a process at a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessState {
-    /// A signal has stopped it.
+    /// The process was stopped by a signal.
     pub(crate) is_stopped: bool,
-    /// The run wants it to go on: nobody asked it to end, or it is to finish its task first.
+    /// The process may go on: the run has not been asked to end, or the process is to finish its
+    /// task first.
     pub(crate) may_work: bool,
     /// The stop flag is raised.
     pub(crate) is_flagged: bool,
@@ -28,7 +29,7 @@ pub(crate) struct ProcessState {
 /// Signals for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// Its task is lost: the run has to end.
+    /// Ends the run: the task of the process is lost.
     Halt,
     /// SIGCONT.
     Resume,
@@ -88,7 +89,7 @@ impl ProcessWatch {
         None
     }
 
-    /// Why the process counts as lost, if it does.
+    /// Reason why the process counts as lost; `None` if it does not.
     pub(crate) fn into_fault(self) -> Option<String> {
         self.fault
     }

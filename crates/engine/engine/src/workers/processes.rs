@@ -1,4 +1,4 @@
-//! Workers as processes: the tasks of a group, each in a forked child that tells what came of it.
+//! Workers as processes: each task of a group runs in a forked child, which reports its result.
 //!
 //! The child works with its copy of the worker and ends. What it must tell goes through a pipe;
 //! that it is to stop, and how far it is, through memory that both have.
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use treering_script::{GroupStart, Task};
 use treering_sys::{
-    ForkEnd, ForkGate, Forked, fork_worker, hear_forked, monotonic_ns, own_session,
+    ForkEnd, ForkGate, ForkedProcess, fork_worker, monotonic_ns, own_session, read_answers,
 };
 
 use crate::workers::process_watch::{CHECK_EVERY, ProcessState, ProcessWatch, Remedy};
@@ -20,19 +20,19 @@ use crate::{Caller, EngineError};
 /// No child says more: histograms of all kinds of calls take a few MiB at most.
 const ANSWER_MAX: usize = 256 << 20;
 
-/// How the processes of a group are made and watched.
+/// Options for the worker processes of a group.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProcessOptions {
-    /// When they begin.
+    /// Start mode.
     pub(crate) start: GroupStart,
-    /// Whether each has a session of its own.
+    /// Give each process a session of its own.
     pub(crate) has_session: bool,
-    /// How long one may be stopped by a signal before the run ends.
+    /// Longest time that a process may be stopped by a signal before the run ends.
     pub(crate) stopped_max: Duration,
 }
 
-/// Runs each task in a process of its own. One that fails stops the others, and so does one that
-/// stays stopped.
+/// Runs each task in a process of its own. A task that fails, or a process that stays stopped,
+/// stops the others.
 pub(crate) fn on_processes<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
@@ -56,7 +56,7 @@ fn forked<C: Caller>(
         GroupStart::Together => Some(ForkGate::new().map_err(cannot(0))?),
         GroupStart::AsMade => None,
     };
-    let mut children: Vec<Forked> = Vec::with_capacity(tasks.len());
+    let mut children: Vec<ForkedProcess> = Vec::with_capacity(tasks.len());
     for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {
         let work = || {
             if options.has_session {
@@ -69,21 +69,21 @@ fn forked<C: Caller>(
     }
     drop(gate);
     let watches = watch(&mut children, options.stopped_max, halting).map_err(cannot(0))?;
-    let ends = children.into_iter().map(Forked::end);
+    let ends = children.into_iter().map(ForkedProcess::end);
     Ok(ends.zip(watches).map(|(end, watch)| run(end, watch.into_fault())).collect())
 }
 
-/// Takes in the answers of all children until they are complete, and sees to those that are stopped
-/// or do not end.
+/// Reads the results of all children until they are complete, and deals with children that are
+/// stopped or do not end.
 fn watch(
-    children: &mut [Forked],
+    children: &mut [ForkedProcess],
     stopped_max: Duration,
     halting: Halting<'_>,
 ) -> io::Result<Vec<ProcessWatch>> {
     let mut watches: Vec<_> = children.iter().map(|_| ProcessWatch::new(stopped_max)).collect();
     let mut checked = Instant::now();
-    while hear_forked(children, ANSWER_MAX, CHECK_EVERY)? {
-        if children.iter().any(Forked::is_lost) {
+    while read_answers(children, ANSWER_MAX, CHECK_EVERY)? {
+        if children.iter().any(ForkedProcess::is_lost) {
             halting.stop.halt();
         }
         let since_last = checked.elapsed();
@@ -110,7 +110,7 @@ fn watch(
     Ok(watches)
 }
 
-/// In the child: the work and what came of it.
+/// Runs the task in the child; returns its serialized result.
 fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'_>) -> Vec<u8> {
     let run = worker.run(task, halting);
     if matches!(run.end, TaskEnd::Failed(_) | TaskEnd::Panicked(_)) {
@@ -122,7 +122,8 @@ fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'
     serde_json::to_vec(&reported).unwrap_or_default()
 }
 
-/// In the parent: the run of a child that has ended; one with a fault is lost, whatever it told.
+/// Result of a child that has ended, in the parent; a child with a fault is lost, whatever it
+/// reported.
 fn run(end: ForkEnd, fault: Option<String>) -> TaskRun {
     let reported = match end {
         ForkEnd::Answered(bytes) => serde_json::from_slice::<ReportedRun>(&bytes)

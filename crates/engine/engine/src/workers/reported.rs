@@ -1,4 +1,4 @@
-//! What a task came to, as bytes: from the process of a worker, or from another machine.
+//! Serialized result of a task, from a worker process or another machine.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -20,7 +20,7 @@ pub(crate) struct ReportedRun {
     sync_cpu: Cpu,
     files: u64,
     ops: Vec<OpTotals>,
-    /// The text of their JSON, and what is not kept.
+    /// Counters as JSON text, and their bulk data.
     counters: (String, Vec<u64>),
     intervals: Vec<Interval>,
     heat: Option<HeatBook>,
@@ -88,7 +88,7 @@ impl ReportedRun {
         }
     }
 
-    /// Without what only whoever keeps results needs: latencies, seconds, heat.
+    /// Copy without the data that only the rank with the results needs: latencies, intervals, heat.
     pub(crate) fn slim(&self) -> Self {
         let without = |op: &OpTotals| OpTotals { latency: Latency::new(), ..op.clone() };
         Self {
@@ -103,7 +103,7 @@ impl ReportedRun {
 }
 
 impl TaskRun {
-    /// Of a task of which nothing was heard, and why.
+    /// Result of a task whose worker or rank did not report.
     pub(crate) fn lost(why: String, began_ns: u64) -> Self {
         Self {
             end: TaskEnd::Lost(why),

@@ -1,4 +1,4 @@
-//! Workers that cannot be started: which one, the limit that was met, and how to raise it.
+//! Errors of workers that cannot be started, with the limit that was met and how to raise it.
 
 use std::io;
 
@@ -6,7 +6,8 @@ use treering_sys::{Errno, ThreadLimits, thread_limits};
 
 use crate::EngineError;
 
-/// The error for a worker, counted from 0, of so many whose thread or process the kernel refused.
+/// Error for worker `worker`, counted from 0, of `of` workers, whose thread or process the kernel
+/// refused.
 pub(crate) fn cannot_start(worker: usize, of: usize, source: io::Error) -> EngineError {
     let is_at_limit = source.raw_os_error() == Some(Errno::AGAIN.raw_os_error());
     let source = if is_at_limit {

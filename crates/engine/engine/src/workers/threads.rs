@@ -1,4 +1,4 @@
-//! Workers as threads: the tasks of a group, each on one of its own.
+//! Workers as threads: each task of a group runs on a thread of its own.
 
 use std::io;
 use std::thread;
@@ -10,8 +10,8 @@ use crate::workers::start::cannot_start;
 use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
-/// Runs each task on a thread of its own; they start as the group says. One that fails stops the
-/// others.
+/// Runs each task on a thread of its own; the group decides when they start. A failing task stops
+/// the others.
 pub(crate) fn on_threads<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
@@ -37,7 +37,7 @@ pub(crate) fn on_threads<C: Caller>(
                 Ok(thread) => threads.push(thread),
                 Err(source) => {
                     gate.cancel();
-                    // Those that did not wait at the gate end as soon as they can.
+                    // Workers that did not wait at the gate end as soon as they can.
                     stop.halt();
                     return Err(cannot_start(number, wanted, source));
                 }

@@ -10,9 +10,9 @@ use treering_model::SinkError;
 use crate::EngineError;
 use crate::workers::start::cannot_start;
 
-/// Works on a thread of its own and ticks on this one meanwhile, with the nanoseconds that have
-/// passed; what a tick says is reported. A listener that fails is not reported again, but it goes
-/// on ticking, since ticks may be what ends the work.
+/// Runs the work on a thread of its own and ticks on this one meanwhile, with the elapsed
+/// nanoseconds; results of ticks are reported. After a listener has failed it is not called again,
+/// but the ticks go on, since they may be what ends the work.
 pub(crate) fn ticking<T: Send, S>(
     every: Duration,
     work: impl FnOnce() -> T + Send,

@@ -6,7 +6,7 @@ use std::thread;
 
 use treering_script::TimeLimit;
 
-/// Rings when the time is over, unless it is dropped before.
+/// Timer that marks the deadline as reached, unless it is dropped before.
 pub(crate) struct Timer {
     _ends_it_when_dropped: Sender<()>,
 }

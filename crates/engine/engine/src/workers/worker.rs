@@ -1,4 +1,4 @@
-//! A worker: runs the code of one task, and takes its time and CPU.
+//! Worker: runs the code of one task, and measures its time and CPU.
 //!
 //! [`Calls::call`] is the hottest of the program: one call of the concrete caller, a few counters.
 //! Everything that allocates happens before or after it.
@@ -14,17 +14,18 @@ use treering_script::{
     Stop, Subject, Task, Usage,
 };
 use treering_sys::{
-    RunAs, Scheduled, StopFlag, ThreadCpu, ThreadUsage, monotonic_ns, thread_cpu, thread_usage,
+    RunAs, SchedulingGuard, StopFlag, ThreadCpu, ThreadUsage, monotonic_ns, thread_cpu,
+    thread_usage,
 };
 
 use crate::progress::ProgressLine;
 use crate::workers::handicap::lag;
 use crate::{CallFailure, Caller, HeatBook, Recorder, Reply, TrialClock};
 
-/// One worker with all that is its own.
+/// Worker and its private state.
 #[derive(Debug)]
 pub(crate) struct Worker<C> {
-    /// Which of its group, of all ranks together.
+    /// Number in the group, counted over all ranks.
     pub(crate) number: usize,
     pub(crate) caller: C,
     pub(crate) recorder: Recorder,
@@ -33,11 +34,11 @@ pub(crate) struct Worker<C> {
     pub(crate) clock: TrialClock,
 }
 
-/// What can end a task early.
+/// Conditions that end a task early.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Halting<'a> {
     pub(crate) stop: &'a StopFlag,
-    /// Whether only the run itself does, and no signal.
+    /// True if only the run itself ends the task, not a signal.
     pub(crate) finishes: bool,
 }
 
@@ -48,10 +49,10 @@ impl Halting<'_> {
     }
 }
 
-/// How a task ended.
+/// End of a task.
 #[derive(Debug)]
 pub(crate) enum TaskEnd {
-    /// Its code came to its end.
+    /// The script returned.
     Finished,
     /// The stop flag was raised.
     Stopped,
@@ -59,11 +60,11 @@ pub(crate) enum TaskEnd {
     Failed(Box<CallFailure>),
     /// A defect.
     Panicked(String),
-    /// Its process ended without a word.
+    /// The process ended without reporting.
     Lost(String),
 }
 
-/// What a task came to, finished or not.
+/// Result of a task, finished or not.
 #[derive(Debug)]
 pub(crate) struct TaskRun {
     pub(crate) end: TaskEnd,
@@ -76,18 +77,18 @@ pub(crate) struct TaskRun {
     pub(crate) counters: Counters,
     /// The rate of each second, of a worker in a process of its own.
     pub(crate) intervals: Vec<Interval>,
-    /// What it read and wrote, where a book of it is kept.
+    /// Recorded accesses, if heat is recorded.
     pub(crate) heat: Option<HeatBook>,
 }
 
-/// What syncs took of a task.
+/// Share of a task spent in syncs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SyncShare {
     pub(crate) wall_ns: u64,
     pub(crate) cpu: Cpu,
 }
 
-/// What a script's run leaves, also when it ends in a panic.
+/// Counts of a script's run that survive a panic.
 #[derive(Debug, Default)]
 struct Tally {
     files: u64,
@@ -159,7 +160,7 @@ impl<C: Caller> Worker<C> {
     }
 }
 
-/// The calls of one task, as its code makes them.
+/// Calls of one task.
 struct Calls<'w, C> {
     caller: &'w mut C,
     recorder: &'w mut Recorder,
@@ -168,9 +169,9 @@ struct Calls<'w, C> {
     halting: Halting<'w>,
     file_op: Op,
     began_ns: u64,
-    /// What its thread had used before it began.
+    /// Resource usage of the thread at the start of the task.
     before: ThreadUsage,
-    /// When the last call began and ended, if it was timed, by the monotonic clock.
+    /// Start and end of the last call by the monotonic clock, if it was timed.
     timed: Option<(u64, u64)>,
     tally: &'w mut Tally,
     failed: FailedCall,
@@ -204,7 +205,7 @@ impl<C: Caller> Calls<'_, C> {
         })
     }
 
-    /// Records what came of it, outside of its time.
+    /// Records the result of making or removing a tree, outside of the call's time.
     #[cold]
     fn record(
         &mut self,
@@ -298,7 +299,7 @@ impl<C: Caller> Io for Calls<'_, C> {
     }
 }
 
-/// What the calling thread has used since then.
+/// Resource usage of the calling thread since `before`.
 fn spent_since(before: &ThreadUsage) -> Spent {
     let now = thread_usage();
     Spent {
@@ -311,20 +312,20 @@ fn spent_since(before: &ThreadUsage) -> Spent {
     }
 }
 
-/// The last call that failed, to be named where its task ends by it. Many fail as was expected, so
-/// that no more is done for each than to keep the name.
+/// Last failed call, named if the task ends by it. Since many failures are expected, only kind and
+/// name are kept for each.
 #[derive(Debug)]
 struct FailedCall {
     op: Op,
     subject: OwnSubject,
 }
 
-/// A [`Subject`] with its own name.
+/// Owned copy of a [`Subject`].
 #[derive(Debug, Default)]
 struct OwnSubject {
     at: Dir,
     file: Option<File>,
-    /// Closed by a NUL; empty where it is the directory itself.
+    /// Name with its terminating NUL; empty for the directory itself.
     name: Vec<u8>,
 }
 
@@ -378,7 +379,7 @@ fn moved(completions: &[Completion]) -> u64 {
     completions.iter().filter_map(|one| one.result.ok()).map(u64::from).sum()
 }
 
-/// The worker works as somebody else until this is dropped.
+/// Switches the worker to another identity until the result is dropped.
 fn run_as(identity: Identity) -> Result<RunAs, String> {
     let Identity { user, group } = identity;
     RunAs::put_on(user, group)
@@ -386,11 +387,11 @@ fn run_as(identity: Identity) -> Result<RunAs, String> {
 }
 
 /// The worker is scheduled as its task asks until this is dropped.
-fn scheduled(asked: &Scheduling) -> Result<Option<Scheduled>, String> {
+fn scheduled(asked: &Scheduling) -> Result<Option<SchedulingGuard>, String> {
     if *asked == Scheduling::default() {
         return Ok(None);
     }
-    let put_on = Scheduled::put_on(asked);
+    let put_on = SchedulingGuard::put_on(asked);
     put_on.map(Some).map_err(|errno| format!("cannot be scheduled as it asks: {errno}"))
 }
 
@@ -403,7 +404,7 @@ fn in_words(cpu: ThreadCpu) -> Cpu {
     Cpu { user_ns: cpu.user_ns, system_ns: cpu.system_ns }
 }
 
-/// What a panic said.
+/// Text of a panic payload.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

@@ -1,5 +1,5 @@
-//! What the workers of a group have in common: ticks, boards and deadlines, also in processes of
-//! their own; and whom they work as.
+//! Shared state of a group's workers: ticks, boards and deadlines, also in worker processes; and
+//! the identities that tasks assume.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::sync::atomic::Ordering;

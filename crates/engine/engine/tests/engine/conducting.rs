@@ -1,4 +1,4 @@
-//! What a session leaves: events in their order, totals that add up, cautions, ends.
+//! Results of a session: events in their order, totals that add up, cautions, ends.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -257,7 +257,7 @@ fn slots_are_closed_between_tasks() {
     assert_eq!(text, "stat directory slot 5/x: Bad file descriptor (os error 9)");
 }
 
-/// A place that is not allowed to drop caches, and counts how often it is asked.
+/// Place that is not allowed to drop caches, and counts the requests.
 struct Unprivileged {
     memory: MemoryFilesystem,
     asked: AtomicU32,
@@ -310,7 +310,7 @@ fn a_place_walked_in_is_said_first() {
     assert_eq!(heard.order()[..2], ["confined_by_walk", "phase 0"]);
 }
 
-/// A listener that fails at its third event.
+/// Listener that fails at its third event.
 struct Deaf(u32);
 
 impl TrialSink for Deaf {

@@ -1,4 +1,4 @@
-//! No step leads outside the target, whatever is planted in it.
+//! Tests that no step leads outside the target, whatever is planted in it.
 
 use std::fs;
 use std::os::fd::AsFd;
@@ -20,7 +20,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A target with links to a directory, to a file, and to a file that is not there, all outside.
+    /// Target with links to a directory, to a file, and to a missing file, all outside.
     fn new(confinement: Confinement) -> Self {
         let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::write(outside.path().join("victim"), "precious").unwrap();

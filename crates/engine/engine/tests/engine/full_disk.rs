@@ -1,4 +1,4 @@
-//! A filesystem that is full, on a tiny tmpfs.
+//! Tests on a full filesystem, a tiny tmpfs.
 
 use treering_engine::{Caller, EngineError, Payload, PayloadKind, StopFlag, SyncCaller, Target};
 use treering_model::Op;

@@ -74,7 +74,7 @@ fn one_that_fails_stops_the_others_and_the_finished_are_reported() {
     assert!(heard.tasks().is_empty());
 }
 
-/// Waits until a directory is there, gives its maker time to end, and fails.
+/// Script that waits for a directory, gives its maker time to end, and fails.
 struct FailsLate;
 
 impl Script for FailsLate {

@@ -14,7 +14,8 @@ use crate::stage::{Heard, Play, group, task};
 
 const MIB: u64 = 1 << 20;
 
-/// A file that is written, appended to, read at two places, renamed; another that goes.
+/// Steps on a file that is written, appended to, read at two offsets and renamed, and on another
+/// that is removed.
 fn operations(dir: &str) -> Vec<Operation> {
     let (old, new) = (name("old"), name("new"));
     vec![

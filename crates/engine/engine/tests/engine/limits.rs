@@ -1,6 +1,5 @@
-//! What ends a group beside its scripts, what becomes of it then, and what a group has beyond its
-//! tasks: a time limit, tasks reported although they were cut short, a command, several roots,
-//! direct files.
+//! Limits and extras of a group: the time limit and its effects, tasks reported although they were
+//! cut short, a command, several roots, direct files.
 
 use std::time::{Duration, Instant};
 

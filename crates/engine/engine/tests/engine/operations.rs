@@ -1,11 +1,11 @@
-//! Calls that own their names, for tests that make them up, and tasks of them.
+//! Calls with owned names, for generated tests, and tasks of them.
 
 use std::ffi::CString;
 
 use treering_engine::StopFlag;
 use treering_script::{Call, CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
-/// A step that owns its names. Numbers are slots.
+/// Call with owned names; numbers are slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     OpenDir(u16, CString, u16),
@@ -100,7 +100,7 @@ pub(crate) fn name(text: &str) -> CString {
     CString::new(text).unwrap()
 }
 
-/// Makes a directory with so many files of so many bytes, and syncs.
+/// Steps that make a directory with `files` files of `bytes` bytes, and sync.
 pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<Operation> {
     let mut operations =
         vec![Operation::MakeDir(0, name(tree)), Operation::OpenDir(0, name(tree), 1)];
@@ -118,7 +118,7 @@ pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<Operation> {
     operations
 }
 
-/// A script of operations, done so many times over.
+/// Script that runs operations repeatedly.
 pub(crate) struct OperationScript {
     operations: Vec<Operation>,
     rounds: usize,
@@ -161,7 +161,7 @@ impl Script for Raising {
     }
 }
 
-/// A script that panics instead of its first call.
+/// Script that panics before its first call.
 pub(crate) struct Panicking;
 
 impl Script for Panicking {

@@ -93,9 +93,8 @@ fn operations() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What a step came to, in a form that can be compared. Entries are only counted at the end of a
-/// directory: their order, and what is reported about changes made meanwhile, is the filesystem's
-/// affair.
+/// Comparable form of a step's result. Entries are only counted at the end of a directory: their
+/// order, and the reporting of concurrent changes, depend on the filesystem.
 fn result(caller: &mut impl Caller, operation: &Operation) -> String {
     match caller.call(&operation.call()) {
         Ok(reply) => format!("{:?}", reply.done),

@@ -1,4 +1,4 @@
-//! ParallelGroups whose workers are processes.
+//! Tests of groups whose workers are processes.
 
 use std::process::id;
 
@@ -23,7 +23,7 @@ fn trees(count: u32) -> Vec<Task> {
     (0..count).map(|n| task(&format!("t{n}"), make_tree(&format!("t{n}"), 50 + n, 300))).collect()
 }
 
-/// Kills its own process.
+/// Script that kills its own process.
 struct Dying {
     parent: u32,
 }
@@ -37,7 +37,7 @@ impl Script for Dying {
     }
 }
 
-/// Takes down in which process it ran.
+/// Script that records the process it ran in.
 struct Noting(u64);
 
 impl Script for Noting {
@@ -179,7 +179,8 @@ impl Script for RaiseAndEnd {
     }
 }
 
-/// Stops its own process, as `kill -STOP` does, and goes on working when it is continued.
+/// Script that stops its own process, as `kill -STOP` does, and continues working when it is
+/// resumed.
 struct StoppingItself;
 
 impl Script for StoppingItself {

@@ -1,5 +1,5 @@
-//! Ranks as threads of this process: together they do what one process does, and none waits for
-//! ever for one that does not come.
+//! Tests of ranks as threads of this process: together they do what one process does, and no rank
+//! waits for ever for a missing one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,10 +18,10 @@ use crate::operations::{Operation, make_tree, name};
 use crate::stage::{Heard, Play, endless, group, options, perform, task, task_of};
 
 const LONG: Duration = Duration::from_secs(60);
-/// What ranks that hang are given: longer than a busy machine keeps a thread from its CPU.
+/// Time limit of ranks that hang; longer than a busy machine keeps a thread from its CPU.
 const SHORT: Duration = Duration::from_secs(4);
 
-/// What one rank has to tell at the end.
+/// Results of one rank.
 struct Told {
     result: Result<(), EngineError>,
     heard: Heard,
@@ -30,7 +30,7 @@ struct Told {
     skews: usize,
 }
 
-/// One rank runs this.
+/// Runs a session as one rank.
 fn run_rank(
     link: &Channels,
     limit: Duration,
@@ -62,7 +62,7 @@ fn run_rank(
     Told { result, heard, reported, of_others, skews }
 }
 
-/// All ranks run what is made for each, in one directory.
+/// Runs a session for each rank, in one directory.
 fn together(
     ranks: usize,
     limit: Duration,
@@ -72,7 +72,7 @@ fn together(
     in_places(ranks, limit, (dir, false), play)
 }
 
-/// The same, there or each in a directory of its own.
+/// Runs a session for each rank, in one directory or each in its own.
 fn in_places(
     ranks: usize,
     limit: Duration,
@@ -88,7 +88,7 @@ fn in_places(
     })
 }
 
-/// Groups of so many tasks each; each task makes a tree of its own.
+/// Groups with these numbers of tasks; each task makes a tree of its own.
 fn trees(groups: &[usize]) -> Play {
     let tree = |group: usize, number: usize| {
         let name = format!("tree-{group}-{number}");
@@ -106,7 +106,7 @@ fn trees(groups: &[usize]) -> Play {
     Play::new(vec![("one", of_phase(first)), ("two", of_phase(rest))])
 }
 
-/// Every file below a directory, with its bytes.
+/// Files below a directory, with their sizes in bytes.
 fn files(dir: &Path) -> BTreeMap<String, u64> {
     let mut all = BTreeMap::new();
     let mut left = vec![dir.to_owned()];
@@ -123,7 +123,7 @@ fn files(dir: &Path) -> BTreeMap<String, u64> {
     all
 }
 
-/// What of a task does not depend on the time.
+/// Results of tasks that do not depend on time.
 fn facts(tasks: &[&TaskTotals], with_latencies: bool) -> Vec<String> {
     let fact = |task: &&TaskTotals| {
         let ops = task.ops.iter().map(|op| {

@@ -1,4 +1,4 @@
-//! Removal of trees: all of ours, nothing else's.
+//! Tests of the removal of trees: all of the run's trees, and nothing else.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -22,7 +22,7 @@ fn remove(target: &Target, name: &str) -> Result<Removed, RemoveError> {
     target.remove_tree(name, &there(target, name), &mut |_| ControlFlow::Continue(()))
 }
 
-/// What has this name, or the target itself where nothing has.
+/// Identity of the entry with this name, or of the target if there is none.
 fn there(target: &Target, name: &str) -> FileIdentity {
     target.identity(name).unwrap_or_else(|_| identity_of(target.dir()).unwrap())
 }

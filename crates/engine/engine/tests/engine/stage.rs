@@ -15,7 +15,7 @@ use treering_script::{
 
 use crate::operations::{Operation, OperationScript};
 
-/// A session of given phases, each of given groups.
+/// Session of given phases, each of given groups.
 pub(crate) struct Play {
     phases: Vec<(String, Vec<ParallelGroup>)>,
     /// Whether the target is synced after each group.
@@ -145,7 +145,7 @@ pub(crate) fn options(latency: LatencyMode) -> EngineOptions {
     EngineOptions::new(latency, payload, 1)
 }
 
-/// Runs a session and keeps what was heard.
+/// Runs a session and keeps the events.
 pub(crate) fn perform<P: Run>(
     play: &mut dyn Session,
     place: &P,
@@ -157,7 +157,7 @@ pub(crate) fn perform<P: Run>(
     (result, heard)
 }
 
-/// Says that a test was skipped, and why.
+/// Prints that a test was skipped, and why.
 #[expect(clippy::disallowed_macros, reason = "the output of a test")]
 fn skipped(why: &str) {
     println!("skipped: needs root{why}");
@@ -169,7 +169,7 @@ pub(crate) struct TinyMount {
 }
 
 impl TinyMount {
-    /// Mounts one of these options on a directory; `None`, with a word, when we are not root.
+    /// Mounts a tmpfs with these options on a directory; `None`, with a message, without root.
     pub(crate) fn new(point: &Path, options: &str) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             skipped("");

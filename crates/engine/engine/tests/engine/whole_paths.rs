@@ -1,4 +1,4 @@
-//! Calls by the whole path of each item: what they may do, and that they begin at the target.
+//! Tests of calls by whole paths: what they may do, and that the paths begin at the target.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -1,5 +1,5 @@
-//! What a native job was made of, kept beside its trial: with it somebody else can make the job
-//! again, who has none of its files.
+//! Record of a native job, kept beside its trial, from which the job can be rebuilt without its
+//! original files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ impl JobRecord {
     /// The version of its form.
     pub const VERSION: u32 = 1;
 
-    /// Of settings from which a job was made.
+    /// Records the settings from which a job was made.
     pub fn of(settings: &Settings) -> Self {
         let texts = settings.files.texts();
         let named = |name: &str| {
@@ -51,7 +51,7 @@ impl JobRecord {
         }
     }
 
-    /// Whether the options alone say everything.
+    /// True if the options alone define the job.
     pub fn is_said_by_options(&self) -> bool {
         self.files.is_empty() && self.environment.is_empty() && self.dataset.is_none()
     }

@@ -1,4 +1,4 @@
-//! What is taken out of a package, by its path in it; all else is passed over.
+//! Selection of a package's files by path; all others are skipped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
@@ -11,11 +11,11 @@ use crate::unpack::read_all;
 pub(super) const IMAGE_BYTES_MAX: u64 = 256 << 20;
 pub(super) const MODULE_BYTES_MAX: u64 = 256 << 20;
 pub(super) const TEXT_BYTES_MAX: u64 = 8 << 20;
-/// All that is kept of one package.
+/// Limit of the bytes kept from one package.
 const KEPT_BYTES_MAX: u64 = 2 << 30;
 
-/// Where modules are that a guest can need: filesystems and what they are built on, and the disks
-/// that QEMU has. Graphics, sound and networks are passed over.
+/// Directories of modules that a guest can need: filesystems with their dependencies, and disks
+/// supported by QEMU. Graphics, sound and networking are skipped.
 const FOLDERS: [&str; 18] = [
     "kernel/arch/",
     "kernel/block/",
@@ -37,7 +37,7 @@ const FOLDERS: [&str; 18] = [
     "updates/",
 ];
 
-/// What was found.
+/// Files collected from a package.
 #[derive(Default)]
 pub(super) struct Collector {
     image: Option<(String, Vec<u8>)>,
@@ -47,16 +47,16 @@ pub(super) struct Collector {
     kept: u64,
 }
 
-/// What a file of a package is.
-enum Role<'p> {
+/// Role of a file in a package.
+enum FileRole<'p> {
     Image,
     Configuration,
     BuiltIn,
     Module { below: &'p str, name: String },
 }
 
-/// What the file at this path is, if it is anything to us.
-fn role(path: &str) -> Option<Role<'_>> {
+/// Role of the file at this path; `None` for unneeded files.
+fn role(path: &str) -> Option<FileRole<'_>> {
     let path = path.trim_start_matches("./").trim_start_matches('/');
     let path = path.strip_prefix("usr/").unwrap_or(path);
     if path.split('/').any(|part| part == "..") {
@@ -64,38 +64,40 @@ fn role(path: &str) -> Option<Role<'_>> {
     }
     if let Some(name) = path.strip_prefix("boot/") {
         return match name {
-            _ if name.starts_with("vmlinuz") || name.starts_with("bzImage") => Some(Role::Image),
-            _ if name.starts_with("config-") => Some(Role::Configuration),
+            _ if name.starts_with("vmlinuz") || name.starts_with("bzImage") => {
+                Some(FileRole::Image)
+            }
+            _ if name.starts_with("config-") => Some(FileRole::Configuration),
             _ => None,
         };
     }
     let (_release, below) = path.strip_prefix("lib/modules/")?.split_once('/')?;
     match below {
-        "vmlinuz" => Some(Role::Image),
-        "config" => Some(Role::Configuration),
-        "modules.builtin" => Some(Role::BuiltIn),
+        "vmlinuz" => Some(FileRole::Image),
+        "config" => Some(FileRole::Configuration),
+        "modules.builtin" => Some(FileRole::BuiltIn),
         _ => {
             let name = module_name(below)?;
             let is_wanted = FOLDERS.iter().any(|folder| below.starts_with(folder));
-            is_wanted.then_some(Role::Module { below, name })
+            is_wanted.then_some(FileRole::Module { below, name })
         }
     }
 }
 
 impl Collector {
-    /// Looks at a file of a package, by its path in the installed system.
+    /// Takes a file of a package if it is needed, by its path in the installed system.
     ///
     /// # Errors
-    /// When it cannot be read or is too large.
+    /// If the file cannot be read or is too large.
     pub(super) fn look(&mut self, path: &str, content: &mut dyn Read) -> io::Result<()> {
         match role(path) {
             None => Ok(()),
-            // A package that has it twice has it once in /boot and once beside the modules.
-            Some(Role::Image) if self.image.is_some() => Ok(()),
-            Some(Role::Image) => self.take_image(path, content),
-            Some(Role::Configuration) => self.take_configuration(content),
-            Some(Role::BuiltIn) => self.take_built_in(content),
-            Some(Role::Module { below, name }) => self.take_module(below, name, content),
+            // Some packages contain the image twice: in /boot and next to the modules.
+            Some(FileRole::Image) if self.image.is_some() => Ok(()),
+            Some(FileRole::Image) => self.take_image(path, content),
+            Some(FileRole::Configuration) => self.take_configuration(content),
+            Some(FileRole::BuiltIn) => self.take_built_in(content),
+            Some(FileRole::Module { below, name }) => self.take_module(below, name, content),
         }
     }
 
@@ -138,7 +140,7 @@ impl Collector {
         Ok(bytes)
     }
 
-    /// The kernel, when there is one.
+    /// Builds the kernel from the collected files.
     pub(super) fn kernel(self, source: &Path) -> Result<Kernel, GuestError> {
         let none = |why: String| GuestError::NoKernel { path: source.to_owned(), why };
         let (path, image) = self.image.ok_or_else(|| {
@@ -160,15 +162,15 @@ impl Collector {
 
 #[cfg(test)]
 mod tests {
-    use super::{Collector, Role, role};
+    use super::{Collector, FileRole, role};
 
     #[test]
-    fn a_path_says_what_a_file_is_and_leads_nowhere() {
-        assert!(matches!(role("./boot/vmlinuz-6.1"), Some(Role::Image)));
-        assert!(matches!(role("./usr/lib/modules/6.1/vmlinuz"), Some(Role::Image)));
-        assert!(matches!(role("/lib/modules/6.1/modules.builtin"), Some(Role::BuiltIn)));
+    fn paths_determine_file_roles_and_never_escape() {
+        assert!(matches!(role("./boot/vmlinuz-6.1"), Some(FileRole::Image)));
+        assert!(matches!(role("./usr/lib/modules/6.1/vmlinuz"), Some(FileRole::Image)));
+        assert!(matches!(role("/lib/modules/6.1/modules.builtin"), Some(FileRole::BuiltIn)));
         let module = role("./lib/modules/6.1/kernel/fs/xfs/xfs.ko.xz");
-        assert!(matches!(module, Some(Role::Module { name, .. }) if name == "xfs"));
+        assert!(matches!(module, Some(FileRole::Module { name, .. }) if name == "xfs"));
         for other in [
             "./lib/modules/6.1/kernel/sound/snd.ko",
             "./lib/modules/../../etc/kernel/fs/x.ko",
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_that_is_none_is_named() {
+    fn invalid_images_are_named() {
         let mut collector = Collector::default();
         collector.look("boot/vmlinuz-6.1", &mut b"text".as_slice()).unwrap();
         let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();

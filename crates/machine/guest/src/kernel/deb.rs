@@ -1,4 +1,4 @@
-//! Debian packages: an `ar` archive with a tar archive in it.
+//! Debian packages: an `ar` archive that contains a tar archive.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,9 +10,9 @@ use crate::unpack::unpacked;
 
 const MAGIC: &[u8] = b"!<arch>\n";
 const HEADER_BYTES: usize = 60;
-/// Behind the last file of a tar archive.
+/// Limit of the padding behind the last file of a tar archive, in bytes.
 const PADDING_BYTES_MAX: u64 = 1 << 20;
-/// A package has three members.
+/// Limit of archive members; a package has three.
 const MEMBERS_MAX: usize = 100;
 
 /// Reads the files of a package.
@@ -51,7 +51,7 @@ fn data(packed: impl Read, package: &Path, member: &str) -> Result<Collector, Gu
         path.clone_into(&mut last);
         collector.look(path, content)
     });
-    // Behind the last file there are zeros, and the sum of what was packed.
+    // Zeros and the checksum of the compressed data follow the last file.
     let read = read.and_then(|()| {
         last.clear();
         std::io::copy(&mut stream.take(PADDING_BYTES_MAX), &mut std::io::sink())
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_package_is_refused_in_words() {
+    fn invalid_packages_are_rejected_with_a_reason() {
         let errors =
             |bytes: &[u8]| read(bytes, Path::new("/x.deb")).map(|_| ()).unwrap_err().to_string();
         assert!(errors(b"!<arch>\n").contains("no data.tar"));

@@ -1,15 +1,15 @@
-//! What the header of an x86 boot image says: see Documentation/arch/x86/boot.rst of the kernel.
+//! Header of x86 boot images: see Documentation/arch/x86/boot.rst of the kernel.
 
 use crate::bytes::{slice, text_at, u16_at};
 
 const SIGNATURE_AT: u64 = 0x202;
 const SIGNATURE: &[u8] = b"HdrS";
-/// The offset of the version's text, less 0x200.
+/// Offset of the field with the offset of the version text, less 0x200.
 const VERSION_AT: u64 = 0x20e;
 const VERSION_BYTES_MAX: usize = 512;
 
-/// The release and the version of a boot image: of `6.1.0-50-amd64 (who@where) #1 SMP …` the first
-/// word, and what begins with `#`.
+/// Release and version of a boot image: of `6.1.0-50-amd64 (who@where) #1 SMP …` the first word,
+/// and the text from `#` on.
 pub(super) fn release(image: &[u8]) -> Option<(String, String)> {
     if slice(image, SIGNATURE_AT, SIGNATURE.len() as u64)? != SIGNATURE {
         return None;
@@ -36,7 +36,7 @@ mod tests {
     use super::{pretended, release};
 
     #[test]
-    fn an_image_says_what_it_is() {
+    fn release_and_version_are_read() {
         let image = pretended("6.1.0-50-cloud-amd64 (a@b) #1 SMP Debian 6.1.176-1");
         let expected = ("6.1.0-50-cloud-amd64".to_owned(), "#1 SMP Debian 6.1.176-1".to_owned());
         assert_eq!(release(&image), Some(expected));

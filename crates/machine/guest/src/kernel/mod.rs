@@ -1,7 +1,7 @@
-//! A kernel as it comes: an image, its modules, its configuration, from a package or a directory.
+//! Kernels: image, modules and configuration, from a package or a directory.
 //!
-//! Packages are taken for hostile: nothing in them is written anywhere, names only say what a file
-//! is, and every size has a bound.
+//! Packages are untrusted: nothing in them is written to disk, names only determine the role of a
+//! file, and every size is limited.
 
 mod collect;
 mod deb;
@@ -19,30 +19,30 @@ use crate::GuestError;
 use crate::unpack::{read_all, unpacked};
 use collect::MODULE_BYTES_MAX;
 
-/// Bytes by which the kind of a package is known.
+/// Bytes needed to detect the package format.
 const MAGIC_BYTES: u64 = 8;
 
-/// A kernel that can be booted.
+/// Bootable kernel.
 #[derive(Debug)]
 pub struct Kernel {
-    /// Where it came from.
+    /// Package, image or directory of the kernel.
     pub source: PathBuf,
-    /// Its release, as `uname -r` would say it.
+    /// Release, as in `uname -r`.
     pub release: String,
-    /// Its version, as `uname -v` would say it, where the image tells.
+    /// Version, as in `uname -v`; empty if the image lacks it.
     pub version: String,
-    /// The image to boot.
+    /// Boot image.
     pub image: Vec<u8>,
-    /// How it was configured, where that is known.
+    /// Build configuration, if known.
     pub configuration: Option<String>,
     pub(crate) modules: BTreeMap<String, ModuleFile>,
-    /// `None` where nobody says what is built in: then everything may be.
+    /// Built-in modules; `None` if unknown, when any module may be built in.
     pub(crate) built_in: Option<BTreeSet<String>>,
 }
 
-/// A module's file, perhaps packed.
+/// Module file, possibly compressed.
 pub(crate) struct ModuleFile {
-    /// Its path below the modules' directory.
+    /// Path below the modules directory.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
 }
@@ -54,11 +54,11 @@ impl std::fmt::Debug for ModuleFile {
 }
 
 impl Kernel {
-    /// Reads a kernel: a `.deb` or `.rpm` package, an image (its modules are looked for where they
-    /// are installed beside it), an unpacked package, or a kernel tree that has been built.
+    /// Reads a kernel: a `.deb` or `.rpm` package, an image (with modules installed next to it), an
+    /// unpacked package, or a kernel build tree.
     ///
     /// # Errors
-    /// When there is none, or something in it is damaged or too large; names what.
+    /// If no kernel is found, or a part of it is damaged or too large; names that part.
     pub fn read(source: &Path) -> Result<Self, GuestError> {
         let found = std::fs::metadata(source).map_err(GuestError::io("cannot find", source))?;
         let collected = if found.is_dir() {
@@ -80,7 +80,7 @@ impl Kernel {
         collected.kernel(source)
     }
 
-    /// The bytes of a module as the kernel loads them.
+    /// Decompressed module; `None` if the kernel lacks it.
     pub(crate) fn module(&self, name: &str) -> Option<Result<Vec<u8>, GuestError>> {
         let file = self.modules.get(name)?;
         let bytes = unpacked(file.bytes.as_slice())
@@ -93,13 +93,13 @@ impl Kernel {
         Some(bytes)
     }
 
-    /// Whether it says what is built in, and this is.
+    /// Reports whether a module is known to be built in.
     pub(crate) fn is_built_in(&self, module: &str) -> bool {
         self.built_in.as_ref().is_some_and(|names| names.contains(module))
     }
 }
 
-/// The name of a module by its path: `-` and `_` are one in it.
+/// Module name of a path, with `-` replaced by `_`; `None` for other files.
 pub(crate) fn module_name(path: &str) -> Option<String> {
     let file = path.rsplit('/').next()?;
     let (stem, packing) = file.split_once(".ko")?;
@@ -121,7 +121,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn modules_have_one_name_however_they_are_packed() {
+    fn module_names_ignore_compression() {
         let path = "kernel/arch/x86/crypto/crc32c-intel.ko.xz";
         assert_eq!(module_name(path).as_deref(), Some("crc32c_intel"));
         assert_eq!(module_name("ext4.ko").as_deref(), Some("ext4"));
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_no_kernel_is_named() {
+    fn missing_and_invalid_kernels_are_named() {
         let top = tempfile::tempdir().unwrap();
         let missing = Kernel::read(&top.path().join("none")).unwrap_err().to_string();
         assert!(missing.contains("none"), "{missing}");

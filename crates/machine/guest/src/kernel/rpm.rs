@@ -1,4 +1,4 @@
-//! RPM packages: a lead, two headers that are passed over, and a packed cpio archive.
+//! RPM packages: a lead, two headers that are skipped, and a compressed cpio archive.
 
 use std::io::Read;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::{GuestError, cpio};
 const LEAD_BYTES: u64 = 96;
 const HEADER_MAGIC: [u8; 4] = [0x8e, 0xad, 0xe8, 0x01];
 const INDEX_ENTRY_BYTES: u64 = 16;
-/// What rpm itself takes of one header.
+/// Size limit of a header, as in rpm itself.
 const HEADER_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads the files of a package.
@@ -19,7 +19,7 @@ pub(super) fn read(mut from: impl Read, package: &Path) -> Result<Collector, Gue
     let failed = |error: std::io::Error| package_error(package, "", error);
     skip(&mut from, LEAD_BYTES).map_err(failed)?;
     let signature = header(&mut from).map_err(failed)?;
-    // The signature is padded, the header is not.
+    // The signature header is padded to eight bytes, the other one is not.
     skip(&mut from, signature.next_multiple_of(8) - signature).map_err(failed)?;
     header(&mut from).map_err(failed)?;
     let mut collector = Collector::default();
@@ -34,7 +34,7 @@ pub(super) fn read(mut from: impl Read, package: &Path) -> Result<Collector, Gue
     Ok(collector)
 }
 
-/// Passes over a header; how long its index and its data are.
+/// Skips a header; returns the length of its index and data.
 fn header(from: &mut impl Read) -> std::io::Result<u64> {
     let mut begin = [0; 16];
     from.read_exact(&mut begin)?;

@@ -1,10 +1,10 @@
-//! Reading tar archives: ustar with the long names of GNU and pax. Only regular files are visited.
+//! tar archives: ustar with GNU and pax long names. Only regular files are visited.
 
 use std::io::{self, Read};
 
 const BLOCK: usize = 512;
 const LONG_NAME_BYTES_MAX: u64 = 64 << 10;
-/// So much is unpacked of an archive at most.
+/// Limit of the unpacked archive in bytes.
 const BYTES_MAX: u64 = 16 << 30;
 
 /// Reads an archive file by file.
@@ -64,7 +64,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&bytes[..end]).into_owned()
 }
 
-/// Octal digits, or a large number in base 256.
+/// Parses octal digits, or a large number in base 256.
 fn number(field: &[u8]) -> io::Result<u64> {
     let impossible = || damaged("a header of its tar archive has a size that is no number");
     let value = if field[0] & 0x80 == 0 {
@@ -87,7 +87,7 @@ fn has_right_sum(header: &[u8; BLOCK]) -> bool {
     number(&header[own]).is_ok_and(|said| said == sum)
 }
 
-/// The value of `path` among the records `LENGTH KEY=VALUE\n` of a pax header.
+/// Value of `path` in the records `LENGTH KEY=VALUE\n` of a pax header.
 fn path_of_pax(records: &[u8]) -> Option<String> {
     let mut rest = records;
     while !rest.is_empty() {
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_read_and_links_are_passed_over() {
+    fn files_are_read_and_links_skipped() {
         let mut archive = header("a", b'0', b"00000000005\0");
         archive.extend_from_slice(b"hello");
         archive.resize(1024, 0);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_cannot_be_are_refused() {
+    fn impossible_sizes_are_rejected() {
         for size in [b"77777777777777".as_slice(), &[0xff; 12], b"9"] {
             assert!(files(&header("a", b'0', &size[..size.len().min(12)])).is_err());
         }
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_archive_makes_it_panic(
+        fn arbitrary_archives_do_not_panic(
             kind in any::<u8>(),
             size in proptest::collection::vec(any::<u8>(), 12),
             rest in proptest::collection::vec(any::<u8>(), 0..2000),

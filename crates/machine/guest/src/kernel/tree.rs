@@ -1,5 +1,5 @@
-//! Kernels in directories: an unpacked package, an installed image with its modules, or a tree in
-//! which one was built.
+//! Kernels in directories: an unpacked package, an installed image with its modules, or a build
+//! tree.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,14 +9,14 @@ use super::{image, module_name};
 use crate::GuestError;
 use crate::unpack::read_all;
 
-/// Where a build leaves the image.
+/// Image paths in a build tree.
 const BUILT: [&str; 2] = ["arch/x86/boot/bzImage", "arch/x86_64/boot/bzImage"];
-/// Deeper than any tree of modules.
+/// Limit of the directory depth.
 const DEPTH_MAX: usize = 16;
-/// More than any tree has.
+/// Limit of the number of files.
 const FILES_MAX: usize = 200_000;
 
-/// A directory with `boot` and `lib/modules` in it, or a tree that has been built.
+/// Reads a directory with `boot` and `lib/modules`, or a build tree.
 pub(super) fn read(top: &Path) -> Result<Collector, GuestError> {
     let mut collector = Collector::default();
     if let Some(image) = BUILT.iter().map(|name| top.join(name)).find(|path| path.is_file()) {
@@ -32,7 +32,8 @@ pub(super) fn read(top: &Path) -> Result<Collector, GuestError> {
     Ok(collector)
 }
 
-/// An image by itself: its modules are where its release is installed, beside it or in the system.
+/// Reads a single image; its modules are those installed for its release, next to it or in the
+/// system.
 pub(super) fn of_image(path: &Path) -> Result<Collector, GuestError> {
     let mut collector = Collector::default();
     let file = open(path)?;
@@ -61,7 +62,7 @@ pub(super) fn of_image(path: &Path) -> Result<Collector, GuestError> {
     Ok(collector)
 }
 
-/// The files below a directory, by their paths from the top.
+/// Collects the files below a directory, by their paths relative to the top.
 fn collect(top: &Path, folder: &Path, collector: &mut Collector) -> Result<(), GuestError> {
     for path in files(folder)? {
         let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
@@ -71,7 +72,7 @@ fn collect(top: &Path, folder: &Path, collector: &mut Collector) -> Result<(), G
     Ok(())
 }
 
-/// A tree that has been built: its modules are all over it.
+/// Reads a build tree, where modules are spread over the source directories.
 fn built(top: &Path, image: &Path, collector: &mut Collector) -> Result<(), GuestError> {
     let failed = |path: &Path| GuestError::io("cannot read", path.to_owned());
     collector.take_image("bzImage", &mut open(image)?).map_err(failed(image))?;
@@ -99,7 +100,7 @@ fn built(top: &Path, image: &Path, collector: &mut Collector) -> Result<(), Gues
     Ok(())
 }
 
-/// The regular files below a directory, in the order of their names. Links are not followed.
+/// Regular files below a directory, sorted by name. Links are not followed.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, GuestError> {
     let mut found = Vec::new();
     let mut open = vec![(folder.to_owned(), 0)];
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installed_image_finds_its_modules_beside_it() {
+    fn installed_images_find_their_modules() {
         let top = tempfile::tempdir().unwrap();
         write(top.path(), "boot/vmlinuz-6.1", &pretended("6.1 (a@b) #1"));
         write(top.path(), "boot/config-6.1", b"CONFIG_X=y\n");
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_built_tree_has_its_modules_all_over() {
+    fn modules_of_a_build_tree_are_found() {
         let top = tempfile::tempdir().unwrap();
         write(top.path(), "arch/x86/boot/bzImage", &pretended("6.1-mine (a@b) #1"));
         write(top.path(), "fs/xfs/xfs.ko", b"module");

@@ -53,7 +53,7 @@ impl AgedTarget {
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
         let none = || unfit(format!("{} is on no known mount", directory.display()));
-        let mount = table.of(&opened).cloned().ok_or_else(none)?;
+        let mount = table.mount_of(&opened).cloned().ok_or_else(none)?;
         let point = mount.point.display();
         let filesystem = by_name(&mount.fs_type).filter(|known| known.mkfs().is_some());
         let filesystem = filesystem.ok_or_else(|| {
@@ -180,7 +180,7 @@ fn refuse_places(
     refuse_used(mount, table)?;
     let images = library.directory();
     let above = images.ancestors().find_map(|above| open_top(above).ok());
-    if above.is_some_and(|above| table.of(&above).is_some_and(|other| other.id == mount.id)) {
+    if above.is_some_and(|above| table.mount_of(&above).is_some_and(|other| other.id == mount.id)) {
         let images = images.display();
         return Err(unfit(format!("images are saved in {images}, which is on {shown} itself")));
     }

@@ -54,7 +54,7 @@ fn backing_file(machine: &Machine, number: DeviceNumber, device: &File) -> Optio
     let metadata = file.metadata().ok()?;
     let is_there = metadata.dev() == status.file_device
         // A subvolume of btrfs has another number than the filesystem that it is in.
-        || MountTable::read().ok()?.of(&file)?.device == major_minor(status.file_device);
+        || MountTable::read().ok()?.mount_of(&file)?.device == major_minor(status.file_device);
     (metadata.is_file() && metadata.ino() == status.file_inode && is_there)
         .then_some((file, offset))
 }

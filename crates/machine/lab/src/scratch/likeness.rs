@@ -96,7 +96,7 @@ impl Likeness {
                 let table = MountTable::read();
                 let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
                 let none = || unfit(format!("the device of {} is unknown", path.display()));
-                let mount = table.of(sight.root()).ok_or_else(none)?;
+                let mount = table.mount_of(sight.root()).ok_or_else(none)?;
                 like.fs_type.clone_from(&mount.fs_type);
                 let top = fd_path(sight.root()).unwrap_or(path);
                 let below = top.strip_prefix(&mount.point).unwrap_or(Path::new(""));

@@ -205,7 +205,7 @@ fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
     let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;
     let table = MountTable::read();
     let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
-    let Some(mount) = table.of(&opened) else { return Ok(Vec::new()) };
+    let Some(mount) = table.mount_of(&opened) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for inner in directory.ancestors().take_while(|inner| *inner != mount.point) {
         let Some(above) = inner.parent() else { break };

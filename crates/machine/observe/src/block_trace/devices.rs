@@ -1,8 +1,8 @@
-//! The block devices below a directory: those whose requests the kernel's block layer tells.
+//! Block devices below a directory whose requests the kernel's block layer traces.
 //!
-//! A partition is separated from the rest of its disk; of a filesystem on several devices, and of
-//! what is stacked (device mapper, md), the devices at the bottom are taken. A loop device is one:
-//! what its backing file costs elsewhere is not looked at.
+//! Requests of a partition are separated from the rest of its disk; for multi-device filesystems
+//! and stacked devices (device mapper, md) the bottom devices are used. A loop device is a bottom
+//! device: the cost of its backing file elsewhere is ignored.
 
 use std::collections::BTreeSet;
 use std::fs::{DirEntry, File, read_dir, read_to_string};
@@ -15,28 +15,28 @@ use treering_trace::{Device, DeviceNumber};
 
 use super::BlockTraceError;
 
-/// How deep devices may be stacked.
+/// Limit of device stacking.
 const DEPTH_MAX: usize = 16;
 
-/// A device whose requests are recorded.
+/// Device whose requests are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedDevice {
-    /// The device or partition.
+    /// Device or partition.
     pub device: Device,
-    /// The disk: the device itself, or that which it is a partition of.
+    /// Disk of the partition, or the device itself.
     pub disk: DeviceNumber,
-    /// Where on the disk it begins, in sectors.
+    /// First sector on the disk.
     pub first_sector: u64,
 }
 
 impl TracedDevice {
-    /// Whether it is a part of a disk.
+    /// Reports whether the device is a partition.
     pub fn is_partition(&self) -> bool {
         self.disk != self.device.number
     }
 
-    /// Where on this device an event of the kernel is; `None` when it is not of it. Requests
-    /// without data have no place.
+    /// Sector on this device of a kernel event; `None` for events of other devices. Requests
+    /// without data have sector 0.
     pub(super) fn place(&self, number: DeviceNumber, sector: u64, sectors: u64) -> Option<u64> {
         if sectors == 0 {
             return (number == self.disk || number == self.device.number).then_some(0);
@@ -44,13 +44,13 @@ impl TracedDevice {
         if !self.is_partition() {
             return (number == self.disk).then_some(sector);
         }
-        // A partition's bios tell the place on the disk too.
+        // Events of a partition's bios also have sectors relative to the disk.
         let place = sector.checked_sub(self.first_sector)?;
         let ours = number == self.device.number || number == self.disk;
         (ours && place < self.device.sectors).then_some(place)
     }
 
-    /// The kernel's filter for its events.
+    /// Kernel event filter for this device.
     pub(super) fn filter(&self) -> String {
         let disk = self.disk.0;
         if !self.is_partition() {
@@ -65,10 +65,10 @@ impl TracedDevice {
     }
 }
 
-/// The devices that a directory is on.
+/// Devices below a directory.
 ///
 /// # Errors
-/// When it cannot be read, or is on none: tmpfs, a network's filesystem.
+/// If the directory cannot be read, or is not on a block device (tmpfs, network filesystems).
 pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let sys = Path::new("/sys");
     let unread = |source| BlockTraceError::Unreadable { what: dir.display().to_string(), source };
@@ -79,7 +79,7 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     }
     let none = || BlockTraceError::NoDevice { what: dir.display().to_string() };
     let table = MountTable::read().map_err(unread)?;
-    let mount = table.of(&open).ok_or_else(none)?;
+    let mount = table.mount_of(&open).ok_or_else(none)?;
     let source = std::fs::metadata(&mount.source).map_err(|_not_there| none())?;
     if !source.file_type().is_block_device() {
         return Err(none());
@@ -89,9 +89,10 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     bottom(&all.unwrap_or_else(|| vec![mounted]), dir)
 }
 
-/// The device of this node, with what it is made of.
+/// Bottom devices of a device node.
 ///
-/// # Errors When it is not a block device.
+/// # Errors
+/// If the node is not a block device.
 pub fn device_at(node: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let what = node.display().to_string();
     let about = std::fs::metadata(node)
@@ -104,7 +105,7 @@ pub fn device_at(node: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     bottom(&[found], node)
 }
 
-/// Major and minor of a number as programs see it.
+/// Major and minor number of a `dev_t`.
 fn split(number: u64) -> (u32, u32) {
     (rustix::fs::major(number), rustix::fs::minor(number))
 }
@@ -113,7 +114,7 @@ fn folder(sys: &Path, (major, minor): (u32, u32)) -> Option<PathBuf> {
     sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()
 }
 
-/// All devices of the filesystem of which this is one, where sysfs lists them.
+/// All devices of a multi-device filesystem with this member, if sysfs lists them.
 fn members(sys: &Path, fs_type: &str, mounted: &Path) -> Option<Vec<PathBuf>> {
     let listed = by_name(fs_type)?.members?;
     for filesystem in read_dir(sys.join("fs").join(fs_type)).ok()?.flatten() {
@@ -132,7 +133,7 @@ fn members(sys: &Path, fs_type: &str, mounted: &Path) -> Option<Vec<PathBuf>> {
     None
 }
 
-/// The devices at the bottom of these.
+/// Bottom devices of these devices.
 fn bottom(folders: &[PathBuf], of: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
@@ -152,7 +153,7 @@ fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Ve
         && at.join("partition").exists()
         && let Some(disk) = at.parent()
     {
-        // A partition of an array gives its requests to those of the array.
+        // A partition of an array passes its requests on to the array's devices.
         below = slaves(disk);
     }
     if below.is_empty() {
@@ -161,7 +162,7 @@ fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Ve
     below.iter().for_each(|slave| descend(slave, depth + 1, seen, found));
 }
 
-/// What a device is made of.
+/// Devices directly below a stacked device.
 fn slaves(at: &Path) -> Vec<PathBuf> {
     let all = read_dir(at.join("slaves")).into_iter().flatten().flatten();
     let mut all: Vec<PathBuf> = all.filter_map(|slave| slave.path().canonicalize().ok()).collect();
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_distinguished_from_the_beginning_of_a_partition() {
+    fn sectors_are_relative_to_the_partition() {
         let (part, disk) = (partition(), DeviceNumber::new(8, 0));
         assert_eq!(part.place(disk, 2048, 8), Some(0));
         assert_eq!(part.place(disk, 3047, 1), Some(999));
@@ -253,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn of_what_is_stacked_the_bottom_is_taken() {
+    fn stacked_devices_resolve_to_the_bottom() {
         let top = tempfile::tempdir().unwrap();
         let sys = &top.path().canonicalize().unwrap();
         stack(sys);
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn of_btrfs_all_devices_are_taken_each_once() {
+    fn every_btrfs_device_is_taken_once() {
         let top = tempfile::tempdir().unwrap();
         let sys = &top.path().canonicalize().unwrap();
         stack(sys);
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_no_device_is_reported() {
+    fn directories_without_a_device_are_rejected() {
         let none = devices_under(Path::new("/proc")).unwrap_err();
         assert!(matches!(none, BlockTraceError::NoDevice { .. }), "{none}");
         let none = devices_under(Path::new("/nowhere/at/all")).unwrap_err();

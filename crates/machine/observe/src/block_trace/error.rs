@@ -1,40 +1,40 @@
-//! Why requests cannot be recorded, in one line that says what is missing.
+//! Failures to record requests, each with one line that says what is missing.
 
 use std::fmt;
 use std::io;
 
 use rustix::io::Errno;
 
-/// What is missing.
+/// Failure to record requests.
 #[derive(Debug)]
 pub enum BlockTraceError {
-    /// A place cannot be looked at.
+    /// A path cannot be read.
     Unreadable {
-        /// What.
+        /// Path.
         what: String,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
-    /// A place is on no block device.
+    /// A path is not on a block device.
     NoDevice {
-        /// The place.
+        /// Path.
         what: String,
     },
-    /// A file is no block device.
+    /// A file is not a block device.
     NotADevice {
-        /// The file.
+        /// Path of the file.
         what: String,
     },
-    /// tracefs cannot be opened, which tells how events are to be read.
+    /// tracefs, which describes the event layouts, cannot be opened.
     Tracefs(Errno),
-    /// A tracepoint has not the fields that it has to have.
+    /// A tracepoint lacks required fields.
     Format {
-        /// Which.
+        /// Name of the tracepoint.
         point: &'static str,
     },
-    /// Neither way to get events is open to us; this is why not the first.
+    /// Neither tracing method is available; errno of `perf_event_open`.
     PerfEvent(Errno),
-    /// No thread can be made.
+    /// The thread cannot be started.
     Thread(io::Error),
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for BlockTraceError {
 
 impl std::error::Error for BlockTraceError {}
 
-/// What a refusal comes from, as far as the machine tells.
+/// Likely reason of a refusal, as far as it can be determined.
 fn reason(errno: Errno) -> String {
     if errno == Errno::NODEV || errno == Errno::NOENT {
         return " (the kernel is built without tracepoints of the block layer)".to_owned();

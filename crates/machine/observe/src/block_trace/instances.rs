@@ -1,5 +1,6 @@
-//! Our instances of tracefs, by whose they are. One that a kill left stays until the next recording
-//! or `treering lab release` removes it; the kernel refuses while somebody has a file of it open.
+//! tracefs instances created by treering, named after their process. After a kill an instance
+//! remains until the next recording or `treering lab release` removes it; the kernel refuses while
+//! one of its files is open.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,61 +8,62 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::io::Errno;
 use treering_sys::Tracefs;
 
-/// How their names begin. The number of the process follows, the time at which it began, in clock
-/// ticks since the boot, and a number of its own: `treering-4711-123456-0`.
+/// Name prefix. Process ID, start time of the process in clock ticks since boot, and a serial
+/// number follow: `treering-4711-123456-0`.
 const BEGINNING: &str = "treering-";
 
-/// The number of the next instance of this process.
+/// Serial number of the next instance of this process.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// A name for the next instance of this process.
+/// Name for the next instance of this process.
 pub(super) fn next_name() -> String {
     let process = std::process::id();
     let begun = begun(process).unwrap_or(0);
     format!("{BEGINNING}{process}-{begun}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// When a process began; `None` when there is none.
+/// Start time of a process in clock ticks since boot; `None` if it does not exist.
 fn begun(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     begun_of(&stat)
 }
 
-/// The 22nd field of `/proc/PID/stat`, counted from behind the name, which may have anything in it.
+/// Field 22 of `/proc/PID/stat`, counted from behind the command name, which may contain any
+/// character.
 fn begun_of(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// An instance of tracefs whose process is gone.
+/// tracefs instance whose process is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftInstance {
+pub struct StaleInstance {
     name: String,
-    /// The process that made it.
+    /// Process that created it.
     pub process: u32,
-    /// When that process began, in clock ticks since the boot.
+    /// Start time of that process, in clock ticks since boot.
     pub start: u64,
 }
 
-impl fmt::Display for LeftInstance {
+impl fmt::Display for StaleInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "instance {} of tracefs", self.name)
     }
 }
 
-impl LeftInstance {
-    /// All that there are; none where tracefs cannot be read.
+impl StaleInstance {
+    /// All leftover instances; empty if tracefs cannot be read.
     pub fn all() -> Vec<Self> {
         Tracefs::open().map(|traces| Self::among(&traces)).unwrap_or_default()
     }
 
     pub(super) fn among(traces: &Tracefs) -> Vec<Self> {
         let names = traces.instances().unwrap_or_default();
-        names.into_iter().filter_map(|name| Self::of(name, begun)).collect()
+        names.into_iter().filter_map(|name| Self::parse(name, begun)).collect()
     }
 
-    /// What this name tells of, when it is one of ours and its process is gone.
-    fn of(name: String, begun: impl Fn(u32) -> Option<u64>) -> Option<Self> {
+    /// Parses an instance name; `None` for foreign names and running processes.
+    fn parse(name: String, begun: impl Fn(u32) -> Option<u64>) -> Option<Self> {
         let mut numbers = name.strip_prefix(BEGINNING)?.splitn(3, '-');
         let process = numbers.next()?.parse().ok()?;
         let then: u64 = numbers.next()?.parse().ok()?;
@@ -69,10 +71,10 @@ impl LeftInstance {
         (begun(process) != Some(then)).then_some(Self { name, process, start: then })
     }
 
-    /// Removes it.
+    /// Removes the instance.
     ///
     /// # Errors
-    /// `EBUSY` while somebody reads it.
+    /// `EBUSY` while one of its files is open.
     pub fn remove(&self) -> Result<(), Errno> {
         self.remove_from(&Tracefs::open()?)
     }
@@ -84,12 +86,12 @@ impl LeftInstance {
 
 #[cfg(test)]
 mod tests {
-    use super::{LeftInstance, begun, begun_of, next_name};
+    use super::{StaleInstance, begun, begun_of, next_name};
 
     #[test]
-    fn an_instance_is_left_when_its_process_is_gone() {
+    fn instances_of_ended_processes_are_stale() {
         let begun_then = |process| (process == 7).then_some(1000);
-        let left = |name: &str| LeftInstance::of(name.to_owned(), begun_then);
+        let left = |name: &str| StaleInstance::parse(name.to_owned(), begun_then);
         assert_eq!(left("treering-7-1000-0"), None, "its process is there");
         assert_eq!(left("treering-7-999-0").unwrap().process, 7, "another has its number");
         assert_eq!(left("treering-8-1000-3").unwrap().to_string(), {
@@ -101,11 +103,11 @@ mod tests {
         }
         let (first, second) = (next_name(), next_name());
         assert_ne!(first, second);
-        assert_eq!(LeftInstance::of(first, begun), None, "we are there");
+        assert_eq!(StaleInstance::parse(first, begun), None, "we are there");
     }
 
     #[test]
-    fn a_name_of_a_process_may_have_anything_in_it() {
+    fn start_time_is_parsed_behind_any_command_name() {
         let fields: Vec<String> = (3..30).map(|field| (field * 10).to_string()).collect();
         let stat = format!("12 (a) b (c) {}", fields.join(" "));
         assert_eq!(begun_of(&stat), Some(220));

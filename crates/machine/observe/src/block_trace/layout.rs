@@ -1,23 +1,23 @@
-//! Where the kernel's tracepoints of the block layer have what we want, and how it is read.
+//! Tracepoints of the block layer and the layout of their events.
 
 use treering_sys::{TraceField, TraceFormat};
 use treering_trace::{Action, DeviceNumber, Flags, Operation};
 
-/// The tracepoints, with what they tell and whether nothing can be said without them.
+/// Tracepoints with their actions; the flag marks required ones.
 pub(super) const POINTS: [(&str, Action, bool); 7] = [
     ("block_rq_issue", Action::Issue, true),
     ("block_rq_complete", Action::Complete, true),
     ("block_bio_queue", Action::Queue, false),
-    // Only of bios that never became a request: those of zram, md, device mapper and their like.
+    // Only for bios that never became a request: zram, md, device mapper and others.
     ("block_bio_complete", Action::Complete, false),
     ("block_bio_backmerge", Action::BackMerge, false),
     ("block_bio_frontmerge", Action::FrontMerge, false),
     ("block_rq_requeue", Action::Requeue, false),
 ];
 
-/// Where an event of a tracepoint has its fields.
+/// Positions of the fields in a tracepoint's events.
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct EventLayout {
     pub(super) id: u32,
     action: Action,
     device: TraceField,
@@ -29,9 +29,9 @@ pub(super) struct Layout {
     error: Option<TraceField>,
 }
 
-/// An event as the kernel tells it.
+/// Decoded kernel event.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reported<'a> {
+pub(super) struct KernelEvent<'a> {
     pub(super) action: Action,
     pub(super) device: DeviceNumber,
     pub(super) sector: u64,
@@ -39,13 +39,13 @@ pub(super) struct Reported<'a> {
     pub(super) operation: Operation,
     pub(super) flags: Flags,
     pub(super) process: u32,
-    /// The name of the process, with zeros behind it; empty where it is not reported.
+    /// Process name padded with zeros; empty if not reported.
     pub(super) name: &'a [u8],
     pub(super) error: u16,
 }
 
-impl Layout {
-    /// From the text of the tracepoint's `format`; `None` when something is missing.
+impl EventLayout {
+    /// Parses the tracepoint's `format`; `None` if a required field is missing.
     pub(super) fn parse(text: &str, action: Action) -> Option<Self> {
         let format = TraceFormat::parse(text)?;
         let field = |name: &str| format.field(name).cloned();
@@ -58,23 +58,23 @@ impl Layout {
             letters: field("rwbs")?,
             process: field("common_pid"),
             name: field("comm"),
-            // Early kernels call it `errors`.
+            // Early kernels name the field `errors`.
             error: field("error").or_else(|| field("errors")),
         })
     }
 
-    /// Reads an event; `None` when it is too short.
-    pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<Reported<'a>> {
+    /// Decodes an event; `None` if it is too short.
+    pub(super) fn read<'a>(&self, event: &'a [u8]) -> Option<KernelEvent<'a>> {
         let number = |field: &Option<TraceField>| field.as_ref()?.number(event);
         let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap_or(0);
         let sectors = self.sectors.number(event)?;
-        let (operation, flags) = match Flags::of_letters(self.letters.of(event)?) {
-            // Kernels without a letter for writes of zeroes. Commands to the drive have no sectors.
+        let (operation, flags) = match Flags::from_letters(self.letters.slice(event)?) {
+            // Kernels without a letter for writes of zeroes. Drive commands have no sectors.
             (Operation::Other, flags) if sectors > 0 => (Operation::WriteZeroes, flags),
             known => known,
         };
         let error = low(number(&self.error).unwrap_or(0)).cast_signed().unsigned_abs();
-        Some(Reported {
+        Some(KernelEvent {
             action: self.action,
             device: DeviceNumber(low(self.device.number(event)?)),
             sector: self.sector.number(event)?,
@@ -82,7 +82,7 @@ impl Layout {
             operation,
             flags,
             process: low(number(&self.process).unwrap_or(0)),
-            name: self.name.as_ref().and_then(|field| field.of(event)).unwrap_or_default(),
+            name: self.name.as_ref().and_then(|field| field.slice(event)).unwrap_or_default(),
             error: u16::try_from(error).unwrap_or(u16::MAX),
         })
     }
@@ -92,17 +92,17 @@ impl Layout {
 mod tests {
     use treering_trace::{Action, Operation};
 
-    use super::Layout;
+    use super::EventLayout;
 
     #[test]
-    fn an_event_is_read_by_its_format() {
+    fn events_are_decoded_by_their_format() {
         let text = "ID: 7\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
             \tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n\
             \tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n\
             \tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n\
             \tfield:int error;\toffset:28;\tsize:4;\tsigned:1;\n\
             \tfield:char rwbs[8];\toffset:32;\tsize:8;\tsigned:0;\n";
-        let layout = Layout::parse(text, Action::Complete).unwrap();
+        let layout = EventLayout::parse(text, Action::Complete).unwrap();
         let mut event = [0u8; 40];
         event[4..8].copy_from_slice(&99u32.to_ne_bytes());
         event[8..12].copy_from_slice(&(7u32 << 20 | 1).to_ne_bytes());
@@ -127,6 +127,6 @@ mod tests {
         event[32..35].copy_from_slice(b"N\0\0");
         assert_eq!(layout.read(&event).unwrap().operation, Operation::Other);
         assert!(layout.read(&event[..39]).is_none());
-        assert!(Layout::parse("ID: 7\n", Action::Issue).is_none());
+        assert!(EventLayout::parse("ID: 7\n", Action::Issue).is_none());
     }
 }

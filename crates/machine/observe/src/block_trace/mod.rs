@@ -1,8 +1,8 @@
-//! Block traces: the requests that the device under test gets, recorded while a workload runs.
+//! Block traces: device requests recorded while a workload runs.
 //!
-//! Nothing is set up beforehand. Nothing is left behind but by a kill: an instance of tracefs,
-//! which the next recording removes. What is seen of a phase becomes metrics and an artifact; where
-//! recording is not allowed, one line says what is missing and the run goes on.
+//! No setup is required. Only a kill leaves something behind: a tracefs instance, which the next
+//! recording removes. The requests of each phase become metrics and an artifact; if recording is
+//! not permitted, one line says what is missing and the run continues.
 
 mod devices;
 mod error;
@@ -17,18 +17,18 @@ use std::fmt;
 
 pub use devices::{TracedDevice, device_at, devices_under};
 pub use error::BlockTraceError;
-pub use instances::LeftInstance;
-pub use recorder::{BlockRecorder, Recorded, RecorderOptions, SharedSink};
+pub use instances::StaleInstance;
+pub use recorder::{BlockRecorder, RecorderOptions, RecordingResult, SharedSink};
 pub use statistics::StatisticsRecorder;
 
 pub(crate) use observer::BlockTrace;
 
-/// How events are got.
+/// Tracing method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Rings of `perf_event_open`.
+    /// `perf_event_open` rings.
     PerfEvent,
-    /// An instance of tracefs of our own.
+    /// Private tracefs instance.
     Tracefs,
 }
 

@@ -1,4 +1,4 @@
-//! The observer of a trial: each phase's requests as metrics and an artifact.
+//! Block trace observer: requests per phase as metrics and an artifact.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use super::SharedSink;
 use super::{BlockRecorder, BlockTraceError, RecorderOptions, StatisticsRecorder, devices_under};
 use crate::environment::fact;
 use crate::hot::{HotError, HotPlaces, HotRequests};
-use crate::{Observer, Scene, Seen, Watch};
+use crate::{Findings, Observer, ObserverContext, Watch};
 
-/// Records the requests of the devices under test, when it is asked to.
+/// Observer of device requests, if requested.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockTrace;
 
@@ -23,52 +23,52 @@ impl Observer for BlockTrace {
         "block_trace"
     }
 
-    fn look(&self, _scene: &Scene<'_>) -> Seen {
-        Seen::default()
+    fn look(&self, _scene: &ObserverContext<'_>) -> Findings {
+        Findings::default()
     }
 
-    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
-        scene.wanted.trace.then(|| Box::new(Watching::begin(scene)) as Box<dyn Watch>)
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+        scene.wanted.trace.then(|| Box::new(TraceWatch::begin(scene)) as Box<dyn Watch>)
     }
 }
 
-/// What records.
-enum Recorder {
+/// Active recorder.
+enum ActiveRecorder {
     Events(BlockRecorder),
     Counters(StatisticsRecorder),
     Nothing,
 }
 
-struct Watching {
-    recorder: Recorder,
-    /// The names of the devices.
+struct TraceWatch {
+    recorder: ActiveRecorder,
+    /// Device names.
     devices: Vec<String>,
-    /// Why there are no events.
+    /// Reason why events cannot be recorded.
     missing: Option<BlockTraceError>,
     lost: u64,
     missing_bytes: u64,
-    hot: Option<Hot>,
-    /// Why the requests cannot be attributed to files.
+    hot: Option<HotData>,
+    /// Reason why requests cannot be attributed to files.
     cold: Option<HotError>,
 }
 
-/// The requests by which data are hot on the device, where that is wanted.
-struct Hot {
+/// Attribution of requests to files, if requested.
+struct HotData {
     requests: HotRequests,
     target: PathBuf,
     half_life: Duration,
 }
 
-impl Hot {
-    /// What they say of a phase.
+impl HotData {
+    /// Artifacts of a phase.
     fn artifacts(&self, phase: u32) -> Result<Vec<Artifact>, HotError> {
         let Some(HotPlaces { report, map }) = self.requests.take(&self.target, self.half_life)?
         else {
             return Ok(Vec::new());
         };
         let made = [
-            Artifact::of(HeatReport::KIND, HeatReport::VERSION, &report),
-            Artifact::of(LayoutHeat::KIND, LayoutHeat::VERSION, &map),
+            Artifact::new(HeatReport::KIND, HeatReport::VERSION, &report),
+            Artifact::new(LayoutHeat::KIND, LayoutHeat::VERSION, &map),
         ];
         let name = LayoutHeat::REQUESTS.to_owned();
         let named = |made| Artifact { phase: Some(phase), name: name.clone(), ..made };
@@ -76,10 +76,10 @@ impl Hot {
     }
 }
 
-impl Watching {
-    fn begin(scene: &Scene<'_>) -> Self {
+impl TraceWatch {
+    fn begin(scene: &ObserverContext<'_>) -> Self {
         let mut watching = Self {
-            recorder: Recorder::Nothing,
+            recorder: ActiveRecorder::Nothing,
             devices: Vec::new(),
             missing: None,
             lost: 0,
@@ -94,21 +94,21 @@ impl Watching {
         watching.devices = devices.iter().map(|device| device.device.name.clone()).collect();
         let mut sinks: Vec<SharedSink> = Vec::new();
         if let Some(half_life) = scene.wanted.heat_half_life {
-            match HotRequests::of(scene.target) {
+            match HotRequests::for_directory(scene.target) {
                 Ok(requests) => {
                     sinks.push(Box::new(requests.clone()));
                     let target = scene.target.to_owned();
-                    watching.hot = Some(Hot { requests, target, half_life });
+                    watching.hot = Some(HotData { requests, target, half_life });
                 }
                 Err(why) => watching.cold = Some(why),
             }
         }
         match BlockRecorder::begin(&devices, RecorderOptions::default(), sinks) {
-            Ok(recorder) => watching.recorder = Recorder::Events(recorder),
+            Ok(recorder) => watching.recorder = ActiveRecorder::Events(recorder),
             Err(error) => {
                 watching.missing = Some(error);
                 if let Ok(recorder) = StatisticsRecorder::begin(&devices) {
-                    watching.recorder = Recorder::Counters(recorder);
+                    watching.recorder = ActiveRecorder::Counters(recorder);
                 }
             }
         }
@@ -117,22 +117,22 @@ impl Watching {
 
     fn cut(&self) -> Option<Digest> {
         match &self.recorder {
-            Recorder::Events(recorder) => recorder.cut(),
-            Recorder::Counters(recorder) => recorder.cut(),
-            Recorder::Nothing => None,
+            ActiveRecorder::Events(recorder) => recorder.cut(),
+            ActiveRecorder::Counters(recorder) => recorder.cut(),
+            ActiveRecorder::Nothing => None,
         }
     }
 }
 
-/// Bytes that the workload wrote in a phase; `None` without any write.
+/// Bytes written by the workload in a phase; `None` without writes.
 fn written(totals: &PhaseTotals) -> Option<u64> {
     let writes = totals.ops.iter().filter(|totals| totals.op == Op::Write);
     Some(writes.map(|totals| totals.bytes).sum()).filter(|bytes| *bytes > 0)
 }
 
-impl Watch for Watching {
+impl Watch for TraceWatch {
     fn phase_begins(&mut self, _phase: u32, _name: &str) {
-        // What happened since the phase before is no phase's.
+        // Requests between two phases belong to neither.
         if let Some(between) = self.cut() {
             self.lost += between.figures.lost_events;
         }
@@ -141,17 +141,17 @@ impl Watch for Watching {
         }
     }
 
-    fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
-        let Some(mut digest) = self.cut() else { return Seen::default() };
+    fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
+        let Some(mut digest) = self.cut() else { return Findings::default() };
         self.lost += digest.figures.lost_events;
         self.missing_bytes += digest.figures.missing_bytes;
         digest.figures.program_write_bytes = written(totals);
         let metrics = digest.figures.metrics(&Scope::Phase(totals.name.clone()));
-        // A digest has no map whose keys are no text, so there is always one.
-        let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest).ok();
+        // A digest is always representable in JSON.
+        let made = Artifact::new(ARTIFACT_KIND, ARTIFACT_VERSION, &digest).ok();
         let (phase, name) = (Some(totals.phase), totals.name.clone());
         let artifacts = made.map(|made| Artifact { phase, name, ..made }).into_iter().collect();
-        let mut seen = Seen { metrics, artifacts, ..Seen::default() };
+        let mut seen = Findings { metrics, artifacts, ..Findings::default() };
         match self.hot.as_ref().map(|hot| hot.artifacts(totals.phase)) {
             Some(Ok(artifacts)) => seen.artifacts.extend(artifacts),
             Some(Err(why)) => seen.facts.push(fact("heat.problem", why)),
@@ -160,12 +160,12 @@ impl Watch for Watching {
         seen
     }
 
-    fn end(self: Box<Self>) -> Seen {
-        let mut seen = Seen::default();
+    fn end(self: Box<Self>) -> Findings {
+        let mut seen = Findings::default();
         let method = match &self.recorder {
-            Recorder::Events(recorder) => recorder.method().to_string(),
-            Recorder::Counters(_) => "statistics".to_owned(),
-            Recorder::Nothing => "none".to_owned(),
+            ActiveRecorder::Events(recorder) => recorder.method().to_string(),
+            ActiveRecorder::Counters(_) => "statistics".to_owned(),
+            ActiveRecorder::Nothing => "none".to_owned(),
         };
         seen.facts.push(fact("trace.way", method));
         seen.facts.push(fact("trace.devices", self.devices.join(" ")));
@@ -173,7 +173,7 @@ impl Watch for Watching {
             |message| seen.cautions.push(Caution { code: CautionCode::TraceIncomplete, message });
         if let Some(missing) = &self.missing {
             let instead = match &self.recorder {
-                Recorder::Counters(_) => "; the device's counters give rates only",
+                ActiveRecorder::Counters(_) => "; the device's counters give rates only",
                 _ => "",
             };
             caution(format!("{missing}{instead}"));
@@ -182,7 +182,7 @@ impl Watch for Watching {
             caution(format!("hot data are reported from system calls only: {why}"));
         }
         let mut lost = self.lost;
-        if let Recorder::Events(recorder) = self.recorder
+        if let ActiveRecorder::Events(recorder) = self.recorder
             && let Some(recorded) = recorder.stop()
         {
             lost = lost.max(recorded.lost_events);

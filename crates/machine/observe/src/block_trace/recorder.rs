@@ -1,7 +1,7 @@
-//! The thread that records: it empties the rings, puts the events of all CPUs in order, and gives
-//! them to what analyses and keeps them.
+//! Recording thread: drains the rings, merges the events of all CPUs in chronological order, and
+//! passes them to the analysis and the sinks.
 //!
-//! It holds the events of two rounds only, of some 20 ms each.
+//! Only the events of two rounds of about 20 ms are buffered.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -12,35 +12,34 @@ use std::time::Duration;
 use treering_sys::{TraceSample, monotonic_ns};
 use treering_trace::{Analyst, Digest, Entry, EntrySink, Event};
 
-use super::layout::Layout;
-use super::source::{Opened, Source, open};
+use super::layout::EventLayout;
+use super::source::{EventSource, OpenedSource, open};
 use super::statistics::moved_bytes;
 use super::{BlockTraceError, Method, TracedDevice};
 
-/// Bytes of the ring of a CPU, and of all rings at most. An event takes some 80: at 240,000
-/// requests a second, each queued, issued and completed, one CPU that does it all fills its ring in
-/// 70 ms.
+/// Limits of a CPU's ring and of all rings, in bytes. An event takes about 80 bytes: at 240,000
+/// requests per second, each queued, issued and completed, a single CPU fills its ring in 70 ms.
 const RING_BYTES: usize = 4 << 20;
 const RINGS_BYTES_MAX: usize = 512 << 20;
 
-/// How long the thread sleeps where nothing happens.
+/// Longest sleep of the thread between two looks at the rings.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a round of looks at the rings is at least.
+/// Shortest round, in nanoseconds.
 const ROUND_NS: u64 = 15_000_000;
 
-/// Processes that are named.
+/// Limit of processes whose names are reported.
 const NAMES_MAX: usize = 65_536;
 
-/// Processes seen last that are known without a search.
+/// Size of the cache of recently seen processes.
 const RECENT: usize = 32;
 
-/// How it is recorded.
+/// Options of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct RecorderOptions {
-    /// Bytes of the ring of a CPU.
+    /// Ring size per CPU in bytes.
     pub ring_bytes: usize,
-    /// The only way to be tried, where one is wanted.
+    /// Forced method; `None` for the best available one.
     pub method: Option<Method>,
 }
 
@@ -50,62 +49,62 @@ impl Default for RecorderOptions {
     }
 }
 
-/// A sink of entries on another thread.
+/// Sink of trace entries that runs on the recording thread.
 pub type SharedSink = Box<dyn EntrySink + Send>;
 
-/// What a recording gives at its end.
+/// Result of a recording.
 #[derive(Debug)]
-pub struct Recorded {
-    /// Findings since the last cut.
+pub struct RecordingResult {
+    /// Figures since the last cut.
     pub digest: Digest,
-    /// Why sinks took no more, if any did not.
+    /// Errors of sinks that failed.
     pub failed: Vec<io::Error>,
-    /// Events that were lost in all.
+    /// Total number of lost events.
     pub lost_events: u64,
-    /// Bytes that the devices' counters have in all, and no completion.
+    /// Bytes in /sys/block/*/stat that no trace completion accounts for.
     pub missing_bytes: u64,
 }
 
-/// What the recording is reported.
+/// Command to the recording thread.
 enum Command {
-    /// A phase begins, or ends where it has no name.
+    /// Start of a phase; an empty name ends the current one.
     Phase { at_ns: u64, name: String },
-    /// Ends a part, and tells what was seen.
-    Cut { moment: Moment, to: Sender<Digest> },
-    /// Ends it. What the program wrote, where that is known.
-    Stop { moment: Moment, program_write_bytes: Option<u64> },
+    /// End of a part; the digest is sent back.
+    Cut { moment: PartBoundary, to: Sender<Digest> },
+    /// End of the recording, with the bytes written by the program, if known.
+    Stop { moment: PartBoundary, program_write_bytes: Option<u64> },
 }
 
-/// When a part ends and the next begins, and what the devices' counters said just before and just
-/// after: between them are no more bytes than completions can be seen.
+/// Boundary between two parts, with the devices' byte counters just before and after it, which
+/// bracket the completions.
 #[derive(Clone, Copy, Debug)]
-struct Moment {
+struct PartBoundary {
     before: Option<u64>,
     at_ns: u64,
     after: Option<u64>,
 }
 
-impl Moment {
+impl PartBoundary {
     fn now(devices: &[TracedDevice]) -> Self {
         let before = moved_bytes(devices);
         Self { before, at_ns: monotonic_ns(), after: moved_bytes(devices) }
     }
 }
 
-/// A recording.
+/// Running recording.
 #[derive(Debug)]
 pub struct BlockRecorder {
     commands: Sender<Command>,
-    thread: JoinHandle<Recorded>,
+    thread: JoinHandle<RecordingResult>,
     devices: Vec<TracedDevice>,
     method: Method,
 }
 
 impl BlockRecorder {
-    /// Begins to record the requests of devices. Sinks hear every entry in the order of time.
+    /// Starts to record the requests of devices. Sinks get every entry in chronological order.
     ///
     /// # Errors
-    /// What is missing for it.
+    /// Describes what is missing for a recording.
     pub fn begin(
         devices: &[TracedDevice],
         options: RecorderOptions,
@@ -113,11 +112,11 @@ impl BlockRecorder {
     ) -> Result<Self, BlockTraceError> {
         let cpus = treering_sys::online_cpus().len().max(1);
         let ring_bytes = options.ring_bytes.min(RINGS_BYTES_MAX / cpus);
-        let Opened { source, layouts, method } = open(devices, ring_bytes, options.method)?;
+        let OpenedSource { source, layouts, method } = open(devices, ring_bytes, options.method)?;
         let (commands, heard) = channel();
-        let moment = Moment::now(devices);
+        let moment = PartBoundary::now(devices);
         let now = moment.at_ns;
-        let work = Work {
+        let work = RecordingThread {
             source,
             layouts,
             devices: devices.to_vec(),
@@ -125,7 +124,7 @@ impl BlockRecorder {
             sinks,
             failed: Vec::new(),
             held: Vec::new(),
-            named: Names::default(),
+            named: ProcessNames::default(),
             lost: 0,
             missing_bytes: 0,
             counted_bytes: moment.after,
@@ -139,62 +138,62 @@ impl BlockRecorder {
         Ok(Self { commands, thread, devices: devices.to_vec(), method })
     }
 
-    /// How events are got.
+    /// Method in use.
     pub fn method(&self) -> Method {
         self.method
     }
 
-    /// A phase begins now; with an empty name the one before ends.
+    /// Starts a phase now; an empty name ends the current one.
     pub fn phase(&self, name: &str) {
         let phase = Command::Phase { at_ns: monotonic_ns(), name: name.to_owned() };
-        // Where nobody hears it the recording has ended, which its end tells.
+        // If the thread is gone, the end of the recording reports it.
         let _gone = self.commands.send(phase);
     }
 
-    /// Findings since the last cut; the next part begins.
+    /// Figures since the last cut; starts the next part.
     pub fn cut(&self) -> Option<Digest> {
         let (to, from) = channel();
-        self.commands.send(Command::Cut { moment: Moment::now(&self.devices), to }).ok()?;
+        self.commands.send(Command::Cut { moment: PartBoundary::now(&self.devices), to }).ok()?;
         from.recv().ok()
     }
 
-    /// Ends the recording. `None` when it broke down.
-    pub fn stop(self) -> Option<Recorded> {
+    /// Ends the recording; `None` if its thread failed.
+    pub fn stop(self) -> Option<RecordingResult> {
         self.stop_with(None)
     }
 
-    /// Ends the recording of a program that wrote so many bytes, which sinks hear, too. `None` when
-    /// it broke down.
-    pub fn stop_with(self, program_write_bytes: Option<u64>) -> Option<Recorded> {
-        let moment = Moment::now(&self.devices);
+    /// Ends the recording of a program that wrote this many bytes, which sinks receive as a note;
+    /// `None` if the recording thread failed.
+    pub fn stop_with(self, program_write_bytes: Option<u64>) -> Option<RecordingResult> {
+        let moment = PartBoundary::now(&self.devices);
         let _gone = self.commands.send(Command::Stop { moment, program_write_bytes });
         self.thread.join().ok()
     }
 }
 
-/// What the thread has.
-struct Work {
-    source: Box<dyn Source>,
-    layouts: Vec<Layout>,
+/// State of the recording thread.
+struct RecordingThread {
+    source: Box<dyn EventSource>,
+    layouts: Vec<EventLayout>,
     devices: Vec<TracedDevice>,
     analyst: Analyst,
     sinks: Vec<SharedSink>,
     failed: Vec<io::Error>,
-    /// Events that may still have earlier ones behind them.
+    /// Buffered events, which may still be preceded by unread ones.
     held: Vec<Event>,
-    named: Names,
+    named: ProcessNames,
     lost: u64,
-    /// Bytes that the devices counted and no completion had, so far; and what they had counted when
-    /// this part began.
+    /// Bytes counted by the devices without a completion in the trace so far, and the devices'
+    /// counter at the start of this part.
     missing_bytes: u64,
     counted_bytes: Option<u64>,
-    /// When this round of looks at the rings began, and when the one before.
+    /// Start times of the current and the previous round.
     round_ns: u64,
     before_ns: u64,
 }
 
-impl Work {
-    fn run(mut self, commands: &Receiver<Command>) -> Recorded {
+impl RecordingThread {
+    fn run(mut self, commands: &Receiver<Command>) -> RecordingResult {
         self.tell(&Entry::note(Entry::BEGIN_NS, self.round_ns));
         for device in self.devices.clone() {
             self.tell(&Entry::Device(device.device));
@@ -216,7 +215,7 @@ impl Work {
                     }
                     Err(TryRecvError::Empty) => break,
                     Err(TryRecvError::Disconnected) => {
-                        let moment = Moment::now(&self.devices);
+                        let moment = PartBoundary::now(&self.devices);
                         return self.end(moment, None);
                     }
                 }
@@ -224,16 +223,16 @@ impl Work {
         }
     }
 
-    /// What happened before the last round began is in the rings by now, also where a virtual
-    /// CPU was stopped between taking the time and writing the event. A full ring makes for a
-    /// further look, but for no new round.
+    /// Starts a new round after [`ROUND_NS`]. Events from before the previous round are in the
+    /// rings by now, even if a virtual CPU was paused between taking the time and writing the
+    /// event. A full ring causes an additional drain, but no new round.
     fn next_round(&mut self, now_ns: u64) {
         if now_ns.saturating_sub(self.round_ns) >= ROUND_NS {
             self.before_ns = std::mem::replace(&mut self.round_ns, now_ns);
         }
     }
 
-    /// Takes what is in the rings.
+    /// Drains the rings into the buffer.
     fn drain(&mut self) {
         let Self { source, layouts, devices, held, named, .. } = self;
         source.drain(&mut |sample| {
@@ -241,7 +240,7 @@ impl Work {
                 named.hear(process, name);
             }));
         });
-        // Each CPU's are in order, which makes it a merge.
+        // The events of each CPU are in order, so sorting is a merge.
         held.sort_by_key(|event| event.time_ns);
         for (process, name) in std::mem::take(&mut self.named.new) {
             self.tell(&Entry::Process { process, name });
@@ -249,7 +248,7 @@ impl Work {
         self.tell_lost(self.source.reported_lost());
     }
 
-    /// Events were lost, in all so many.
+    /// Reports newly lost events; `lost` is the total.
     fn tell_lost(&mut self, lost: u64) {
         if lost > self.lost {
             self.tell(&Entry::Lost { events: lost - self.lost });
@@ -257,7 +256,7 @@ impl Work {
         }
     }
 
-    /// Passes on the events up to a time.
+    /// Passes on buffered events up to a time.
     fn pass(&mut self, until_ns: u64) {
         let ready = self.held.partition_point(|event| event.time_ns <= until_ns);
         let held = self.held.split_off(ready);
@@ -279,7 +278,7 @@ impl Work {
         });
     }
 
-    /// Everything up to a time is there, and passed on.
+    /// Reads and passes on all events up to a time.
     fn reach(&mut self, at_ns: u64) {
         self.drain();
         self.drain();
@@ -292,14 +291,14 @@ impl Work {
         self.tell(&Entry::Phase { time_ns: at_ns, name });
     }
 
-    fn cut(&mut self, moment: Moment) -> Digest {
+    fn cut(&mut self, moment: PartBoundary) -> Digest {
         self.reach(moment.at_ns);
         let digest = self.analyst.cut(moment.at_ns);
         self.compared(digest, moment)
     }
 
-    /// Findings, compared with what the devices counted meanwhile.
-    fn compared(&mut self, mut digest: Digest, moment: Moment) -> Digest {
+    /// Compares the figures with the byte counters of the devices.
+    fn compared(&mut self, mut digest: Digest, moment: PartBoundary) -> Digest {
         let counted =
             self.counted_bytes.zip(moment.before).map(|(from, to)| to.saturating_sub(from));
         let figures = &mut digest.figures;
@@ -310,7 +309,7 @@ impl Work {
         digest
     }
 
-    fn end(mut self, moment: Moment, program_write_bytes: Option<u64>) -> Recorded {
+    fn end(mut self, moment: PartBoundary, program_write_bytes: Option<u64>) -> RecordingResult {
         self.reach(moment.at_ns);
         let digest = self.analyst.end(moment.at_ns);
         let mut digest = self.compared(digest, moment);
@@ -325,7 +324,7 @@ impl Work {
         for mut sink in std::mem::take(&mut self.sinks) {
             self.failed.extend(sink.end().err());
         }
-        Recorded {
+        RecordingResult {
             digest,
             failed: self.failed,
             lost_events: self.lost,
@@ -334,17 +333,17 @@ impl Work {
     }
 }
 
-/// The names of processes, each reported once.
+/// Process names, each reported once.
 #[derive(Default)]
-struct Names {
+struct ProcessNames {
     known: BTreeSet<u32>,
-    /// Those seen last, by their lowest bits: nearly every event is of one of them.
+    /// Recently seen processes by the lowest bits of their IDs; matches nearly every event.
     recent: [u32; RECENT],
-    /// Those to be reported.
+    /// Names not reported yet.
     new: Vec<(u32, String)>,
 }
 
-impl Names {
+impl ProcessNames {
     fn hear(&mut self, process: u32, name: &[u8]) {
         let recent = &mut self.recent[usize::try_from(process).unwrap_or(0) % RECENT];
         if *recent == process {
@@ -358,10 +357,10 @@ impl Names {
     }
 }
 
-/// Reads an event of one of the devices.
+/// Decodes an event of one of the devices.
 fn read(
     sample: &TraceSample<'_>,
-    layouts: &[Layout],
+    layouts: &[EventLayout],
     devices: &[TracedDevice],
     name: &mut impl FnMut(u32, &[u8]),
 ) -> Option<Event> {
@@ -397,9 +396,9 @@ mod tests {
     use treering_sys::{TraceSample, thread_cpu};
     use treering_trace::{Action, Analyst, Device, DeviceNumber};
 
-    use super::{Moment, Names, Source, Work};
+    use super::{EventSource, PartBoundary, ProcessNames, RecordingThread};
     use crate::block_trace::TracedDevice;
-    use crate::block_trace::layout::Layout;
+    use crate::block_trace::layout::EventLayout;
 
     const REQUESTS: u32 = 100_000;
     /// 240,000 requests a second, one after the other.
@@ -411,7 +410,7 @@ mod tests {
     const POINTS: [(u16, Action); 3] =
         [(1, Action::Queue), (2, Action::Issue), (3, Action::Complete)];
 
-    fn layouts() -> Vec<Layout> {
+    fn layouts() -> Vec<EventLayout> {
         let layout = |(id, action): (u16, Action)| {
             let text = format!(
                 "ID: {id}\n\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\
@@ -421,7 +420,7 @@ mod tests {
                  \tfield:char rwbs[8];\toffset:32;\tsize:8;\tsigned:0;\n\
                  \tfield:char comm[16];\toffset:40;\tsize:16;\tsigned:0;\n"
             );
-            Layout::parse(&text, action).unwrap()
+            EventLayout::parse(&text, action).unwrap()
         };
         POINTS.map(layout).to_vec()
     }
@@ -445,7 +444,7 @@ mod tests {
         event
     }
 
-    impl Source for Prepared {
+    impl EventSource for Prepared {
         fn wait(&self, _at_most: Duration) {}
 
         fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
@@ -472,10 +471,10 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rings_tell_is_all_analysed() {
+    fn all_events_of_the_rings_are_analysed() {
         let number = DeviceNumber::new(7, 0);
         let device = Device { number, name: "loop0".to_owned(), sectors: 1 << 30 };
-        let mut work = Work {
+        let mut work = RecordingThread {
             source: Box::new(Prepared { next: 0, lost: 5 }),
             layouts: layouts(),
             devices: vec![TracedDevice { device, disk: number, first_sector: 0 }],
@@ -483,7 +482,7 @@ mod tests {
             sinks: Vec::new(),
             failed: Vec::new(),
             held: Vec::new(),
-            named: Names::default(),
+            named: ProcessNames::default(),
             lost: 0,
             missing_bytes: 0,
             counted_bytes: Some(0),
@@ -499,7 +498,7 @@ mod tests {
         }
         let ended_ns = 1_000_000 + u64::from(REQUESTS) * APART_NS + TOOK_NS;
         let counted = u64::from(REQUESTS) * 4096 + 777;
-        let moment = Moment { before: Some(counted), at_ns: ended_ns, after: None };
+        let moment = PartBoundary { before: Some(counted), at_ns: ended_ns, after: None };
         let digest = work.cut(moment);
         let figures = digest.figures;
         let each = (cpu_ns() - before_ns) as f64 / figures.events as f64;

@@ -1,4 +1,4 @@
-//! Where events come from: an instance of tracefs of our own, or rings by `perf_event_open`.
+//! Event sources: a private tracefs instance, or `perf_event_open` rings.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -9,68 +9,69 @@ use treering_sys::{
     TraceSample, Tracefs, Tracepoint, Tracepoints, online_cpus, possible_cpus, trace_page,
 };
 
-use super::instances::{LeftInstance, next_name};
-use super::layout::{Layout, POINTS};
+use super::instances::{StaleInstance, next_name};
+use super::layout::{EventLayout, POINTS};
 use super::{BlockTraceError, Method, TracedDevice};
 
-/// A filter is no longer than a page. Without one every event comes, and is looked at here.
+/// Limit of a filter in bytes, less than a page. Longer filters are omitted and applied to the
+/// events here.
 const FILTER_BYTES_MAX: usize = 4000;
 
-/// How full a tracefs ring is when it wakes who waits, in percent.
+/// Fill level at which a tracefs ring wakes the reader, in percent.
 const WAKE_PERCENT: &str = "25";
 
-/// How long is slept where it wakes nobody.
+/// Sleep interval on kernels without such wake-ups.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// A page of a tracefs ring is a page of the machine.
+/// Buffer size for a ring page, which has the size of a memory page.
 const PAGE_BYTES: usize = 1 << 16;
 
-/// What tells events.
-pub(super) trait Source: Send {
-    /// Waits for events, at most so long.
+/// Source of trace events.
+pub(super) trait EventSource: Send {
+    /// Waits for events, at most for `at_most`.
     fn wait(&self, at_most: Duration);
 
-    /// Tells the events there are: each CPU's in their order.
+    /// Calls `each` with the available events, in chronological order per CPU.
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>));
 
-    /// How many were lost so far, as far as what was drained tells.
+    /// Lost events so far, according to the drained data.
     fn reported_lost(&self) -> u64;
 
-    /// How many were lost so far, by the kernel's own count, which takes longer.
+    /// Lost events so far, according to the kernel's counters, which are slower to read.
     fn lost(&self) -> u64;
 }
 
-/// An open source with how its events are read.
-pub(super) struct Opened {
-    pub(super) source: Box<dyn Source>,
-    pub(super) layouts: Vec<Layout>,
+/// Open source with the layouts of its events.
+pub(super) struct OpenedSource {
+    pub(super) source: Box<dyn EventSource>,
+    pub(super) layouts: Vec<EventLayout>,
     pub(super) method: Method,
 }
 
-/// Opens the best source there is.
+/// Opens the best available source.
 pub(super) fn open(
     devices: &[TracedDevice],
     ring_bytes: usize,
     only: Option<Method>,
-) -> Result<Opened, BlockTraceError> {
+) -> Result<OpenedSource, BlockTraceError> {
     let traces = Tracefs::open().map_err(BlockTraceError::Tracefs)?;
     let layouts = layouts(&traces)?;
     let filter = filter(devices);
-    // What the rings of tracefs lose they tell. Those of perf were seen to miss completions on a
-    // busy machine (Linux 6.18, a task preempted within its event) without counting them.
+    // tracefs rings report their losses. perf rings were seen to miss completions on a busy machine
+    // (Linux 6.18, a task preempted within its event) without counting them.
     if only != Some(Method::PerfEvent)
-        && let Ok(instance) = Instance::open(traces, &filter, ring_bytes)
+        && let Ok(instance) = TraceInstance::open(traces, &filter, ring_bytes)
     {
-        return Ok(Opened { source: Box::new(instance), layouts, method: Method::Tracefs });
+        return Ok(OpenedSource { source: Box::new(instance), layouts, method: Method::Tracefs });
     }
     if only == Some(Method::Tracefs) {
         return Err(BlockTraceError::Tracefs(Errno::OPNOTSUPP));
     }
     let points = perf(&layouts, &filter, ring_bytes).map_err(BlockTraceError::PerfEvent)?;
-    Ok(Opened { source: Box::new(points), layouts, method: Method::PerfEvent })
+    Ok(OpenedSource { source: Box::new(points), layouts, method: Method::PerfEvent })
 }
 
-fn layouts(traces: &Tracefs) -> Result<Vec<Layout>, BlockTraceError> {
+fn layouts(traces: &Tracefs) -> Result<Vec<EventLayout>, BlockTraceError> {
     let mut layouts = Vec::new();
     for (name, action, needed) in POINTS {
         let text = match traces.read(&format!("events/block/{name}/format")) {
@@ -78,7 +79,7 @@ fn layouts(traces: &Tracefs) -> Result<Vec<Layout>, BlockTraceError> {
             Err(_) if !needed => continue,
             Err(errno) => return Err(BlockTraceError::Tracefs(errno)),
         };
-        match Layout::parse(&text, action) {
+        match EventLayout::parse(&text, action) {
             Some(layout) => layouts.push(layout),
             None if !needed => {}
             None => return Err(BlockTraceError::Format { point: name }),
@@ -94,15 +95,15 @@ fn filter(devices: &[TracedDevice]) -> String {
     if filter.len() > FILTER_BYTES_MAX { String::new() } else { filter }
 }
 
-fn perf(layouts: &[Layout], filter: &str, ring_bytes: usize) -> Result<Tracepoints, Errno> {
-    let point = |layout: &Layout| Tracepoint { id: layout.id, filter: filter.to_owned() };
+fn perf(layouts: &[EventLayout], filter: &str, ring_bytes: usize) -> Result<Tracepoints, Errno> {
+    let point = |layout: &EventLayout| Tracepoint { id: layout.id, filter: filter.to_owned() };
     let points: Vec<Tracepoint> = layouts.iter().map(point).collect();
     let opened = Tracepoints::open(&points, ring_bytes)?;
     opened.enable()?;
     Ok(opened)
 }
 
-impl Source for Tracepoints {
+impl EventSource for Tracepoints {
     fn wait(&self, at_most: Duration) {
         Tracepoints::wait(self, at_most);
     }
@@ -120,23 +121,23 @@ impl Source for Tracepoints {
     }
 }
 
-/// An instance of tracefs, which goes when this does.
-struct Instance {
+/// Private tracefs instance, removed on drop.
+struct TraceInstance {
     traces: Tracefs,
     own: Option<Tracefs>,
     name: String,
     pages: Vec<(u32, OwnedFd)>,
     buffer: Vec<u8>,
-    /// Pages of a CPU's ring.
+    /// Ring size per CPU in pages.
     ring_pages: usize,
-    /// Whether the kernel wakes who waits when a ring is a quarter full, and not before.
+    /// True if the kernel wakes the reader at a fill level instead of at the first event.
     wakes: bool,
     lost: u64,
 }
 
-impl Instance {
+impl TraceInstance {
     fn open(traces: Tracefs, filter: &str, ring_bytes: usize) -> Result<Self, Errno> {
-        for left in LeftInstance::among(&traces) {
+        for left in StaleInstance::among(&traces) {
             let _somebody_may_read_it = left.remove_from(&traces);
         }
         let name = next_name();
@@ -163,13 +164,13 @@ impl Instance {
                 Ok(()) | Err(_) => {}
             }
         }
-        // Kernels before 5.0 wake at the first event, and are waited for in another way.
+        // Kernels before 5.0 wake the reader at the first event; there the reader sleeps instead.
         self.wakes = own.write("buffer_percent", WAKE_PERCENT).is_ok();
         let online = online_cpus();
         for cpu in &online {
             self.pages.push((*cpu, own.raw_pages(*cpu)?));
         }
-        // CPUs that may be switched on later have rings as well.
+        // CPUs that may come online later have rings as well.
         for cpu in possible_cpus().into_iter().filter(|cpu| !online.contains(cpu)) {
             self.pages.extend(own.raw_pages(cpu).ok().map(|pages| (cpu, pages)));
         }
@@ -177,7 +178,7 @@ impl Instance {
     }
 }
 
-impl Source for Instance {
+impl EventSource for TraceInstance {
     fn wait(&self, at_most: Duration) {
         if !self.wakes {
             std::thread::sleep(at_most.min(PAUSE));
@@ -194,7 +195,7 @@ impl Source for Instance {
 
     fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
         for (cpu, pages) in &self.pages {
-            // No more than a ring holds: events may come as fast as they are read.
+            // Reads at most one ring per call: events may arrive as fast as they are read.
             for page in 0..=self.ring_pages {
                 let read = rustix::io::read(pages, &mut self.buffer[..page_bytes()]);
                 let Some(length) = read.ok().filter(|length| *length > 0) else { break };
@@ -202,8 +203,8 @@ impl Source for Instance {
                     each(&TraceSample { cpu: *cpu, time_ns, fields });
                 });
                 self.lost = self.lost.saturating_add(reported.lost);
-                // The first may be the rest of one that was read before. A later one that is not
-                // full was still being written, and nothing is behind it.
+                // The first page may be the rest of one read before. A later one that is not full
+                // was still being written, and nothing follows it.
                 if page > 0 && reported.bytes < length / 2 {
                     break;
                 }
@@ -224,7 +225,7 @@ impl Source for Instance {
     }
 }
 
-/// What the counts of a CPU's ring (`per_cpu/cpuN/stats`) say was lost.
+/// Lost events according to the statistics of a CPU's ring (`per_cpu/cpuN/stats`).
 fn counted_lost(stats: &str) -> u64 {
     let count = |line: &str| {
         let (name, number) = line.split_once(':')?;
@@ -238,12 +239,12 @@ fn page_bytes() -> usize {
     rustix::param::page_size().min(PAGE_BYTES)
 }
 
-impl Drop for Instance {
+impl Drop for TraceInstance {
     fn drop(&mut self) {
         if let Some(own) = self.own.take() {
             let _it_goes_anyway = own.write("tracing_on", "0");
         }
-        // Nobody may have a file of it open.
+        // Open files would prevent the removal.
         self.pages.clear();
         let _the_next_start_tries_again = self.traces.remove_instance(&self.name);
     }

@@ -1,5 +1,5 @@
-//! The last resort: the counters of the devices in `/sys`, looked at ten times a second. Anybody
-//! may read them; they tell rates and queue depth, and nothing of where requests go.
+//! Fallback without tracing: device counters in `/sys`, sampled ten times per second. They require
+//! no privilege and provide rates and queue depth, but no offsets.
 
 use std::fs::read_to_string;
 use std::path::PathBuf;
@@ -12,11 +12,11 @@ use treering_trace::{CounterTimeline, Counters, Digest};
 
 use super::{BlockTraceError, TracedDevice};
 
-/// Between two looks.
+/// Sampling interval.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Bytes that devices have read, written and discarded since the machine began, all together;
-/// `None` where one does not tell.
+/// Total bytes read, written and discarded by the devices since boot; `None` if a device does not
+/// report them.
 pub(super) fn moved_bytes(devices: &[TracedDevice]) -> Option<u64> {
     let of = |device: &TracedDevice| {
         let counters = Counters::parse(&read_to_string(stat_of(device)).ok()?)?;
@@ -25,12 +25,12 @@ pub(super) fn moved_bytes(devices: &[TracedDevice]) -> Option<u64> {
     devices.iter().map(of).sum()
 }
 
-/// Where the counters of a device are.
+/// Path of a device's counters.
 fn stat_of(device: &TracedDevice) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{}/stat", device.device.number))
 }
 
-/// Looks at counters on a thread of its own.
+/// Samples counters on a thread of its own.
 #[derive(Debug)]
 pub struct StatisticsRecorder {
     cuts: Option<Sender<Sender<Digest>>>,
@@ -38,10 +38,10 @@ pub struct StatisticsRecorder {
 }
 
 impl StatisticsRecorder {
-    /// Begins to look.
+    /// Starts sampling.
     ///
     /// # Errors
-    /// When the counters cannot be read, or no thread can be made.
+    /// If the counters cannot be read, or the thread cannot be started.
     pub fn begin(devices: &[TracedDevice]) -> Result<Self, BlockTraceError> {
         let stats: Vec<PathBuf> = devices.iter().map(stat_of).collect();
         let first = stats.iter().zip(devices).map(|(path, device)| {
@@ -60,7 +60,7 @@ impl StatisticsRecorder {
         Ok(Self { cuts: Some(cuts), thread: Some(thread) })
     }
 
-    /// Findings since the last cut; the next part begins.
+    /// Figures since the last cut; starts the next part.
     pub fn cut(&self) -> Option<Digest> {
         let (to, from) = channel();
         self.cuts.as_ref()?.send(to).ok()?;
@@ -70,7 +70,7 @@ impl StatisticsRecorder {
 
 impl Drop for StatisticsRecorder {
     fn drop(&mut self) {
-        // Without anybody who could ask, the thread ends.
+        // Dropping the sender ends the thread.
         self.cuts = None;
         if let Some(thread) = self.thread.take() {
             let _it_has_nothing_to_tell = thread.join();

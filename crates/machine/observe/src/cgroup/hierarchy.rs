@@ -1,30 +1,31 @@
-//! Which folders hold our control groups, of either version, from our own up to the top.
+//! Directories of this process's control groups, in either version, from its own group up to the
+//! root.
 
 use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
 use treering_sys::MountTable;
 
-use crate::places::Places;
+use crate::places::KernelRoots;
 
-/// The version of an hierarchy: its files have other names.
+/// Version of a hierarchy, which determines file names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(super) enum CgroupVersion {
     One,
     Two,
 }
 
-/// Our control groups as one controller sees them.
+/// Control groups of this process in the hierarchy of one controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Lineage {
-    pub(super) version: Version,
-    /// Our own first, the top last.
+pub(super) struct CgroupPath {
+    pub(super) version: CgroupVersion,
+    /// Directories, the own group first, the root last.
     pub(super) folders: Vec<PathBuf>,
 }
 
-impl Lineage {
-    /// That of a controller: the first version where it is mounted so, else the second.
-    pub(super) fn of(places: &Places, controller: &str) -> Option<Self> {
+impl CgroupPath {
+    /// Hierarchy of a controller: version 1 if it is mounted there, else version 2.
+    pub(super) fn find(places: &KernelRoots, controller: &str) -> Option<Self> {
         let groups = places.proc("self/cgroup")?;
         let table = MountTable::parse(places.proc("self/mountinfo")?.as_bytes());
         let path_of = |is_it: &dyn Fn(&str, &str) -> bool| {
@@ -37,14 +38,16 @@ impl Lineage {
         let has = |list: &str| list.split(',').any(|one| one == controller);
         let first = path_of(&|_, controllers| has(controllers));
         let (version, path) = match first {
-            Some(path) => (Version::One, path),
-            None => (Version::Two, path_of(&|number, names| number == "0" && names.is_empty())?),
+            Some(path) => (CgroupVersion::One, path),
+            None => {
+                (CgroupVersion::Two, path_of(&|number, names| number == "0" && names.is_empty())?)
+            }
         };
         let mount = table.mounts.into_iter().find(|mount| match version {
-            Version::One => mount.fs_type == "cgroup" && has(&mount.super_options),
-            Version::Two => mount.fs_type == "cgroup2",
+            CgroupVersion::One => mount.fs_type == "cgroup" && has(&mount.super_options),
+            CgroupVersion::Two => mount.fs_type == "cgroup2",
         })?;
-        // Of a container only its own part may be mounted.
+        // In a container only a part of the hierarchy may be mounted.
         let below = path.strip_prefix(&mount.root).or_else(|_| path.strip_prefix("/")).ok()?;
         let below = if below.components().all(is_plain) { below } else { Path::new("") };
         let own = mount.point.join(below);
@@ -52,19 +55,19 @@ impl Lineage {
         Some(Self { version, folders: ancestors.map(Path::to_owned).collect() })
     }
 
-    /// The words of a file in each folder that has it.
+    /// Contents of a file in each directory that has it.
     pub(super) fn texts(&self, file: &str) -> Vec<String> {
         let read = |folder: &PathBuf| read_to_string(folder.join(file)).ok();
         self.folders.iter().filter_map(read).map(|text| text.trim().to_owned()).collect()
     }
 
-    /// The smallest number in a file of this name; none where every folder says `max`.
+    /// Smallest number in a file of this name; `None` if it is `max` in every directory.
     pub(super) fn least(&self, file: &str) -> Option<u64> {
         self.texts(file).iter().filter_map(|text| text.parse().ok()).min()
     }
 }
 
-/// Outside of a namespace the path leads upwards, where we cannot look.
+/// Rejects `..`: outside of a namespace the path leads to invisible groups.
 fn is_plain(component: std::path::Component<'_>) -> bool {
     matches!(component, std::path::Component::Normal(_))
 }

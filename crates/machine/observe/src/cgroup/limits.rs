@@ -1,28 +1,29 @@
-//! What our control groups let us have: memory, CPUs, I/O, processes.
+//! Limits by control groups: memory, CPUs, I/O, processes.
 
 use std::fmt::Write;
 
-use super::hierarchy::{Lineage, Version};
-use crate::places::Places;
+use super::hierarchy::{CgroupPath, CgroupVersion};
+use crate::places::KernelRoots;
 
-/// The limits in force: the smallest on the way from our group to the top.
+/// Effective limits: the smallest from the own group up to the root.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Limits {
-    /// Below the machine's memory.
+pub(crate) struct CgroupLimits {
+    /// Memory limit, if below the machine's memory.
     pub(crate) memory_max_bytes: Option<u64>,
-    /// Above it the kernel takes memory back and slows us; below the machine's memory.
+    /// Memory throttling threshold, if below the machine's memory: above it the kernel reclaims
+    /// memory and slows the group down.
     pub(crate) memory_high_bytes: Option<u64>,
-    /// CPUs' worth of time, fewer than the machine has.
+    /// CPU quota in CPUs, if below the number of the machine.
     pub(crate) cpu_time: Option<f64>,
-    /// CPUs on which we may run, fewer than the machine has.
+    /// Allowed CPUs, if fewer than the machine has.
     pub(crate) cpus: Option<usize>,
-    /// Limits of devices, in the kernel's words.
+    /// I/O limits by device, in kernel notation.
     pub(crate) io: Vec<String>,
-    /// Processes and threads.
+    /// Limit of processes and threads.
     pub(crate) pids_max: Option<u64>,
 }
 
-/// Files of the first version that limit a device, and how the second calls it.
+/// Throttling files of cgroup v1, with the v2 names of their limits.
 const THROTTLES: [(&str, &str); 4] = [
     ("blkio.throttle.read_bps_device", "rbps"),
     ("blkio.throttle.write_bps_device", "wbps"),
@@ -30,19 +31,19 @@ const THROTTLES: [(&str, &str); 4] = [
     ("blkio.throttle.write_iops_device", "wiops"),
 ];
 
-impl Limits {
-    /// Those in force; a limit that lets us have all of the machine is none.
-    pub(crate) fn read(places: &Places) -> Self {
+impl CgroupLimits {
+    /// Reads the effective limits; limits that leave the whole machine are omitted.
+    pub(crate) fn read(places: &KernelRoots) -> Self {
         let mut limits = Self::default();
         let memory = places.memory_bytes("MemTotal").unwrap_or(u64::MAX);
-        if let Some(lineage) = Lineage::of(places, "memory") {
+        if let Some(lineage) = CgroupPath::find(places, "memory") {
             let (max, high) = match lineage.version {
-                Version::One => ("memory.limit_in_bytes", "memory.soft_limit_in_bytes"),
-                Version::Two => ("memory.max", "memory.high"),
+                CgroupVersion::One => ("memory.limit_in_bytes", "memory.soft_limit_in_bytes"),
+                CgroupVersion::Two => ("memory.max", "memory.high"),
             };
             limits.memory_max_bytes = lineage.least(max).filter(|bytes| *bytes < memory);
-            // The soft limit of the first version slows nobody.
-            if lineage.version == Version::Two {
+            // The v1 soft limit does not throttle.
+            if lineage.version == CgroupVersion::Two {
                 limits.memory_high_bytes = lineage.least(high).filter(|bytes| *bytes < memory);
             }
         }
@@ -53,16 +54,16 @@ impl Limits {
         let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
         limits.cpus = allowed.and_then(|list| count(list.trim())).filter(|cpus| *cpus < all);
         limits.io = io(places);
-        limits.pids_max = Lineage::of(places, "pids").and_then(|all| all.least("pids.max"));
+        limits.pids_max = CgroupPath::find(places, "pids").and_then(|all| all.least("pids.max"));
         limits
     }
 
-    /// The memory that we may have before it is taken back.
+    /// Memory usable before reclaim sets in, in bytes.
     pub(crate) fn memory_bytes(&self) -> Option<u64> {
         [self.memory_max_bytes, self.memory_high_bytes].into_iter().flatten().min()
     }
 
-    /// All of them in one line, in the words of the second version; `none` without any.
+    /// All limits in one line in cgroup v2 notation; `none` without limits.
     pub(crate) fn words(&self) -> String {
         let mut words = Vec::new();
         let mut tell = |name: &str, value: Option<String>| {
@@ -77,7 +78,7 @@ impl Limits {
         if words.is_empty() { "none".to_owned() } else { words.join(", ") }
     }
 
-    /// Those that make measurements differ, in words; `None` without such.
+    /// Caution text for limits that affect results, if any.
     pub(crate) fn caution(&self, memory_bytes: Option<u64>) -> Option<String> {
         let mut said = Vec::new();
         let mib = |bytes: u64| bytes >> 20;
@@ -98,15 +99,15 @@ impl Limits {
     }
 }
 
-/// CPUs' worth of time.
-fn cpu_time(places: &Places) -> Option<f64> {
-    let lineage = Lineage::of(places, "cpu")?;
+/// CPU quota in CPUs.
+fn cpu_time(places: &KernelRoots) -> Option<f64> {
+    let lineage = CgroupPath::find(places, "cpu")?;
     let quotas: Vec<(String, String)> = match lineage.version {
-        Version::One => {
+        CgroupVersion::One => {
             let (quota, period) = ("cpu.cfs_quota_us", "cpu.cfs_period_us");
             lineage.texts(quota).into_iter().zip(lineage.texts(period)).collect()
         }
-        Version::Two => {
+        CgroupVersion::Two => {
             let texts = lineage.texts("cpu.max");
             let pair = |text: &String| {
                 let (quota, period) = text.split_once(' ')?;
@@ -115,7 +116,7 @@ fn cpu_time(places: &Places) -> Option<f64> {
             texts.iter().filter_map(pair).collect()
         }
     };
-    // No quota is `max`, or below zero.
+    // `max` or a negative quota means unlimited.
     let cpus = quotas.iter().filter_map(|(quota, period)| {
         let quota = quota.parse::<f64>().ok().filter(|quota| *quota > 0.0)?;
         let period = period.parse::<f64>().ok().filter(|period| *period > 0.0)?;
@@ -124,8 +125,8 @@ fn cpu_time(places: &Places) -> Option<f64> {
     cpus.min_by(f64::total_cmp)
 }
 
-fn io(places: &Places) -> Vec<String> {
-    let first = Lineage::of(places, "blkio").filter(|all| all.version == Version::One);
+fn io(places: &KernelRoots) -> Vec<String> {
+    let first = CgroupPath::find(places, "blkio").filter(|all| all.version == CgroupVersion::One);
     if let Some(lineage) = first {
         let found = THROTTLES.iter().flat_map(|(file, word)| {
             let texts = lineage.texts(file);
@@ -138,7 +139,7 @@ fn io(places: &Places) -> Vec<String> {
         });
         return found.collect();
     }
-    let Some(lineage) = Lineage::of(places, "io") else { return Vec::new() };
+    let Some(lineage) = CgroupPath::find(places, "io") else { return Vec::new() };
     let texts = lineage.texts("io.max");
     let lines = texts.iter().flat_map(|text| text.lines());
     let limiting = lines.filter_map(|line| {
@@ -149,7 +150,7 @@ fn io(places: &Places) -> Vec<String> {
     limiting.collect()
 }
 
-/// How many numbers a list as `0-3,8` has.
+/// Number of elements in a list such as `0-3,8`.
 fn count(list: &str) -> Option<usize> {
     let length = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));

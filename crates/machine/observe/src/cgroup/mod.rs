@@ -1,4 +1,4 @@
-//! Control groups: what they let us have, and whether we ran into their limit of memory.
+//! Control groups: limits of this process, and hits of the memory limit.
 
 mod hierarchy;
 mod limits;
@@ -6,12 +6,12 @@ mod limits;
 use treering_model::{Caution, CautionCode};
 
 use crate::environment::fact;
-use crate::places::Places;
-use crate::{Observer, Scene, Seen, Watch};
-use hierarchy::{Lineage, Version};
-use limits::Limits;
+use crate::places::KernelRoots;
+use crate::{Findings, Observer, ObserverContext, Watch};
+use hierarchy::{CgroupPath, CgroupVersion};
+use limits::CgroupLimits;
 
-/// Sees what the control groups of our process take away.
+/// Observer of control group limits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cgroup;
 
@@ -20,21 +20,21 @@ impl Observer for Cgroup {
         "cgroup"
     }
 
-    fn look(&self, _scene: &Scene<'_>) -> Seen {
-        seen(&Places::default())
+    fn look(&self, _scene: &ObserverContext<'_>) -> Findings {
+        seen(&KernelRoots::default())
     }
 
-    fn watch(&self, _scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
-        let places = Places::default();
+    fn watch(&self, _scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+        let places = KernelRoots::default();
         let before = memory_hits(&places)?;
-        Some(Box::new(Watching { places, before }))
+        Some(Box::new(CgroupWatch { places, before }))
     }
 }
 
-fn seen(places: &Places) -> Seen {
-    let limits = Limits::read(places);
+fn seen(places: &KernelRoots) -> Findings {
+    let limits = CgroupLimits::read(places);
     let memory = places.memory_bytes("MemTotal");
-    let mut seen = Seen::default();
+    let mut seen = Findings::default();
     seen.facts.push(fact("cgroup.limits", limits.words()));
     let usable = limits.memory_bytes().or(memory);
     seen.facts.extend(usable.map(|bytes| fact("memory.usable_bytes", bytes)));
@@ -44,14 +44,14 @@ fn seen(places: &Places) -> Seen {
     seen
 }
 
-struct Watching {
-    places: Places,
+struct CgroupWatch {
+    places: KernelRoots,
     before: u64,
 }
 
-impl Watch for Watching {
-    fn end(self: Box<Self>) -> Seen {
-        let mut seen = Seen::default();
+impl Watch for CgroupWatch {
+    fn end(self: Box<Self>) -> Findings {
+        let mut seen = Findings::default();
         let Some(after) = memory_hits(&self.places) else { return seen };
         let hits = after.saturating_sub(self.before);
         seen.facts.push(fact("conditions.memory_limit_hits", hits));
@@ -63,13 +63,13 @@ impl Watch for Watching {
     }
 }
 
-/// How often one of our groups wanted more memory than it may have.
-fn memory_hits(places: &Places) -> Option<u64> {
-    let lineage = Lineage::of(places, "memory")?;
+/// Number of times that one of the groups reached its memory limit.
+fn memory_hits(places: &KernelRoots) -> Option<u64> {
+    let lineage = CgroupPath::find(places, "memory")?;
     let number = |text: &String| text.parse::<u64>().ok();
     match lineage.version {
-        Version::One => Some(lineage.texts("memory.failcnt").iter().filter_map(number).sum()),
-        Version::Two => {
+        CgroupVersion::One => Some(lineage.texts("memory.failcnt").iter().filter_map(number).sum()),
+        CgroupVersion::Two => {
             let texts = lineage.texts("memory.events");
             let lines = texts.iter().flat_map(|text| text.lines());
             let hits = lines.filter_map(|line| match line.split_once(' ')? {

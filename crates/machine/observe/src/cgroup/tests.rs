@@ -1,17 +1,17 @@
-//! Control groups of machines that we do not have, of both versions.
+//! Simulated control groups of both versions.
 
 use std::fs;
 use std::path::Path;
 
 use treering_model::CautionCode;
 
-use super::{Watching, memory_hits, seen};
+use super::{CgroupWatch, memory_hits, seen};
 use crate::Watch;
-use crate::places::Places;
+use crate::places::KernelRoots;
 
-/// A machine of four CPUs and 8 GiB with these files of its control groups.
-fn machine(root: &Path, groups: &str, mounts: &str, files: &[(&str, &str)]) -> Places {
-    let places = Places { proc: root.join("proc"), sys: root.join("sys") };
+/// Simulates a machine with four CPUs, 8 GiB and these control group files.
+fn machine(root: &Path, groups: &str, mounts: &str, files: &[(&str, &str)]) -> KernelRoots {
+    let places = KernelRoots { proc: root.join("proc"), sys: root.join("sys") };
     fs::create_dir_all(places.proc.join("self")).unwrap();
     let put = |name: &str, text: &str| {
         let path = root.join(name);
@@ -34,12 +34,12 @@ const FIRST: &str = "30 20 0:25 / ROOT/cg/memory rw - cgroup cgroup rw,memory\n\
                      31 20 0:26 / ROOT/cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
                      32 20 0:27 / ROOT/cg/blkio rw - cgroup cgroup rw,blkio\n";
 
-fn value(places: &Places, name: &str) -> String {
+fn value(places: &KernelRoots, name: &str) -> String {
     seen(places).facts.into_iter().find(|fact| fact.name == name).unwrap().value
 }
 
 #[test]
-fn the_second_version_limits_along_the_whole_way() {
+fn cgroup_v2_limits_of_all_ancestors_apply() {
     let root = tempfile::tempdir().unwrap();
     let files = [
         ("cg/a/b/memory.max", "max\n"),
@@ -63,7 +63,7 @@ fn the_second_version_limits_along_the_whole_way() {
     for words in ["memory to 512 MiB of 8192", "that of 1.50 CPUs", "8:0 wbps=1048576"] {
         assert!(cautions[0].message.contains(words), "{}", cautions[0].message);
     }
-    let watching = Box::new(Watching { before: memory_hits(&places).unwrap(), places });
+    let watching = Box::new(CgroupWatch { before: memory_hits(&places).unwrap(), places });
     assert_eq!(watching.before, 7);
     fs::write(root.path().join("cg/a/memory.events"), "high 4\nmax 9\n").unwrap();
     let seen = watching.end();
@@ -72,7 +72,7 @@ fn the_second_version_limits_along_the_whole_way() {
 }
 
 #[test]
-fn the_first_version_is_read_where_it_is_mounted() {
+fn cgroup_v1_limits_are_read() {
     let root = tempfile::tempdir().unwrap();
     let files = [
         ("cg/memory/x/memory.limit_in_bytes", "268435456\n"),
@@ -93,7 +93,7 @@ fn the_first_version_is_read_where_it_is_mounted() {
 }
 
 #[test]
-fn limits_that_leave_all_of_the_machine_are_none() {
+fn limits_above_the_machine_are_ignored() {
     let root = tempfile::tempdir().unwrap();
     let files = [
         ("cg/a/memory.max", "8589934592\n"),
@@ -101,14 +101,14 @@ fn limits_that_leave_all_of_the_machine_are_none() {
         ("cg/a/io.max", "8:0 rbps=max wbps=max riops=max wiops=max\n"),
         ("cg/a/memory.events", "low 0\nhigh 0\nmax 0\n"),
     ];
-    // A path out of the namespace: only the top can be looked at.
+    // A path outside of the namespace: only the root group is visible.
     for groups in ["0::/a\n", "0::/../elsewhere\n"] {
         let places = machine(root.path(), groups, SECOND, &files);
         assert_eq!(value(&places, "cgroup.limits"), "none");
         assert_eq!(value(&places, "memory.usable_bytes"), "8589934592");
         assert!(seen(&places).cautions.is_empty());
         let before = memory_hits(&places).unwrap();
-        let seen = Box::new(Watching { places, before }).end();
+        let seen = Box::new(CgroupWatch { places, before }).end();
         assert!(seen.cautions.is_empty(), "{seen:?}");
     }
     let nothing = machine(root.path(), "", "", &[]);

@@ -1,20 +1,20 @@
-//! What counters before and after say of the time between, as facts and cautions.
+//! Facts and cautions from counters before and after a trial.
 
 use treering_model::{Caution, CautionCode, Fact};
 
 use super::counters::Counters;
-use crate::Seen;
+use crate::Findings;
 use crate::environment::fact;
 
-/// The share of all CPU time that may be stolen, or be other programs', without a word.
+/// Shares of all CPU time that may be stolen, or used by other programs, without a caution.
 const STOLEN: f64 = 0.02;
 const OTHERS: f64 = 0.10;
-/// In less time than this the ticks of the counters say nothing.
+/// Trial length in seconds below which the counters' ticks are too coarse.
 const SHORTEST_SECONDS: f64 = 0.5;
-/// So much that was cached may be read again without a word: a large file of somebody else's.
+/// Refaulted bytes tolerated without a caution: a large file of another program.
 const REFAULTED_BYTES: u64 = 16 << 20;
 
-/// Lines of `vmstat` by the facts they become; the first words of their names.
+/// Facts with the `vmstat` lines that they sum, by prefix.
 const VM: [(&str, &[&str]); 7] = [
     ("conditions.swapped_pages", &["pswpin", "pswpout"]),
     ("conditions.read_kib", &["pgpgin"]),
@@ -25,26 +25,26 @@ const VM: [(&str, &[&str]); 7] = [
     ("conditions.compaction_stalls", &["compact_stall"]),
 ];
 
-/// Each drop counts in both lines, unless somebody drops one kind only.
+/// Lines of `vmstat` that count cache drops; a full drop counts in both.
 const DROPS: [&str; 2] = ["drop_pagecache", "drop_slab"];
 
-/// The time between two looks at the counters.
-pub(super) struct Between<'c> {
+/// Interval between two readings of the counters.
+pub(super) struct CounterInterval<'c> {
     pub(super) before: &'c Counters,
     pub(super) after: &'c Counters,
 }
 
-impl Between<'_> {
-    /// All of it.
-    pub(super) fn seen(&self) -> Seen {
+impl CounterInterval<'_> {
+    /// All facts and cautions of the interval.
+    pub(super) fn seen(&self) -> Findings {
         if self.grown(|counters| counters.all_ticks) == 0 {
-            return Seen::default();
+            return Findings::default();
         }
         let cautions = [self.cpu(), self.memory(), self.drops(), self.heat()];
-        Seen {
+        Findings {
             facts: self.facts(),
             cautions: cautions.into_iter().flatten().collect(),
-            ..Seen::default()
+            ..Findings::default()
         }
     }
 
@@ -52,7 +52,7 @@ impl Between<'_> {
         of(self.after).saturating_sub(of(self.before))
     }
 
-    /// The share of all ticks.
+    /// Ticks as a share of all ticks.
     fn share(&self, ticks: u64) -> f64 {
         ticks as f64 / self.grown(|counters| counters.all_ticks).max(1) as f64
     }
@@ -66,7 +66,7 @@ impl Between<'_> {
         self.share(self.grown(|counters| counters.user_ticks).saturating_sub(own))
     }
 
-    /// How often the caches were dropped, by whomever.
+    /// Number of cache drops by any process.
     fn all_drops(&self) -> u64 {
         DROPS.iter().map(|line| self.grown(|counters| counters.vm_sum(&[line]))).max().unwrap_or(0)
     }
@@ -159,14 +159,14 @@ impl Between<'_> {
     }
 }
 
-/// How often, in words.
+/// Count in words: `once`, `3 times`.
 fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Between, Counters};
+    use super::{CounterInterval, Counters};
     use treering_model::CautionCode;
 
     fn counters(all: u64, user: u64, stolen: u64) -> Counters {
@@ -180,12 +180,12 @@ mod tests {
     }
 
     fn codes(before: &Counters, after: &Counters) -> Vec<CautionCode> {
-        let cautions = Between { before, after }.seen().cautions;
+        let cautions = CounterInterval { before, after }.seen().cautions;
         cautions.iter().map(|caution| caution.code).collect()
     }
 
     #[test]
-    fn our_own_work_is_no_load_and_that_of_others_is() {
+    fn only_foreign_cpu_time_counts_as_load() {
         let before = counters(1_000, 100, 0);
         let mut after = counters(3_000, 1_100, 0);
         assert_eq!(codes(&before, &after), [CautionCode::OtherLoad]);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_again_is_cautioned_from_a_large_file_on() {
+    fn refaults_raise_a_caution_above_the_limit() {
         let before = counters(1_000, 0, 0);
         let mut after = counters(3_000, 0, 0);
         let largest = (16 << 20) / rustix::param::page_size() as u64;
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn only_drops_that_are_not_ours_are_cautioned() {
+    fn only_foreign_cache_drops_raise_a_caution() {
         let before = counters(1_000, 0, 0);
         let mut after = counters(3_000, 0, 0);
         after.vm.insert("drop_pagecache".to_owned(), 5);
@@ -225,14 +225,14 @@ mod tests {
         assert_eq!(codes(&before, &after), []);
         // Somebody dropped the page cache alone.
         after.vm.insert("drop_pagecache".to_owned(), 6);
-        let seen = Between { before: &before, after: &after }.seen();
+        let seen = CounterInterval { before: &before, after: &after }.seen();
         assert_eq!(seen.cautions[0].code, CautionCode::CachesDroppedOutside);
         assert!(seen.cautions[0].message.contains("dropped once"), "{seen:?}");
         assert!(seen.facts.iter().any(|f| f.name == "conditions.cache_drops" && f.value == "6"));
     }
 
     #[test]
-    fn throttling_counts_from_the_beginning() {
+    fn new_throttling_raises_a_caution() {
         let (mut before, mut after) = (counters(1_000, 0, 0), counters(3_000, 0, 0));
         before.core_throttles = Some(40);
         after.core_throttles = Some(40);

@@ -1,5 +1,5 @@
-//! Which lines of the kernel's log are about what is measured: about the device or the filesystem
-//! under test, or about trouble of the whole machine. docs/fair.md says it for users.
+//! Relevance of kernel log lines: those about the tested device or filesystem, or about trouble of
+//! the whole machine. Documented in docs/fair.md.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,10 +8,10 @@ use treering_model::filesystems::by_name;
 use treering_sys::MountTable;
 
 use crate::environment::device::names_below;
-use crate::places::Places;
+use crate::places::KernelRoots;
 
-/// What the kernel says when the whole machine is in trouble: it stops, waits for minutes, kills
-/// for want of memory, or its clock goes wrong.
+/// Kernel messages about trouble of the whole machine: crashes, stalls, lack of memory, clock
+/// problems.
 const OF_MACHINE: [&str; 16] = [
     "BUG:",
     "kernel BUG at",
@@ -31,7 +31,7 @@ const OF_MACHINE: [&str; 16] = [
     "clocksource",
 ];
 
-/// Where a warning with a place in the kernel's source comes from, for it to concern every disk.
+/// Source directories of the kernel whose warnings concern every disk.
 const SOURCES: [&str; 13] = [
     "fs/",
     "mm/",
@@ -48,7 +48,7 @@ const SOURCES: [&str; 13] = [
     "drivers/virtio/",
 ];
 
-/// How the names of block devices begin, before a digit or, where it is said, a letter.
+/// Prefixes of block device names; the flag marks those followed by a letter instead of a digit.
 const BLOCK_NAMES: [(&str, bool); 12] = [
     ("sd", true),
     ("vd", true),
@@ -64,31 +64,31 @@ const BLOCK_NAMES: [(&str, bool); 12] = [
     ("nbd", false),
 ];
 
-/// What is under test, by the names in the kernel's messages.
+/// Names by which kernel messages refer to the system under test.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Concern {
+pub(super) struct LogRelevance {
     names: BTreeSet<String>,
     filesystem: String,
 }
 
-impl Concern {
-    /// Of the filesystem that a directory is on, and all devices below it.
-    pub(super) fn of(places: &Places, target: &Path) -> Self {
+impl LogRelevance {
+    /// Collects the filesystem of a directory and all devices below it.
+    pub(super) fn for_target(places: &KernelRoots, target: &Path) -> Self {
         let filesystem = std::fs::File::open(target).ok().and_then(|dir| {
             let table = MountTable::read().ok()?;
-            Some(table.of(&dir)?.fs_type.clone())
+            Some(table.mount_of(&dir)?.fs_type.clone())
         });
         let mut names = names_below(places, target);
         names.retain(|name| name.len() > 2 && !name.chars().all(|one| one.is_ascii_digit()));
         Self { names, filesystem: filesystem.unwrap_or_default() }
     }
 
-    /// Whether a line concerns it.
+    /// Reports whether a line concerns the system under test.
     pub(super) fn is_about(&self, line: &str) -> bool {
         if self.names.iter().any(|name| has_word(line, name)) {
             return true;
         }
-        // It names a device, and that is another one.
+        // The line names another device.
         if line.split(|one: char| !is_of_name(one) && one != '-').any(is_block_name) {
             return false;
         }
@@ -109,7 +109,7 @@ fn is_of_name(one: char) -> bool {
     one.is_ascii_alphanumeric()
 }
 
-/// Whether a name stands in a line, and not as a part of a longer one.
+/// Reports whether a name occurs in a line as a whole word.
 fn has_word(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -130,11 +130,11 @@ fn is_block_name(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Concern;
+    use super::LogRelevance;
 
-    fn concern(names: &[&str], filesystem: &str) -> Concern {
+    fn concern(names: &[&str], filesystem: &str) -> LogRelevance {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
-        Concern { names, filesystem: filesystem.to_owned() }
+        LogRelevance { names, filesystem: filesystem.to_owned() }
     }
 
     #[test]

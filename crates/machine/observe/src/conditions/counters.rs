@@ -1,37 +1,37 @@
-//! Counters of the whole machine and of our own process, as `/proc` and `/sys` tell them.
+//! Counters of the machine and of this process, from `/proc` and `/sys`.
 
 use std::collections::BTreeMap;
 
-use crate::places::Places;
+use crate::places::KernelRoots;
 
-/// What has been counted since the machine came up, and how much is to be written now.
+/// Counters since boot, and the current amount of dirty data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Counters {
-    /// All CPUs, idle or not, in ticks of the kernel's `USER_HZ`.
+    /// Ticks of all CPUs, idle or not, in units of `USER_HZ`.
     pub(super) all_ticks: u64,
-    /// In user mode, nice or not, without guests.
+    /// User time including nice, without guests.
     pub(super) user_ticks: u64,
-    /// Taken by the host of a virtual machine.
+    /// Steal time of a virtual machine.
     pub(super) stolen_ticks: u64,
-    /// Of our process and of children it has waited for, in user mode.
+    /// User time of this process and of children it has waited for.
     pub(super) own_user_ticks: u64,
     pub(super) context_switches: u64,
-    /// The lines of `vmstat` by their names.
+    /// Values of `vmstat` by name.
     pub(super) vm: BTreeMap<String, u64>,
     pub(super) load_average: String,
     pub(super) uptime_seconds: f64,
-    /// Microseconds in which tasks waited, by the names of the facts they become.
+    /// Pressure stall time in microseconds, by name of the fact.
     pub(super) pressures_us: BTreeMap<&'static str, u64>,
-    /// To be written to disks, or being written.
+    /// Dirty bytes and bytes under writeback.
     pub(super) dirty_bytes: u64,
-    /// How often cores and packages were throttled; where they tell.
+    /// Thermal throttling events of cores and packages; `None` if not reported.
     pub(super) core_throttles: Option<u64>,
     pub(super) package_throttles: Option<u64>,
-    /// How often our own process has dropped the caches.
+    /// Cache drops by this process.
     pub(super) own_cache_drops: u64,
 }
 
-/// Seconds in which some task waited, or all that were not idle did: file, line, fact.
+/// Pressure stall files: file, line (some or all non-idle tasks stalled), fact in seconds.
 const PRESSURES: [(&str, &str, &str); 5] = [
     ("cpu", "some", "conditions.cpu_pressure_seconds"),
     ("io", "some", "conditions.io_pressure_seconds"),
@@ -41,8 +41,8 @@ const PRESSURES: [(&str, &str, &str); 5] = [
 ];
 
 impl Counters {
-    /// The counters now; `None` without `/proc`.
-    pub(super) fn read(places: &Places) -> Option<Self> {
+    /// Reads the counters; `None` without `/proc`.
+    pub(super) fn read(places: &KernelRoots) -> Option<Self> {
         let mut counters = Self::default();
         counters.take_stat(&places.proc("stat")?);
         counters.own_user_ticks = own_user_ticks(&places.proc("self/stat")?)?;
@@ -58,14 +58,14 @@ impl Counters {
         let to_write = ["Dirty", "Writeback"].map(|key| places.memory_bytes(key).unwrap_or(0));
         counters.dirty_bytes = to_write.iter().sum();
         counters.core_throttles = throttles(places, "core_throttle_count", |all| all.sum());
-        // Every CPU of a package tells the package's count.
+        // Every CPU of a package reports the package's count.
         let largest = |all: &mut dyn Iterator<Item = u64>| all.max().unwrap_or(0);
         counters.package_throttles = throttles(places, "package_throttle_count", largest);
         counters.own_cache_drops = treering_sys::cache_drops();
         Some(counters)
     }
 
-    /// The sum of all lines of `vmstat` whose names begin so.
+    /// Sum of all `vmstat` lines with one of these prefixes.
     pub(super) fn vm_sum(&self, beginnings: &[&str]) -> u64 {
         let is_one = |name: &&String| beginnings.iter().any(|one| name.starts_with(one));
         let values = self.vm.iter().filter(|(name, _)| is_one(name)).map(|(_, value)| value);
@@ -77,7 +77,8 @@ impl Counters {
         let ticks: Vec<u64> = cpu
             .map(|line| line.split_whitespace().filter_map(|word| word.parse().ok()).collect())
             .unwrap_or_default();
-        // user nice system idle iowait irq softirq steal; guests are in user and nice already.
+        // Columns: user nice system idle iowait irq softirq steal; guest time is included in user
+        // and nice.
         let tick = |place: usize| ticks.get(place).copied().unwrap_or(0);
         self.all_ticks = (0..8).map(tick).sum();
         self.user_ticks = tick(0) + tick(1);
@@ -86,7 +87,7 @@ impl Counters {
     }
 }
 
-/// The numbers behind names, a line each; lines of several words have only their first.
+/// Parses lines of a name and numbers; keeps the first number of each line.
 fn lines(text: &str) -> BTreeMap<String, u64> {
     let pair = |line: &str| {
         let (name, rest) = line.split_once(' ')?;
@@ -95,9 +96,9 @@ fn lines(text: &str) -> BTreeMap<String, u64> {
     text.lines().filter_map(pair).collect()
 }
 
-/// What the CPUs count of their throttling; `None` where none of them does.
+/// Throttling counts of all CPUs, combined by `all_in_one`; `None` if no CPU reports any.
 fn throttles(
-    places: &Places,
+    places: &KernelRoots,
     file: &str,
     all_in_one: impl Fn(&mut dyn Iterator<Item = u64>) -> u64,
 ) -> Option<u64> {
@@ -111,15 +112,15 @@ fn throttles(
     (!counts.is_empty()).then(|| all_in_one(&mut counts.into_iter()))
 }
 
-/// User time of a process and its children, fields 14 and 16 of its `stat`.
+/// User time of a process and its children: fields 14 and 16 of its `stat`.
 fn own_user_ticks(stat: &str) -> Option<u64> {
-    // The name before may hold anything.
+    // The command name may contain any character.
     let (_, fields) = stat.rsplit_once(") ")?;
     let field = |number: usize| fields.split(' ').nth(number - 3)?.parse::<u64>().ok();
     Some(field(14)? + field(16)?)
 }
 
-/// The total of the line that begins with this word.
+/// Total in the line that begins with this word.
 fn total(pressure: &str, word: &str) -> Option<u64> {
     let line = pressure.lines().find(|line| line.split(' ').next() == Some(word))?;
     line.split(' ').find_map(|word| word.strip_prefix("total="))?.parse().ok()
@@ -128,11 +129,11 @@ fn total(pressure: &str, word: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::{Counters, own_user_ticks, total};
-    use crate::places::Places;
+    use crate::places::KernelRoots;
     use std::fs;
 
     #[test]
-    fn lines_are_read_by_their_names() {
+    fn vmstat_lines_are_parsed_by_name() {
         let mut counters = Counters::default();
         counters.take_stat("cpu  10 2 30 400 5 6 7 8 9 1\ncpu0 1 1 1 1\nctxt 77\n");
         assert_eq!((counters.all_ticks, counters.user_ticks), (468, 12));
@@ -147,7 +148,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_counters() {
-        let counters = Counters::read(&Places::default()).unwrap();
+        let counters = Counters::read(&KernelRoots::default()).unwrap();
         assert!(counters.all_ticks > 0 && counters.uptime_seconds > 0.0);
         assert!(!counters.load_average.is_empty());
         assert!(counters.vm_sum(&["pgpgin"]) > 0);
@@ -155,9 +156,9 @@ mod tests {
     }
 
     #[test]
-    fn packages_tell_their_throttling_once_for_each_cpu() {
+    fn package_throttles_are_reported_by_every_cpu() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), ..Places::default() };
+        let places = KernelRoots { sys: root.path().to_owned(), ..KernelRoots::default() };
         let none = Counters::read(&places).unwrap();
         assert_eq!((none.core_throttles, none.package_throttles), (None, None));
         for (cpu, core) in [("cpu0", "3"), ("cpu1", "4\n")] {

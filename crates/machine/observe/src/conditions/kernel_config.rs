@@ -1,5 +1,5 @@
-//! How a kernel is built: options with which it finds its own faults, and is slow; and those that
-//! change what a filesystem costs.
+//! Kernel build options: debugging options that slow the kernel down, and options that affect the
+//! cost of filesystem operations.
 
 use std::fs;
 use std::io::Read;
@@ -7,10 +7,10 @@ use std::io::Read;
 use flate2::read::GzDecoder;
 use treering_model::filesystems::all;
 
-/// Longer than any kernel's configuration.
+/// Limit of the configuration size in bytes.
 const LONGEST: u64 = 4 << 20;
 
-/// Options that cost at every lock, allocation or access of memory. Filesystems have their own.
+/// Options that slow down every lock, allocation or memory access. Filesystems have their own.
 const SLOW: [&str; 11] = [
     "CONFIG_KASAN",
     "CONFIG_KCSAN",
@@ -25,8 +25,8 @@ const SLOW: [&str; 11] = [
     "CONFIG_KCOV",
 ];
 
-/// Options that can change what a filesystem costs, by how they begin, in the order in which they
-/// are reported: debug options first. Those of filesystems follow.
+/// Prefixes of options that can affect the cost of filesystem operations, in order of report: debug
+/// options first. Those of filesystems follow.
 const MATTERS: [&str; 43] = [
     "DEBUG_",
     "KASAN",
@@ -72,7 +72,7 @@ const MATTERS: [&str; 43] = [
     "BLK_CGROUP",
     "BLK_DEV_INTEGRITY",
 ];
-/// What begins like these and costs nothing at run time.
+/// Prefixes of matching options without cost at run time.
 const HARMLESS: [&str; 9] = [
     "DEBUG_FS",
     "DEBUG_INFO",
@@ -84,11 +84,10 @@ const HARMLESS: [&str; 9] = [
     "KFENCE_STRESS",
     "LOCKDEP_SUPPORT",
 ];
-/// Options of some kernels, and how others call them: before and after Linux 6.9.
+/// Prefix of some options since Linux 6.9; removed for comparison.
 const RENAMED: &str = "MITIGATION_";
 
-/// What is set of the options that matter, as words: `HZ=250`, `XFS_FS=m`, and `XFS_QUOTA` for what
-/// is built in.
+/// Relevant options that are set: `HZ=250`, `XFS_FS=m`, and `XFS_QUOTA` for a built-in one.
 pub(super) fn settings_in(configuration: &str) -> Vec<String> {
     let own = all().filter(|one| one.mkfs().is_some());
     let of_filesystems: Vec<String> =
@@ -121,7 +120,7 @@ pub(super) fn slow_in(configuration: &str) -> Vec<String> {
     options.filter(is_set).map(str::to_owned).collect()
 }
 
-/// The configuration of the running kernel; `None` when it does not say.
+/// Configuration of the running kernel; `None` if it is not available.
 pub(super) fn configuration() -> Option<String> {
     if let Ok(file) = fs::File::open("/proc/config.gz") {
         let mut text = String::new();
@@ -139,7 +138,7 @@ mod tests {
     use super::{settings_in, slow_in};
 
     #[test]
-    fn what_matters_is_reported_with_debug_options_first() {
+    fn relevant_options_are_reported_debug_options_first() {
         let text = "CONFIG_XFS_FS=m\nCONFIG_XFS_QUOTA=y\nCONFIG_HZ=250\nCONFIG_HZ_250=y\n\
                     CONFIG_DEBUG_FS=y\nCONFIG_DEBUG_LIST=y\nCONFIG_SOUND=m\n\
                     # CONFIG_KASAN is not set\nCONFIG_MITIGATION_RETPOLINE=y\n";

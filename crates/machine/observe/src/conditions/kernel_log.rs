@@ -1,25 +1,25 @@
-//! The kernel's log from a moment on: its warnings and errors, as `/dev/kmsg` gives them.
+//! Kernel warnings and errors from a moment on, from `/dev/kmsg`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// What `open` calls it when a read must not wait.
+/// `O_NONBLOCK` in the type of `custom_flags`.
 const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-/// A record is at most this long.
+/// Limit of a record in bytes.
 const RECORD: usize = 8192;
-/// So many records are read at most: a log that never ends must not hold a trial.
+/// Limit of records read, so that an endless log cannot block a trial.
 const RECORDS: usize = 10_000;
-/// Warnings and what is graver (`KERN_WARNING`).
+/// Log level of warnings (`KERN_WARNING`); more severe levels are lower.
 const WARNING: u32 = 4;
 
-/// The log from the moment it was opened.
+/// Kernel log, positioned at the time of opening.
 pub(super) struct KernelLog {
     log: File,
 }
 
 impl KernelLog {
-    /// `None` where we may not read it.
+    /// Opens the log at its end; `None` without permission.
     pub(super) fn from_now() -> Option<Self> {
         let mut log =
             OpenOptions::new().read(true).custom_flags(NONBLOCK).open("/dev/kmsg").ok()?;
@@ -27,7 +27,7 @@ impl KernelLog {
         Some(Self { log })
     }
 
-    /// The kernel's warnings since then; what programs wrote there is not the kernel's.
+    /// Kernel warnings since the log was opened; messages of programs are skipped.
     pub(super) fn warnings(mut self) -> Vec<String> {
         let mut found = Vec::new();
         let mut record = vec![0; RECORD];
@@ -35,7 +35,7 @@ impl KernelLog {
             match self.log.read(&mut record) {
                 Ok(0) => break,
                 Ok(length) => found.extend(warning(&String::from_utf8_lossy(&record[..length]))),
-                // Records were overwritten before we read them: what follows is there.
+                // Records were overwritten before they were read; later ones are available.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => break,
@@ -45,8 +45,8 @@ impl KernelLog {
     }
 }
 
-/// The message of a record, when it is a warning of the kernel's:
-/// `4,1234,5678901,-;message`, the first number being 8 × facility + level.
+/// Message of a record if it is a kernel warning. Format: `4,1234,5678901,-;message`, the first
+/// number being 8 × facility + level.
 fn warning(record: &str) -> Option<String> {
     let (head, rest) = record.split_once(';')?;
     let priority: u32 = head.split(',').next()?.parse().ok()?;

@@ -1,9 +1,8 @@
-//! The conditions of a trial: what else the machine did meanwhile, from counters before and after,
-//! and what slows it all along.
+//! Conditions of a trial: other activity of the machine, from counters before and after, and
+//! permanent slowdowns.
 //!
-//! What is counted for the whole machine holds our own work too. Only what is surely not ours is
-//! cautioned: time that the host of a virtual machine took away, user time of other programs, swap,
-//! and warnings of the kernel.
+//! Counters of the whole machine include our own work. Cautions are raised only for activity that
+//! is certainly foreign: stolen time, user time of other programs, swapping, and kernel warnings.
 
 mod between;
 mod concern;
@@ -14,20 +13,20 @@ mod kernel_log;
 use treering_model::{Caution, CautionCode};
 
 use crate::environment::fact;
-use crate::places::Places;
-use crate::{Observer, Scene, Seen, Watch};
-use between::Between;
-use concern::Concern;
+use crate::places::KernelRoots;
+use crate::{Findings, Observer, ObserverContext, Watch};
+use between::CounterInterval;
+use concern::LogRelevance;
 use counters::Counters;
 use kernel_log::KernelLog;
 
-/// So many bytes may wait to be written when a trial begins: half a second of a hard disk. A few
-/// MiB always do.
+/// Dirty bytes tolerated at the start of a trial: half a second of a hard disk. A few MiB are
+/// always dirty.
 const DIRTY_BYTES: u64 = 64 << 20;
-/// So many lines of the kernel's log are quoted.
+/// Number of kernel log lines quoted in a caution.
 const QUOTED: usize = 3;
 
-/// Sees what a trial cannot help.
+/// Observer of conditions outside of the trial's control.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Conditions;
 
@@ -36,10 +35,10 @@ impl Observer for Conditions {
         "conditions"
     }
 
-    fn look(&self, _scene: &Scene<'_>) -> Seen {
+    fn look(&self, _scene: &ObserverContext<'_>) -> Findings {
         let configuration = kernel_config::configuration();
         let slow = configuration.as_deref().map(kernel_config::slow_in);
-        let mut seen = look(&Places::default(), slow);
+        let mut seen = look(&KernelRoots::default(), slow);
         if let Some(text) = configuration {
             let settings = kernel_config::settings_in(&text).join(" ");
             seen.facts.push(fact("kernel.config", settings));
@@ -47,18 +46,17 @@ impl Observer for Conditions {
         seen
     }
 
-    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
-        let places = Places::default();
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+        let places = KernelRoots::default();
         let before = Counters::read(&places)?;
-        let concern = Concern::of(&places, scene.target);
-        Some(Box::new(Watching { before, log: KernelLog::from_now(), concern }))
+        let concern = LogRelevance::for_target(&places, scene.target);
+        Some(Box::new(ConditionsWatch { before, log: KernelLog::from_now(), concern }))
     }
 }
 
-/// What is questionable before a trial begins; `slow` are the options of the kernel that slow it,
-/// where they are known.
-fn look(places: &Places, slow: Option<Vec<String>>) -> Seen {
-    let mut seen = Seen::default();
+/// Cautions before a trial; `slow` lists the debugging options of the kernel, if known.
+fn look(places: &KernelRoots, slow: Option<Vec<String>>) -> Findings {
+    let mut seen = Findings::default();
     let mut caution = |code, message| seen.cautions.push(Caution { code, message });
     if let Some(slow) = slow {
         let all = if slow.is_empty() { "none".to_owned() } else { slow.join(" ") };
@@ -80,17 +78,17 @@ fn look(places: &Places, slow: Option<Vec<String>>) -> Seen {
     seen
 }
 
-struct Watching {
+struct ConditionsWatch {
     before: Counters,
     log: Option<KernelLog>,
-    concern: Concern,
+    concern: LogRelevance,
 }
 
-impl Watch for Watching {
-    fn end(self: Box<Self>) -> Seen {
-        let mut seen = Seen::default();
-        if let Some(after) = Counters::read(&Places::default()) {
-            seen = Between { before: &self.before, after: &after }.seen();
+impl Watch for ConditionsWatch {
+    fn end(self: Box<Self>) -> Findings {
+        let mut seen = Findings::default();
+        if let Some(after) = Counters::read(&KernelRoots::default()) {
+            seen = CounterInterval { before: &self.before, after: &after }.seen();
         }
         let mut lines = self.log.map(KernelLog::warnings).unwrap_or_default();
         lines.retain(|line| self.concern.is_about(line));
@@ -109,14 +107,14 @@ impl Watch for Watching {
 #[cfg(test)]
 mod tests {
     use super::look;
-    use crate::places::Places;
+    use crate::places::KernelRoots;
     use std::fs;
     use treering_model::CautionCode;
 
     #[test]
-    fn what_a_machine_is_before_a_trial_is_cautioned() {
+    fn conditions_before_a_trial_raise_cautions() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { proc: root.path().join("proc"), sys: root.path().join("sys") };
+        let places = KernelRoots { proc: root.path().join("proc"), sys: root.path().join("sys") };
         let cpufreq = places.sys.join("devices/system/cpu/cpu0/cpufreq");
         fs::create_dir_all(&cpufreq).unwrap();
         fs::create_dir_all(&places.proc).unwrap();
@@ -135,8 +133,8 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_slow_options_is_distinguished_from_one_that_nobody_knows() {
-        let value = |slow| look(&Places::default(), slow).facts.pop().map(|fact| fact.value);
+    fn no_slow_options_differs_from_unknown_options() {
+        let value = |slow| look(&KernelRoots::default(), slow).facts.pop().map(|fact| fact.value);
         assert_eq!(value(Some(Vec::new())).as_deref(), Some("none"));
         assert_eq!(value(None), None);
     }

@@ -1,5 +1,5 @@
-//! The block device below the filesystem, as `/sys/dev/block` tells it: its place on the disk, its
-//! queue, and whether it is aligned.
+//! Block device below the filesystem, from `/sys/dev/block`: position on the disk, queue settings,
+//! alignment.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -10,15 +10,15 @@ use treering_model::{Caution, CautionCode};
 use treering_sys::MountTable;
 
 use super::fact;
-use crate::Seen;
-use crate::places::Places;
+use crate::Findings;
+use crate::places::KernelRoots;
 
-/// What kernels and filesystems work in, whatever a disk says of its sectors.
+/// I/O unit of kernels and filesystems, regardless of the sector size.
 const PAGE_BYTES: u64 = 4096;
-/// The unit of starts and sizes in `/sys`.
+/// Unit of starts and sizes in `/sys`.
 const SECTOR_BYTES: u64 = 512;
 
-/// Facts of a partition or a disk of its own.
+/// Facts of a partition or disk itself.
 const OWN: [(&str, &str); 3] = [
     ("device.start_sectors", "start"),
     ("device.sectors", "size"),
@@ -50,27 +50,31 @@ const OF_DISK: [(&str, &str); 21] = [
     ("device.firmware", "device/firmware_rev"),
 ];
 
-/// What is known of the device that a directory is on: the one its files say, or the one that is
-/// mounted (btrfs has numbers of its own). Nothing where there is none (tmpfs).
-pub(super) fn of_directory(places: &Places, target: &Path, source: Option<&OsStr>) -> Seen {
+/// Facts about the device of a directory: from `st_dev`, or from the mount source (btrfs has device
+/// numbers of its own). Empty without a device (tmpfs).
+pub(super) fn of_directory(
+    places: &KernelRoots,
+    target: &Path,
+    source: Option<&OsStr>,
+) -> Findings {
     let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
     let of_files = of_files.and_then(|number| folder(places, number));
     let folder = of_files.or_else(|| of_source(places, source?));
     folder.map(|at| of_folder(places, &at)).unwrap_or_default()
 }
 
-/// What is known of a block device.
-pub(super) fn of_node(places: &Places, node: &Path) -> Seen {
+/// Facts about a block device.
+pub(super) fn of_node(places: &KernelRoots, node: &Path) -> Findings {
     let folder = of_source(places, node.as_os_str());
     folder.map(|at| of_folder(places, &at)).unwrap_or_default()
 }
 
-/// The name by which the kernel knows what is mounted.
-pub(super) fn name_of(places: &Places, source: &OsStr) -> Option<String> {
+/// Kernel name of the mounted device.
+pub(super) fn name_of(places: &KernelRoots, source: &OsStr) -> Option<String> {
     Some(of_source(places, source)?.file_name()?.to_string_lossy().into_owned())
 }
 
-fn of_source(places: &Places, source: &OsStr) -> Option<PathBuf> {
+fn of_source(places: &KernelRoots, source: &OsStr) -> Option<PathBuf> {
     let about = std::fs::metadata(source).ok()?;
     if !about.file_type().is_block_device() {
         return None;
@@ -78,13 +82,13 @@ fn of_source(places: &Places, source: &OsStr) -> Option<PathBuf> {
     folder(places, about.rdev())
 }
 
-fn folder(places: &Places, number: u64) -> Option<PathBuf> {
+fn folder(places: &KernelRoots, number: u64) -> Option<PathBuf> {
     let (major, minor) = major_minor(number);
     places.sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()
 }
 
-fn of_folder(places: &Places, at: &Path) -> Seen {
-    let mut seen = Seen::default();
+fn of_folder(places: &KernelRoots, at: &Path) -> Findings {
+    let mut seen = Findings::default();
     let read = |folder: &Path, file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
         Some(text.trim().to_owned())
@@ -118,12 +122,12 @@ fn of_folder(places: &Places, at: &Path) -> Seen {
     seen
 }
 
-/// Of so many percent of its blocks on an image counts as allocated: what a filesystem zeroes
-/// (journal, tables of inodes) a loop device gives back.
+/// Share of allocated blocks in percent from which on an image counts as allocated: loop devices
+/// deallocate what a filesystem zeroes (journal, inode tables).
 const ALLOCATED_PERCENT: u128 = 75;
 
-/// Whether the image of a loop device has its blocks; `None` where there is no image, or it cannot
-/// be looked at.
+/// Allocation of a loop device's image, `allocated` or `sparse`; `None` without an image, or if it
+/// is not accessible.
 fn image_allocation(disk: &Path) -> Option<&'static str> {
     let image = backing_file(disk)?;
     let about = std::fs::metadata(image).ok().filter(std::fs::Metadata::is_file)?;
@@ -132,20 +136,20 @@ fn image_allocation(disk: &Path) -> Option<&'static str> {
     Some(if is_whole { "allocated" } else { "sparse" })
 }
 
-/// The file behind a loop device.
+/// Backing file of a loop device.
 fn backing_file(disk: &Path) -> Option<PathBuf> {
     let text = std::fs::read_to_string(disk.join("loop/backing_file")).ok()?;
     Some(PathBuf::from(text.trim_end_matches('\n')))
 }
 
-/// By which names the kernel's messages call the device below a directory and all that is below
-/// it: partition, disk, mapped devices, the disk that holds the image of a loop device, and the
-/// controllers and ports on the way to them. Empty where there is none (tmpfs).
-pub(crate) fn names_below(places: &Places, target: &Path) -> BTreeSet<String> {
+/// Names used in kernel messages for the device of a directory and everything below it: partition,
+/// disk, mapped devices, the disk of a loop device's image, controllers and ports. Empty without a
+/// device (tmpfs).
+pub(crate) fn names_below(places: &KernelRoots, target: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let source = std::fs::File::open(target).ok().and_then(|dir| {
         let table = MountTable::read().ok()?;
-        Some(table.of(&dir)?.source.clone())
+        Some(table.mount_of(&dir)?.source.clone())
     });
     let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
     let of_files = of_files.and_then(|number| folder(places, number));
@@ -156,14 +160,15 @@ pub(crate) fn names_below(places: &Places, target: &Path) -> BTreeSet<String> {
     names
 }
 
-/// A device is below another; a ring cannot be, but a broken tree could pretend so.
+/// Limit of device stacking; guards against cycles in a broken sysfs.
 const DEPTH: usize = 16;
 
-fn add_names(places: &Places, at: &Path, names: &mut BTreeSet<String>, depth: usize) {
+fn add_names(places: &KernelRoots, at: &Path, names: &mut BTreeSet<String>, depth: usize) {
     if depth == 0 {
         return;
     }
-    // Ports and controllers have numbers; what only orders devices ("block", "virtual") has none.
+    // Ports and controllers have numbers in their names, grouping directories ("block", "virtual")
+    // have none.
     let has_number = |name: &String| name.contains(|one: char| one.is_ascii_digit());
     let parts = at.strip_prefix(&places.sys).unwrap_or(at).components();
     let parts = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
@@ -183,13 +188,13 @@ fn add_names(places: &Places, at: &Path, names: &mut BTreeSet<String>, depth: us
     }
 }
 
-/// A partition has its queue at the disk it is part of.
+/// Directory of the disk: the queue of a partition belongs to its disk.
 fn disk(at: &Path) -> &Path {
     if at.join("partition").exists() { at.parent().unwrap_or(at) } else { at }
 }
 
-/// The disk below all mappings, as far as there is one only.
-fn whole(places: &Places, at: &Path) -> PathBuf {
+/// Disk below all mappings, as long as each has a single device below it.
+fn whole(places: &KernelRoots, at: &Path) -> PathBuf {
     let mut at = disk(at).to_owned();
     for _ in 0..DEPTH {
         let below: Vec<_> =
@@ -206,7 +211,7 @@ fn whole(places: &Places, at: &Path) -> PathBuf {
     at
 }
 
-/// The two halves of a device number, as Linux packs them.
+/// Major and minor number of a `dev_t` in Linux encoding.
 fn major_minor(device: u64) -> (u64, u64) {
     let major = ((device >> 8) & 0xfff) | ((device >> 32) & !0xfff);
     let minor = (device & 0xff) | ((device >> 12) & !0xff);
@@ -216,7 +221,7 @@ fn major_minor(device: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::{add_names, major_minor, of_folder};
-    use crate::places::Places;
+    use crate::places::KernelRoots;
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
@@ -237,15 +242,15 @@ mod tests {
         }
     }
 
-    fn value(places: &Places, at: &str, name: &str) -> Option<String> {
+    fn value(places: &KernelRoots, at: &str, name: &str) -> Option<String> {
         let seen = of_folder(places, &places.sys.join(at).canonicalize().unwrap());
         seen.facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
     }
 
     #[test]
-    fn a_partition_and_a_mapping_on_it_are_of_one_disk() {
+    fn partitions_and_mappings_resolve_to_their_disk() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let files = [
             ("block/sda/queue/nr_requests", "64\n"),
             ("block/sda/queue/physical_block_size", "4096\n"),
@@ -272,7 +277,7 @@ mod tests {
     #[test]
     fn sparse_images_are_distinguished_from_allocated_ones() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let image = root.path().join("image");
         let file = fs::File::create(&image).unwrap();
         file.set_len(1 << 20).unwrap();
@@ -287,9 +292,9 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_known_by_all_that_is_below_it() {
+    fn names_include_all_lower_devices() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let files = [
             ("devices/pci0000:00/ata1/host0/block/sda/sda2/partition", "2"),
             ("devices/virtual/block/dm-0/queue/nr_requests", "128"),
@@ -306,9 +311,9 @@ mod tests {
     }
 
     #[test]
-    fn partitions_that_begin_between_blocks_are_cautioned() {
+    fn misaligned_partitions_raise_a_caution() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
+        let places = KernelRoots { sys: root.path().to_owned(), proc: PathBuf::from("/proc") };
         let cautions = |start: &str, offset: &str, block: &str| {
             let files = [
                 ("block/sda/queue/physical_block_size", block),

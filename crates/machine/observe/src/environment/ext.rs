@@ -1,4 +1,5 @@
-//! How an ext2, ext3 or ext4 was made, from its superblock on the device (read by root only).
+//! Features and geometry of ext2, ext3 and ext4 from the superblock on the device (readable by root
+//! only).
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -7,14 +8,14 @@ use std::path::Path;
 use treering_model::filesystems::ext_signature;
 use treering_model::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY};
 
-/// Where the superblock is, in bytes.
+/// Offset and size of the superblock in bytes.
 const PLACE: u64 = 1024;
 const BYTES: usize = 1024;
 
-/// A superblock.
+/// Raw superblock.
 pub(super) struct Superblock([u8; BYTES]);
 
-/// That of a device; `None` where it cannot be read or is another filesystem's.
+/// Reads the superblock of a device; `None` if it is unreadable or of another filesystem.
 pub(super) fn read(device: &Path) -> Option<Superblock> {
     let mut bytes = [0; BYTES];
     File::open(device).ok()?.read_exact_at(&mut bytes, PLACE).ok()?;
@@ -33,7 +34,7 @@ impl Superblock {
         bytes.map_or(0, u16::from_le_bytes)
     }
 
-    /// Its features in the words of mke2fs, in the order of dumpe2fs.
+    /// Features as named by mke2fs, in the order of dumpe2fs.
     pub(super) fn features(&self) -> String {
         let fields: [(usize, &[(u32, &'static str)]); 3] =
             [(92, &EXT_COMPATIBLE), (96, &EXT_INCOMPATIBLE), (100, &EXT_READ_ONLY)];
@@ -44,7 +45,7 @@ impl Superblock {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Sizes that were chosen when it was made.
+    /// Geometry chosen by mkfs.
     pub(super) fn geometry(&self) -> String {
         format!(
             "inode_bytes={}, group_blocks={}, group_inodes={}, flex_groups={}",

@@ -1,4 +1,4 @@
-//! The filesystem under test: how it is mounted, how large and how full it is, and how it was made.
+//! Filesystem under test: mount, size, used space, features and geometry.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -9,12 +9,12 @@ use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, F2FS, Metadata, SINGL
 use treering_sys::{Mount, filesystem_facts, xfs_geometry};
 
 use super::{device, ext as superblock, fact};
-use crate::places::Places;
+use crate::places::KernelRoots;
 
-/// Reads how a mounted filesystem was made.
-type Reader = fn(&Places, &File, &Mount) -> Option<Made>;
+/// Function that reads features and geometry of a mounted filesystem.
+type Reader = fn(&KernelRoots, &File, &Mount) -> Option<FilesystemBuild>;
 
-/// Who reads which filesystem.
+/// Readers by filesystem.
 const READERS: &[(&str, Reader)] = &[
     (EXT2.name, ext),
     (EXT3.name, ext),
@@ -24,8 +24,8 @@ const READERS: &[(&str, Reader)] = &[
     (F2FS.name, f2fs),
 ];
 
-/// What is known of the filesystem that something open is on.
-pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<Fact> {
+/// Facts about the filesystem that contains an open directory.
+pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(mount) = mount {
         facts.push(fact("filesystem.type", &mount.fs_type));
@@ -45,7 +45,8 @@ pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<F
     let Some(mount) = mount else { return facts };
     let reader = READERS.iter().find(|(name, _)| *name == mount.fs_type);
     let made = reader.and_then(|(_, read)| read(places, dir, mount));
-    // Without root not all of them can be read; what is always stored once is known all the same.
+    // Some readers require root; filesystems that always store metadata once need none for that
+    // fact.
     let profiles = match &made {
         Some(made) => made.profiles.clone(),
         None if by_name(&mount.fs_type).is_some_and(|one| one.metadata == Metadata::Once) => once(),
@@ -59,25 +60,25 @@ pub(super) fn facts(places: &Places, dir: &File, mount: Option<&Mount>) -> Vec<F
     facts
 }
 
-/// How a filesystem was made, as far as it tells.
-struct Made {
+/// Features and geometry of a filesystem, as far as known.
+struct FilesystemBuild {
     features: String,
     geometry: String,
-    /// How often metadata and data are kept.
+    /// Replication profiles of metadata and data.
     profiles: Vec<Fact>,
 }
 
-/// Metadata are written once.
+/// Profile of filesystems that store metadata once.
 fn once() -> Vec<Fact> {
     vec![fact("filesystem.metadata_profile", SINGLE)]
 }
 
-fn ext(_: &Places, _: &File, mount: &Mount) -> Option<Made> {
+fn ext(_: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let made = superblock::read(Path::new(&mount.source))?;
-    Some(Made { features: made.features(), geometry: made.geometry(), profiles: once() })
+    Some(FilesystemBuild { features: made.features(), geometry: made.geometry(), profiles: once() })
 }
 
-fn xfs(_: &Places, dir: &File, _: &Mount) -> Option<Made> {
+fn xfs(_: &KernelRoots, dir: &File, _: &Mount) -> Option<FilesystemBuild> {
     let made = xfs_geometry(dir).ok()?;
     let mut geometry = format!(
         "inode_bytes={}, sector_bytes={}, directory_block_bytes={}, groups={}, log_bytes={}",
@@ -91,10 +92,10 @@ fn xfs(_: &Places, dir: &File, _: &Mount) -> Option<Made> {
         let (unit, width) = made.stripe_blocks;
         geometry += &format!(", stripe_unit_blocks={unit}, stripe_width_blocks={width}");
     }
-    Some(Made { features: made.features.join(" "), geometry, profiles: once() })
+    Some(FilesystemBuild { features: made.features.join(" "), geometry, profiles: once() })
 }
 
-fn btrfs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
+fn btrfs(places: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let name = device::name_of(places, &mount.source)?;
     let top = places.sys.join("fs").join(BTRFS.name);
     let folders: Vec<PathBuf> = names(&top).into_iter().map(|id| top.join(id)).collect();
@@ -102,8 +103,8 @@ fn btrfs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
     Some(made_btrfs(&folders.into_iter().find(ours)?))
 }
 
-/// From the folder of a mounted btrfs.
-fn made_btrfs(folder: &Path) -> Made {
+/// Reads the sysfs directory of a mounted btrfs.
+fn made_btrfs(folder: &Path) -> FilesystemBuild {
     let read = |file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
         Some(text.trim().to_owned())
@@ -117,7 +118,7 @@ fn made_btrfs(folder: &Path) -> Made {
         geometry.extend(read(file).map(|value| format!("{name}={value}")));
     }
     geometry.push(format!("devices={}", names(&folder.join("devices")).len()));
-    // Each kind of room has a folder for each profile it is kept in; small ones keep both in one.
+    // Each space type has one directory per profile; small filesystems mix data and metadata.
     let profile = |kind: &str| {
         let of_kind = folder.join("allocation").join(kind);
         let is_profile = |name: &String| of_kind.join(name).join("total_bytes").exists();
@@ -131,16 +132,16 @@ fn made_btrfs(folder: &Path) -> Made {
         let found = profile(kind).or_else(|| profile("mixed"));
         profiles.extend(found.map(|found| fact(name, found)));
     }
-    Made { features: features.join(" "), geometry: geometry.join(", "), profiles }
+    FilesystemBuild { features: features.join(" "), geometry: geometry.join(", "), profiles }
 }
 
-fn f2fs(places: &Places, _: &File, mount: &Mount) -> Option<Made> {
+fn f2fs(places: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let name = device::name_of(places, &mount.source)?;
     let features = places.sys(&format!("fs/{}/{name}/features", F2FS.name))?;
-    Some(Made { features, geometry: String::new(), profiles: once() })
+    Some(FilesystemBuild { features, geometry: String::new(), profiles: once() })
 }
 
-/// The names in a folder, in their order; none when it is not there.
+/// Sorted names of a directory; empty if it does not exist.
 fn names(folder: &Path) -> BTreeSet<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -152,7 +153,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_btrfs_tells_its_profiles_and_features() {
+    fn btrfs_profiles_and_features_are_read() {
         let root = tempfile::tempdir().unwrap();
         for (name, text) in [
             ("features/extended_iref", "1\n"),
@@ -170,7 +171,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        let reported = |made: &super::Made| {
+        let reported = |made: &super::FilesystemBuild| {
             let all = made.profiles.iter().map(|fact| format!("{}={}", fact.name, fact.value));
             all.collect::<Vec<_>>()
         };

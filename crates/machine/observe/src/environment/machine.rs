@@ -1,11 +1,11 @@
-//! The machine: kernel, processor, memory, as `/proc` and `/sys` tell them.
+//! Machine: kernel, processor and memory, from `/proc` and `/sys`.
 
 use treering_model::Fact;
 
 use super::fact;
-use crate::places::Places;
+use crate::places::KernelRoots;
 
-/// Files below `/proc` whose text is a fact.
+/// Facts from files below `/proc`.
 const PROC: [(&str, &str); 12] = [
     ("kernel.release", "sys/kernel/osrelease"),
     ("kernel.version", "sys/kernel/version"),
@@ -21,7 +21,7 @@ const PROC: [(&str, &str); 12] = [
     ("memory.dirty_writeback_centisecs", "sys/vm/dirty_writeback_centisecs"),
 ];
 
-/// The same below `/sys`.
+/// Facts from files below `/sys`.
 const SYS: [(&str, &str); 5] = [
     ("cpu.governor", "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
     ("cpu.frequency_driver", "devices/system/cpu/cpu0/cpufreq/scaling_driver"),
@@ -30,11 +30,11 @@ const SYS: [(&str, &str); 5] = [
     ("memory.transparent_hugepages", "kernel/mm/transparent_hugepage/enabled"),
 ];
 
-/// Where each known fault of the CPUs has a file.
+/// Directory of known CPU vulnerabilities.
 const VULNERABILITIES: &str = "devices/system/cpu/vulnerabilities";
 
-/// What is known of the machine.
-pub(super) fn facts(places: &Places) -> Vec<Fact> {
+/// Facts about the machine.
+pub(super) fn facts(places: &KernelRoots) -> Vec<Fact> {
     let mut facts = Vec::new();
     let mut tell = |name: &str, text: Option<String>| {
         facts.extend(text.map(|text| fact(name, text.trim())));
@@ -53,9 +53,9 @@ pub(super) fn facts(places: &Places) -> Vec<Fact> {
     facts
 }
 
-/// How the kernel lets tasks be preempted: as it was built, which its version says, and the mode
-/// that a kernel which can choose has now, where we may read it.
-fn preemption(places: &Places) -> Vec<Fact> {
+/// Preemption model: the one the kernel was built with, from its version, and the current mode of a
+/// dynamic kernel, if readable.
+fn preemption(places: &KernelRoots) -> Vec<Fact> {
     let mut facts = Vec::new();
     if let Some(version) = places.proc("sys/kernel/version") {
         let word = version.split_whitespace().find(|word| word.starts_with("PREEMPT"));
@@ -68,7 +68,7 @@ fn preemption(places: &Places) -> Vec<Fact> {
         facts.push(fact("kernel.preemption_built", built));
     }
     let modes = places.sys("kernel/debug/sched/preempt");
-    // As "none voluntary (full)".
+    // Format: "none voluntary (full)".
     let now = modes.as_deref().and_then(|modes| {
         modes.split_whitespace().find_map(|word| word.strip_prefix('(')?.strip_suffix(')'))
     });
@@ -79,8 +79,8 @@ fn preemption(places: &Places) -> Vec<Fact> {
     facts
 }
 
-/// What is done against the faults of the CPUs, and which are left open.
-fn mitigations(places: &Places) -> Vec<Fact> {
+/// Mitigated and open CPU vulnerabilities.
+fn mitigations(places: &KernelRoots) -> Vec<Fact> {
     let folder = std::fs::read_dir(places.sys.join(VULNERABILITIES));
     let entries = folder.into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -105,7 +105,7 @@ fn mitigations(places: &Places) -> Vec<Fact> {
     ];
     let line = places.proc("cmdline").unwrap_or_default();
     let mut asked = line.split_whitespace().filter_map(|word| word.strip_prefix("mitigations="));
-    // The last one counts.
+    // The last occurrence is effective.
     facts.extend(asked.next_back().map(|asked| fact("cpu.mitigations_asked", asked)));
     facts
 }
@@ -128,7 +128,7 @@ fn processor(cpuinfo: &str) -> Vec<Fact> {
 #[cfg(test)]
 mod tests {
     use super::{facts, mitigations, preemption, processor};
-    use crate::places::Places;
+    use crate::places::KernelRoots;
     use std::fs;
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
             cpu.iter().map(|fact| format!("{}={}", fact.name, fact.value)).collect();
         assert_eq!(texts, ["cpu.count=2", "cpu.model=A CPU", "machine.virtual=true"]);
         let root = tempfile::tempdir().unwrap();
-        let places = Places { proc: root.path().to_owned(), sys: root.path().to_owned() };
+        let places = KernelRoots { proc: root.path().to_owned(), sys: root.path().to_owned() };
         let meminfo = "MemTotal:       24 kB\nSwapTotal:  nonsense kB\n";
         fs::write(root.path().join("meminfo"), meminfo).unwrap();
         let memory = facts(&places);
@@ -150,9 +150,9 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_a_core_and_huge_pages_are_read() {
+    fn smt_and_huge_page_settings_are_read() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { proc: root.path().join("proc"), sys: root.path().to_owned() };
+        let places = KernelRoots { proc: root.path().join("proc"), sys: root.path().to_owned() };
         let (smt, huge) = ("devices/system/cpu/smt", "kernel/mm/transparent_hugepage");
         for (folder, file, text) in
             [(smt, "active", "1\n"), (huge, "enabled", "always [madvise] never\n")]
@@ -167,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_preemption_is_reported() {
+    fn preemption_model_is_reported() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { proc: root.path().join("proc"), sys: root.path().join("sys") };
+        let places = KernelRoots { proc: root.path().join("proc"), sys: root.path().join("sys") };
         fs::create_dir_all(places.proc.join("sys/kernel")).unwrap();
         let reported = |version: &str| -> Vec<String> {
             fs::write(places.proc.join("sys/kernel/version"), version).unwrap();
@@ -190,9 +190,9 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_the_cpus_are_reported_with_what_is_done_against_them() {
+    fn cpu_vulnerabilities_are_reported_with_their_mitigations() {
         let root = tempfile::tempdir().unwrap();
-        let places = Places { proc: root.path().to_owned(), sys: root.path().to_owned() };
+        let places = KernelRoots { proc: root.path().to_owned(), sys: root.path().to_owned() };
         assert!(mitigations(&places).is_empty());
         let folder = root.path().join(super::VULNERABILITIES);
         fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! The environment: kernel, processor, memory, and the filesystem and device under test.
+//! Environment: kernel, processor, memory, and the filesystem and device under test.
 
 pub(crate) mod device;
 mod ext;
@@ -10,10 +10,10 @@ use std::path::Path;
 use treering_model::Fact;
 use treering_sys::MountTable;
 
-use crate::places::Places;
-use crate::{Observer, Scene, Seen};
+use crate::places::KernelRoots;
+use crate::{Findings, Observer, ObserverContext};
 
-/// Sees what does not change during a trial.
+/// Observer of facts that are constant during a trial.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Environment;
 
@@ -22,12 +22,12 @@ impl Observer for Environment {
         "environment"
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Seen {
-        let places = Places::default();
-        let mut seen = Seen { facts: machine::facts(&places), ..Seen::default() };
+    fn look(&self, scene: &ObserverContext<'_>) -> Findings {
+        let places = KernelRoots::default();
+        let mut seen = Findings { facts: machine::facts(&places), ..Findings::default() };
         let dir = std::fs::File::open(scene.target).ok();
         let table = MountTable::read().unwrap_or_default();
-        let mount = dir.as_ref().and_then(|dir| table.of(dir));
+        let mount = dir.as_ref().and_then(|dir| table.mount_of(dir));
         if let Some(dir) = &dir {
             seen.facts.extend(filesystem::facts(&places, dir, mount));
         }
@@ -36,12 +36,12 @@ impl Observer for Environment {
     }
 }
 
-/// What is known of a block device beforehand, whatever is on it.
-pub(crate) fn look_at_device(node: &Path) -> Seen {
-    device::of_node(&Places::default(), node)
+/// Facts about a block device, whatever it contains.
+pub(crate) fn look_at_device(node: &Path) -> Findings {
+    device::of_node(&KernelRoots::default(), node)
 }
 
-/// A fact from whatever can be printed.
+/// Builds a fact from a printable value.
 pub(crate) fn fact(name: &str, value: impl ToString) -> Fact {
     Fact { name: name.to_owned(), value: value.to_string() }
 }

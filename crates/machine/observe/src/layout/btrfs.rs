@@ -1,5 +1,5 @@
-//! Free space of btrfs: its tree of free space, in the block groups for data. Addresses are those
-//! of btrfs itself, as of the extents of its files.
+//! Free space of btrfs: the free space tree within the data block groups. Addresses are logical,
+//! like those of file extents.
 
 use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
@@ -8,10 +8,10 @@ use treering_model::LayoutUse;
 use treering_stats::layout::{FreeSpaceMeasures, MapMeasures};
 use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
 
-use super::found_space::FoundSpace;
+use super::found_space::SpaceUsage;
 use super::reported;
 
-/// Trees and kinds of items, as linux/btrfs_tree.h numbers them.
+/// Tree IDs and item types from linux/btrfs_tree.h.
 const CHUNK_TREE: u64 = 3;
 const FREE_SPACE_TREE: u64 = 10;
 const CHUNK: u8 = 228;
@@ -19,27 +19,27 @@ const DEVICE: u8 = 216;
 const FREE_SPACE_INFO: u8 = 198;
 const FREE_SPACE_EXTENT: u8 = 199;
 const FREE_SPACE_BITMAP: u8 = 200;
-/// What block groups are for.
+/// Block group types.
 const DATA: u64 = 1;
 const METADATA: u64 = 4;
-/// What the kernel keeps for emergencies: a part of the metadata.
+/// Global reserve, a part of the metadata.
 const RESERVED: u64 = 1 << 49;
 
-/// A block group: a stretch of addresses with one use.
+/// Block group: address range of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Group {
+struct BlockGroup {
     start: u64,
     length: u64,
     flags: u64,
     block_bytes: u64,
 }
 
-/// Looks at a mounted btrfs.
+/// Reads space usage and free space of a mounted btrfs.
 pub(super) fn look(
     filesystem: BorrowedFd<'_>,
-    mut space: FoundSpace,
+    mut space: SpaceUsage,
     map: Option<&mut MapMeasures>,
-) -> FoundSpace {
+) -> SpaceUsage {
     if let Ok(spaces) = btrfs_spaces(filesystem) {
         let of = |use_bit| {
             let of_it =
@@ -52,7 +52,7 @@ pub(super) fn look(
         space.fullness.data = of(DATA);
         space.fullness.metadata = Some(of(METADATA));
     }
-    // Their number is not limited.
+    // Inodes are not limited.
     space.fullness.inodes = None;
     match free_space(filesystem, &mut space, map) {
         Ok(()) => {}
@@ -77,11 +77,12 @@ pub(super) fn look(
 
 fn free_space(
     filesystem: BorrowedFd<'_>,
-    space: &mut FoundSpace,
+    space: &mut SpaceUsage,
     mut map: Option<&mut MapMeasures>,
 ) -> Result<(), Errno> {
     let (groups, unallocated) = chunks(filesystem)?;
-    let data: Vec<Group> = groups.into_iter().filter(|group| group.flags & DATA != 0).collect();
+    let data: Vec<BlockGroup> =
+        groups.into_iter().filter(|group| group.flags & DATA != 0).collect();
     if let Some(map) = &mut map {
         data.iter().for_each(|group| map.space(group.start, group.length));
     }
@@ -99,20 +100,20 @@ fn free_space(
     Ok(())
 }
 
-/// The block groups, and bytes of the devices that none of them has.
-fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
+/// Block groups, and bytes of the devices outside of any chunk.
+fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<BlockGroup>, u64), Errno> {
     let (mut groups, mut unallocated) = (Vec::new(), 0u64);
     btrfs_items(filesystem, CHUNK_TREE, BtrfsKey::FIRST, BtrfsKey::LAST, |key, item| {
         match key.kind {
-            // length, owner, stripe length, type; then sizes of blocks.
+            // Item fields: length, owner, stripe length, type, then block sizes.
             CHUNK => {
                 if let (Some(length), Some(flags)) = (word(item, 0), word(item, 24)) {
                     let sector = half(item, 40).filter(|bytes| bytes.is_power_of_two());
                     let block_bytes = sector.map_or(4096, u64::from);
-                    groups.push(Group { start: key.offset, length, flags, block_bytes });
+                    groups.push(BlockGroup { start: key.offset, length, flags, block_bytes });
                 }
             }
-            // id, bytes, bytes in use.
+            // Item fields: ID, bytes, bytes used.
             DEVICE => {
                 if let (Some(total), Some(used)) = (word(item, 8), word(item, 16)) {
                     unallocated = unallocated.saturating_add(total.saturating_sub(used));
@@ -125,18 +126,18 @@ fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<Group>, u64), Errno> {
     Ok((groups, unallocated))
 }
 
-/// Hands every free stretch of a block group to `each`. Free blocks that the tree keeps as bits are
-/// joined to stretches, also over the ends of bitmaps.
+/// Calls `each` with every free extent of a block group. Bitmaps are merged to extents, also across
+/// bitmap boundaries.
 fn of_group(
     filesystem: BorrowedFd<'_>,
-    group: Group,
+    group: BlockGroup,
     each: &mut dyn FnMut(u64, u64),
 ) -> Result<(), Errno> {
     let end = group.start.saturating_add(group.length);
     let from = BtrfsKey { objectid: group.start, kind: FREE_SPACE_INFO, offset: 0 };
     let to =
         BtrfsKey { objectid: end.saturating_sub(1), kind: FREE_SPACE_BITMAP, offset: u64::MAX };
-    let mut bits = Bits { open: None };
+    let mut bits = BitmapExtents { open: None };
     btrfs_items(filesystem, FREE_SPACE_TREE, from, to, |key, item| {
         let is_here = key.objectid >= group.start && key.objectid < end;
         match key.kind {
@@ -155,12 +156,12 @@ fn of_group(
     Ok(())
 }
 
-/// Free stretches of bitmaps, of which the last may go on in the next one.
-struct Bits {
+/// Free extents from bitmaps; the last one may continue in the next bitmap.
+struct BitmapExtents {
     open: Option<(u64, u64)>,
 }
 
-impl Bits {
+impl BitmapExtents {
     fn add(
         &mut self,
         start: u64,
@@ -169,7 +170,7 @@ impl Bits {
         block_bytes: u64,
         each: &mut dyn FnMut(u64, u64),
     ) {
-        // Never more than there are bits.
+        // The bitmap limits the number of blocks.
         let blocks = blocks.min(bitmap.len() as u64 * 8);
         for block in 0..blocks {
             let byte = usize::try_from(block / 8).ok().and_then(|place| bitmap.get(place));
@@ -203,12 +204,12 @@ fn half(item: &[u8], at: usize) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::Bits;
+    use super::BitmapExtents;
     use proptest::prelude::{any, prop, proptest};
 
     fn stretches(bitmaps: &[(u64, Vec<u8>)], block_bytes: u64) -> Vec<(u64, u64)> {
         let mut found = Vec::new();
-        let mut bits = Bits { open: None };
+        let mut bits = BitmapExtents { open: None };
         for (start, bitmap) in bitmaps {
             let blocks = bitmap.len() as u64 * 8;
             bits.add(*start, bitmap, blocks, block_bytes, &mut |at, length| {
@@ -220,19 +221,19 @@ mod tests {
     }
 
     #[test]
-    fn free_blocks_are_joined_over_the_ends_of_bitmaps() {
+    fn free_extents_span_bitmap_boundaries() {
         let bitmaps = [(0, vec![0b1100_0011]), (8 * 4096, vec![0b0000_0001])];
         assert_eq!(stretches(&bitmaps, 4096), [(0, 8192), (6 * 4096, 3 * 4096)]);
         let apart = [(0, vec![0x80]), (9 * 4096, vec![0x01])];
         assert_eq!(stretches(&apart, 4096).len(), 2);
-        let mut bits = Bits { open: None };
+        let mut bits = BitmapExtents { open: None };
         bits.add(0, &[0xff], u64::MAX, 4096, &mut |_, _| ());
         assert_eq!(bits.open, Some((0, 8 * 4096)), "a bitmap that is too short ends");
     }
 
     proptest! {
         #[test]
-        fn whatever_bits_there_are_all_are_counted(
+        fn all_set_bits_are_counted(
             start in any::<u64>(), bitmap in prop::collection::vec(any::<u8>(), 0..64)
         ) {
             let set: u64 = bitmap.iter().map(|byte| u64::from(byte.count_ones())).sum();

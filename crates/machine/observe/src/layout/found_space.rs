@@ -1,14 +1,14 @@
-//! What is known of the space of a filesystem.
+//! Space usage of a filesystem.
 
 use treering_model::{LayoutFree, LayoutFullness};
 
-/// The space of a filesystem.
+/// Space usage of a filesystem.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct FoundSpace {
-    /// What is free for data; `None` where it is not reported, and why in [`FoundSpace::problem`].
+pub(super) struct SpaceUsage {
+    /// Free space for data; `None` if not reported, with the reason in [`SpaceUsage::problem`].
     pub(super) free: Option<LayoutFree>,
-    /// Why free space is not reported, and what to do about it.
+    /// Reason why free space is missing, with advice.
     pub(super) problem: Option<String>,
-    /// How full it is.
+    /// Used share of the filesystem.
     pub(super) fullness: LayoutFullness,
 }

@@ -1,7 +1,7 @@
-//! The layout of a tree and of the free space around it: what the kernel tells of every file's
-//! place, and of what is free, put into measures.
+//! Layout of a tree and of the free space around it, measured from the kernel's extent and space
+//! maps.
 //!
-//! Nothing is written; what programs have just written is only reported its place, once, before.
+//! Read-only, apart from an optional sync beforehand that gives dirty data an address.
 
 mod btrfs;
 mod found_space;
@@ -23,42 +23,42 @@ use treering_sys::{
     Confinement, Errno, FilesystemFacts, MountTable, filesystem_facts, sync_filesystem,
 };
 
-pub use walk::Met;
-use walk::{Halt, Purpose, Walk};
+pub use walk::WalkCounts;
+use walk::{FileTreatment, Halt, LayoutWalk};
 pub(crate) use watch::LayoutObserver;
-pub use watch::LayoutWanted;
+pub use watch::LayoutSchedule;
 use whole_read::WholeRead;
 
-/// How a layout is to be surveyed.
+/// Options of a survey.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SurveyPlan {
-    /// About so many files are measured, drawn in runs of neighbours; all of them without.
+    /// Approximate number of files to measure, drawn in runs of neighbours; `None` for all files.
     pub sample: Option<u64>,
-    /// Decides which.
+    /// Random seed of the sample.
     pub seed: u64,
-    /// Whether a map of the device is drawn.
+    /// True to include a map of the device.
     pub map: bool,
-    /// Whether what waits in memory is written to its place before: else it has none yet.
+    /// True to sync first: dirty data has no address otherwise.
     pub write_back: bool,
 }
 
-/// What a survey finds.
+/// Result of a survey.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Survey {
     /// The layout.
     pub layout: Layout,
-    /// The map, where it was asked for.
+    /// Map, if requested.
     pub map: Option<LayoutMap>,
 }
 
-/// Why there is no survey.
+/// Failure of a survey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SurveyError {
-    /// The filesystem does not tell where files lie.
+    /// The filesystem does not report extents; its name, if known.
     NoExtents(Option<&'static str>),
-    /// A call failed.
+    /// A call failed: action and errno.
     Failed(&'static str, Errno),
-    /// Somebody wanted it to stop.
+    /// Stopped by the progress callback.
     Stopped,
 }
 
@@ -77,15 +77,15 @@ impl fmt::Display for SurveyError {
 
 impl std::error::Error for SurveyError {}
 
-/// Who hears how far a survey is, and may stop it: what was met, and, of a sample, how many files
-/// there are in all once that is known.
-pub type SurveyNews<'n> = &'n mut dyn FnMut(&Met, Option<u64>) -> ControlFlow<()>;
+/// Progress callback, which can stop the survey: entries so far, and for a sample the total number
+/// of files once it is known.
+pub type SurveyNews<'n> = &'n mut dyn FnMut(&WalkCounts, Option<u64>) -> ControlFlow<()>;
 
-/// Surveys everything beneath a directory, and the filesystem that it is on.
+/// Surveys everything beneath a directory, and the filesystem that contains it.
 ///
 /// # Errors
-/// When the filesystem does not tell where files lie, the directory cannot be read, or somebody
-/// wants it to stop. What cannot be read further down is counted and passed over.
+/// If the filesystem does not report extents, the directory cannot be read, or the callback stops
+/// the survey. Unreadable entries further down are counted and skipped.
 pub fn survey(
     top: BorrowedFd<'_>,
     plan: &SurveyPlan,
@@ -94,16 +94,16 @@ pub fn survey(
     let failed = |what| move |errno| SurveyError::Failed(what, errno);
     let facts = filesystem_facts(top).map_err(failed("look at the filesystem"))?;
     if plan.write_back {
-        // A filesystem with an old error of writing is looked at all the same.
+        // A writeback error of the past does not prevent the survey.
         let _reported_by_whoever_wrote = sync_filesystem(top);
     }
     let map = plan.map.then(MapMeasures::default);
     let confinement = Confinement::probe(top);
     let (purpose, sampled, total) = purpose(top, plan, &facts, confinement, news)?;
-    let mut reported = |met: &Met| news(met, total);
-    let mut walk = Walk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
+    let mut reported = |met: &WalkCounts| news(met, total);
+    let mut walk = LayoutWalk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, &facts))?;
-    let Walk { met, tree, mut map, read, .. } = walk;
+    let LayoutWalk { met, tree, mut map, read, .. } = walk;
     let space = space::look(top.as_fd(), &facts, map.as_mut());
     let tree = tree.layout(sampled);
     let is_sample = sampled < 1.0;
@@ -123,29 +123,30 @@ pub fn survey(
     Ok(Survey { layout, map: map.map(|map| reported::map(map.map())) })
 }
 
-/// The type by which it is mounted: the number of the kernel does not tell ext2 to ext4 apart.
+/// Filesystem type from the mount table: `statfs` does not distinguish ext2 to ext4.
 fn type_of(top: BorrowedFd<'_>) -> Option<String> {
-    MountTable::read().ok()?.of(top).map(|mount| mount.fs_type.clone())
+    MountTable::read().ok()?.mount_of(top).map(|mount| mount.fs_type.clone())
 }
 
-/// What to do with files, which share of them, and how many there are where that was found out.
+/// Treatment of files, sampled share, and total number of files if it was counted.
 fn purpose(
     top: BorrowedFd<'_>,
     plan: &SurveyPlan,
     facts: &FilesystemFacts,
     confinement: Confinement,
     news: SurveyNews<'_>,
-) -> Result<(Purpose, f64, Option<u64>), SurveyError> {
-    let Some(wanted) = plan.sample else { return Ok((Purpose::Measure, 1.0, None)) };
-    let mut reported = |met: &Met| news(met, None);
-    let mut walk = Walk::new(confinement, facts.block_bytes, Purpose::Count, None, &mut reported);
+) -> Result<(FileTreatment, f64, Option<u64>), SurveyError> {
+    let Some(wanted) = plan.sample else { return Ok((FileTreatment::Measure, 1.0, None)) };
+    let mut reported = |met: &WalkCounts| news(met, None);
+    let mut walk =
+        LayoutWalk::new(confinement, facts.block_bytes, FileTreatment::Count, None, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, facts))?;
     let total = walk.met.files;
     if wanted >= total {
-        return Ok((Purpose::Measure, 1.0, Some(total)));
+        return Ok((FileTreatment::Measure, 1.0, Some(total)));
     }
     let share = wanted as f64 / total as f64;
-    Ok((Purpose::Sample(Draws::new(plan.seed, share)), share, Some(total)))
+    Ok((FileTreatment::Sample(Draws::new(plan.seed, share)), share, Some(total)))
 }
 
 fn halted(halt: Halt, facts: &FilesystemFacts) -> SurveyError {

@@ -1,4 +1,4 @@
-//! From measures to the layout as it is reported.
+//! Conversion of measurements to the reported layout.
 
 use treering_model::{
     Layout, LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap,
@@ -8,7 +8,7 @@ use treering_stats::layout::{
     DeviceMap, ExtentTotals, FreeSpaceLayout, Quantiles, Share, TreeLayout,
 };
 
-/// The part of a layout that the files are.
+/// Layout fields that describe the files.
 pub(super) fn of_tree(tree: &TreeLayout) -> Layout {
     Layout {
         block_bytes: tree.block_bytes,
@@ -36,10 +36,10 @@ pub(super) fn of_tree(tree: &TreeLayout) -> Layout {
     }
 }
 
-/// The intervals of a sample.
+/// Confidence intervals of a sample.
 pub(super) fn intervals(tree: &TreeLayout) -> LayoutIntervals {
     let ends = |share: Option<Share>| share?.interval.map(|interval| (interval.low, interval.high));
-    // A share is at most 1, whatever the formula gives.
+    // A share is at most 1, but the formula can exceed it.
     let share = |share: Option<Share>| ends(share).map(|(low, high)| (low, high.min(1.0)));
     LayoutIntervals {
         extents_per_file: ends(tree.extents_per_file),
@@ -61,7 +61,7 @@ fn quantiles(of: Quantiles) -> LayoutQuantiles {
     LayoutQuantiles { p50: of.p50, p90: of.p90, p99: of.p99, max: of.max }
 }
 
-/// Free space.
+/// Converts free space figures.
 pub(super) fn free(free: &FreeSpaceLayout) -> LayoutFree {
     let bins = free.histogram.iter();
     let bin = |bin: &treering_stats::layout::FreeBin| LayoutFreeBin {
@@ -81,7 +81,7 @@ pub(super) fn free(free: &FreeSpaceLayout) -> LayoutFree {
     }
 }
 
-/// The map.
+/// Converts the map.
 pub(super) fn map(map: DeviceMap) -> LayoutMap {
     let groups = map.groups.into_iter();
     let cells = map.cells.into_iter();

@@ -1,5 +1,5 @@
-//! Free space, and how full a filesystem is, as far as it tells: ext4 and xfs by their map of
-//! space, btrfs by its trees.
+//! Free space and used share of a filesystem, as far as reported: ext4 and XFS by their reverse
+//! map, btrfs by its trees.
 
 use std::os::fd::BorrowedFd;
 
@@ -8,48 +8,48 @@ use treering_model::{LayoutFullness, LayoutInodes, LayoutUse};
 use treering_stats::layout::{FreeSpaceLayout, FreeSpaceMeasures, MapMeasures};
 use treering_sys::{Errno, FilesystemFacts, space_map};
 
-use super::found_space::FoundSpace;
+use super::found_space::SpaceUsage;
 use super::{btrfs, reported};
 
-/// Looks at a mounted filesystem in its own way.
-type Reader = fn(BorrowedFd<'_>, FoundSpace, Option<&mut MapMeasures>) -> FoundSpace;
+/// Filesystem-specific reader of space usage.
+type Reader = fn(BorrowedFd<'_>, SpaceUsage, Option<&mut MapMeasures>) -> SpaceUsage;
 
-/// Filesystems that tell more than the kernel's map of space does.
+/// Filesystems with a reader of their own.
 const READERS: &[(&str, Reader)] = &[(BTRFS.name, btrfs::look)];
 
-/// Looks at the space of the filesystem that something open is on.
+/// Space usage of the filesystem that contains an open directory.
 pub(super) fn look(
     filesystem: BorrowedFd<'_>,
     facts: &FilesystemFacts,
     map: Option<&mut MapMeasures>,
-) -> FoundSpace {
+) -> SpaceUsage {
     let used_bytes = facts.capacity_bytes.saturating_sub(facts.unused_bytes);
     let fullness = LayoutFullness {
         data: LayoutUse { used_bytes, total_bytes: facts.capacity_bytes },
         inodes: facts.used_inodes.map(|(used, total)| LayoutInodes { used, total }),
         ..LayoutFullness::default()
     };
-    let space = FoundSpace { fullness, ..FoundSpace::default() };
+    let space = SpaceUsage { fullness, ..SpaceUsage::default() };
     let name = name_of(facts.type_magic);
     if let Some((_, look)) = READERS.iter().find(|(of, _)| name == Some(*of)) {
         return look(filesystem, space, map);
     }
     match of_map(filesystem, map) {
-        Ok(free) => FoundSpace { free: Some(reported::free(&free)), ..space },
+        Ok(free) => SpaceUsage { free: Some(reported::free(&free)), ..space },
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
             let name = name.unwrap_or("this filesystem");
             let problem = format!("{name} does not report which of its blocks are free");
-            FoundSpace { problem: Some(problem), ..space }
+            SpaceUsage { problem: Some(problem), ..space }
         }
         Err(errno) => {
             let problem = format!("the kernel does not report which blocks are free: {errno}");
-            FoundSpace { problem: Some(problem), ..space }
+            SpaceUsage { problem: Some(problem), ..space }
         }
     }
 }
 
-/// By the kernel's map. Free stretches side by side are one: the kernel parts some of them where
-/// its own structures end.
+/// Free space from the kernel's reverse map. Adjacent free records are merged, since the kernel
+/// splits some of them at structures of its own.
 fn of_map(
     filesystem: BorrowedFd<'_>,
     mut map: Option<&mut MapMeasures>,

@@ -1,5 +1,4 @@
-//! The walk that measures: every file of a tree costs an open, one question for its extents, and a
-//! close.
+//! Measuring walk: each file costs an open, an extent query and a close.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -11,36 +10,36 @@ use treering_sys::{
     Confinement, Errno, ExtentBuffer, FileExtent, FileType, file_extents, open_to_look,
 };
 
-use super::inodes::Inodes;
+use super::inodes::InodeSet;
 use super::whole_read::WholeRead;
-use crate::tree::{Entry, Passed, Visit, WalkError, traverse};
+use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
 
-/// Files beside each other that are drawn together in a sample.
+/// Length of a run of neighbouring files that are sampled together.
 const RUN: u64 = 64;
-/// Files between two looks at the clock, or at who wants to stop.
+/// Files between two calls of the progress callback.
 const NEWS_EVERY: u64 = 512;
 
-/// What was met besides measured files.
+/// Entries met by the walk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Met {
+pub struct WalkCounts {
     /// Regular files, each counted once, measured or not.
     pub files: u64,
-    /// Directories that were read.
+    /// Directories read.
     pub directories: u64,
-    /// Further names of files that were met before.
+    /// Further hard links to files already counted.
     pub hard_links: u64,
-    /// Links, devices, pipes and sockets.
+    /// Symbolic links, device nodes, pipes and sockets.
     pub others: u64,
-    /// Places where something else is mounted.
+    /// Mount points of other filesystems.
     pub mounts: u64,
-    /// Files and directories that could not be looked at.
+    /// Files and directories that could not be read.
     pub unreadable: u64,
-    /// Files that were removed while we looked.
+    /// Files removed during the walk.
     pub vanished: u64,
 }
 
-impl Met {
-    /// What was met besides files that could be measured.
+impl WalkCounts {
+    /// Entries that were not measured.
     pub(super) fn passed(&self) -> LayoutPassed {
         LayoutPassed {
             hard_links: self.hard_links,
@@ -52,14 +51,14 @@ impl Met {
     }
 }
 
-/// Why a walk ended before its end.
+/// Reason for an early end of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// Whoever hears of the progress wanted it.
+    /// Stopped by the progress callback.
     Stopped,
-    /// The kernel does not tell where files lie here.
+    /// The filesystem does not report extents.
     NoExtents,
-    /// A call failed whose failure is not one of a single file.
+    /// A call failed with an error that does not concern a single file.
     Failed(&'static str, Errno),
 }
 
@@ -69,58 +68,58 @@ impl From<WalkError> for Halt {
     }
 }
 
-/// What is done with files.
+/// Treatment of files.
 #[derive(Clone, Debug)]
-pub(super) enum Purpose {
-    /// Nothing: they are counted.
+pub(super) enum FileTreatment {
+    /// Count only.
     Count,
-    /// All are measured.
+    /// Measure all files.
     Measure,
-    /// Some runs of them are measured.
+    /// Measure random runs of files.
     Sample(Draws),
 }
 
-/// Whoever hears how far the walk is; may stop it.
-pub(super) type News<'n> = &'n mut dyn FnMut(&Met) -> ControlFlow<()>;
+/// Progress callback; can stop the walk.
+pub(super) type ProgressCallback<'n> = &'n mut dyn FnMut(&WalkCounts) -> ControlFlow<()>;
 
-/// A walk and what it found.
-pub(super) struct Walk<'w> {
+/// Walk and its results.
+pub(super) struct LayoutWalk<'w> {
     confinement: Confinement,
-    purpose: Purpose,
-    news: News<'w>,
-    pub(super) met: Met,
+    purpose: FileTreatment,
+    news: ProgressCallback<'w>,
+    pub(super) met: WalkCounts,
     pub(super) tree: TreeMeasures,
     pub(super) map: Option<MapMeasures>,
     pub(super) read: Option<WholeRead>,
-    inodes: Inodes,
+    inodes: InodeSet,
     extents: ExtentBuffer,
-    /// Files that were opened and reported their extents.
+    /// Files whose extents were reported.
     reported: u64,
-    /// Whether the present run is taken, and how many files it has had.
+    /// Current run: whether it is measured, and its number of files so far.
     run: (bool, u64),
-    /// Whether all files of the present directory were measured.
+    /// True while all files of the current directory were measured.
     is_whole: bool,
-    /// How many directories down we are; the top is the first.
+    /// Depth of the current directory; the top is 1.
     depth: usize,
 }
 
-impl<'w> Walk<'w> {
+impl<'w> LayoutWalk<'w> {
     pub(super) fn new(
         confinement: Confinement,
         block_bytes: u64,
-        purpose: Purpose,
+        purpose: FileTreatment,
         map: Option<MapMeasures>,
-        news: News<'w>,
+        news: ProgressCallback<'w>,
     ) -> Self {
         Self {
             confinement,
             purpose,
             news,
-            met: Met::default(),
+            met: WalkCounts::default(),
             tree: TreeMeasures::new(block_bytes),
             map,
             read: WholeRead::new(),
-            inodes: Inodes::default(),
+            inodes: InodeSet::default(),
             extents: ExtentBuffer::default(),
             reported: 0,
             run: (false, 0),
@@ -134,12 +133,12 @@ impl<'w> Walk<'w> {
         traverse(self.confinement, top, self)
     }
 
-    /// Whether a file that is met now is to be measured.
+    /// Decides whether to measure the next file.
     fn takes(&mut self) -> bool {
         match &mut self.purpose {
-            Purpose::Count => false,
-            Purpose::Measure => true,
-            Purpose::Sample(draws) => {
+            FileTreatment::Count => false,
+            FileTreatment::Measure => true,
+            FileTreatment::Sample(draws) => {
                 if self.run.1.is_multiple_of(RUN) {
                     if self.run.0 {
                         self.tree.break_off();
@@ -153,7 +152,7 @@ impl<'w> Walk<'w> {
     }
 
     fn end_run(&mut self) {
-        if matches!(self.purpose, Purpose::Sample(_)) && self.run.0 {
+        if matches!(self.purpose, FileTreatment::Sample(_)) && self.run.0 {
             self.tree.break_off();
         }
         self.run = (false, 0);
@@ -206,7 +205,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-impl Visit for Walk<'_> {
+impl Visit for LayoutWalk<'_> {
     type Halt = Halt;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), Halt> {
@@ -221,7 +220,7 @@ impl Visit for Walk<'_> {
         Ok(())
     }
 
-    /// A file is counted, and measured unless it is to be passed over.
+    /// Counts a file, and measures it unless it is not sampled.
     fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Halt> {
         if entry.kind != FileType::RegularFile {
             self.met.others += 1;
@@ -252,16 +251,16 @@ impl Visit for Walk<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, what: Passed, count: u64) {
+    fn passed(&mut self, what: SkipReason, count: u64) {
         match what {
-            Passed::Mount => self.met.mounts += count,
-            Passed::Vanished => self.met.vanished += count,
-            Passed::Unreadable => self.met.unreadable += count,
+            SkipReason::Mount => self.met.mounts += count,
+            SkipReason::Vanished => self.met.vanished += count,
+            SkipReason::Unreadable => self.met.unreadable += count,
         }
     }
 }
 
-/// From the kernel's words to those of the measures.
+/// Converts an extent of the kernel.
 pub(super) fn placed(extent: &FileExtent) -> Extent {
     let placement = if extent.is_inline() {
         Placement::Inline

@@ -1,5 +1,5 @@
-//! The observer: the layout of the place under test after each phase, and, where that is asked
-//! for, after every so many tasks. What waits in memory is written to its place before.
+//! Layout observer: surveys the target after each phase, and optionally every given number of
+//! tasks. Syncs first.
 
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
@@ -18,18 +18,18 @@ use treering_model::{
 use treering_sys::open_top;
 
 use super::{Survey, SurveyPlan, survey};
-use crate::{Observer, Scene, Seen, Watch};
+use crate::{Findings, Observer, ObserverContext, Watch};
 
-/// When layouts are taken.
+/// Times at which layouts are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LayoutWanted {
-    /// After every so many tasks; 0 for after each phase only.
+pub struct LayoutSchedule {
+    /// Interval in tasks; 0 for after each phase only.
     pub every_tasks: u32,
-    /// Whether the map of the device is kept, too.
+    /// True to store the map of the device, too.
     pub map: bool,
 }
 
-/// Looks at the layout of the place under test, where it is asked to.
+/// Observer of the target's layout, if requested.
 #[derive(Debug)]
 pub(crate) struct LayoutObserver;
 
@@ -38,11 +38,11 @@ impl Observer for LayoutObserver {
         "layout"
     }
 
-    fn look(&self, _scene: &Scene<'_>) -> Seen {
-        Seen::default()
+    fn look(&self, _scene: &ObserverContext<'_>) -> Findings {
+        Findings::default()
     }
 
-    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
         let wanted = scene.wanted.layout?;
         let target = scene.target.to_owned();
         Some(Box::new(LayoutWatch { wanted, target, tasks: 0, problem: None, phase: 0 }))
@@ -50,11 +50,11 @@ impl Observer for LayoutObserver {
 }
 
 struct LayoutWatch {
-    wanted: LayoutWanted,
+    wanted: LayoutSchedule,
     target: PathBuf,
-    /// Tasks that ended.
+    /// Number of ended tasks.
     tasks: u32,
-    /// Why there is no layout.
+    /// Reason of the first failed survey.
     problem: Option<String>,
     phase: u32,
 }
@@ -64,32 +64,32 @@ impl Watch for LayoutWatch {
         self.phase = phase;
     }
 
-    fn task_ended(&mut self, _totals: &TaskTotals) -> Seen {
+    fn task_ended(&mut self, _totals: &TaskTotals) -> Findings {
         self.tasks = self.tasks.saturating_add(1);
         let every = self.wanted.every_tasks;
         if every == 0 || !self.tasks.is_multiple_of(every) {
-            return Seen::default();
+            return Findings::default();
         }
-        let Some(Survey { layout, .. }) = self.survey(false) else { return Seen::default() };
+        let Some(Survey { layout, .. }) = self.survey(false) else { return Findings::default() };
         let name = format!("{LAYOUT_AFTER_TASK}{}", self.tasks);
-        Seen { artifacts: artifact(self.phase, name, &layout), ..Seen::default() }
+        Findings { artifacts: artifact(self.phase, name, &layout), ..Findings::default() }
     }
 
-    fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+    fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
         let Some(Survey { layout, map }) = self.survey(self.wanted.map) else {
-            return Seen::default();
+            return Findings::default();
         };
         let mut artifacts = artifact(totals.phase, String::new(), &layout);
-        let of_map = |map| Artifact::of(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map).ok();
+        let of_map = |map| Artifact::new(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map).ok();
         let phase = Some(totals.phase);
         artifacts.extend(map.and_then(of_map).map(|made| Artifact { phase, ..made }));
         let metrics = metrics(&layout, &Scope::Phase(totals.name.clone()));
-        Seen { metrics, artifacts, ..Seen::default() }
+        Findings { metrics, artifacts, ..Findings::default() }
     }
 
-    fn end(self: Box<Self>) -> Seen {
+    fn end(self: Box<Self>) -> Findings {
         let fact = |value| Fact { name: "layout.problem".to_owned(), value };
-        Seen { facts: self.problem.map(fact).into_iter().collect(), ..Seen::default() }
+        Findings { facts: self.problem.map(fact).into_iter().collect(), ..Findings::default() }
     }
 }
 
@@ -113,12 +113,12 @@ fn take(target: &Path, map: bool) -> Result<Survey, String> {
 }
 
 fn artifact(phase: u32, name: String, layout: &Layout) -> Vec<Artifact> {
-    // What cannot be written as JSON has no number in it that could be compared either.
-    let made = Artifact::of(LAYOUT_ARTIFACT, LAYOUT_VERSION, layout).ok();
+    // A layout that cannot be represented in JSON has no comparable numbers either.
+    let made = Artifact::new(LAYOUT_ARTIFACT, LAYOUT_VERSION, layout).ok();
     made.map(|made| Artifact { phase: Some(phase), name, ..made }).into_iter().collect()
 }
 
-/// The numbers of a layout by which trials are compared.
+/// Metrics of a layout.
 fn metrics(layout: &Layout, scope: &Scope) -> Vec<Metric> {
     let free = layout.free_space.as_ref();
     let percent = |share: Option<f64>| share.map(|share| share * 100.0);
@@ -141,23 +141,26 @@ fn metrics(layout: &Layout, scope: &Scope) -> Vec<Metric> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LayoutObserver, LayoutWanted};
-    use crate::{Observer, Scene, Wanted};
+    use super::{LayoutObserver, LayoutSchedule};
+    use crate::{Observer, ObserverContext, ObserverOptions};
     use std::path::Path;
     use treering_model::{Layout, PhaseTotals, TaskTotals};
 
-    fn scene(target: &Path, wanted: Option<LayoutWanted>) -> Scene<'_> {
-        Scene { target, wanted: Wanted { layout: wanted, ..Wanted::default() } }
+    fn scene(target: &Path, wanted: Option<LayoutSchedule>) -> ObserverContext<'_> {
+        ObserverContext {
+            target,
+            wanted: ObserverOptions { layout: wanted, ..ObserverOptions::default() },
+        }
     }
 
     #[test]
-    fn it_looks_only_when_it_is_asked_to() {
+    fn surveys_run_only_on_request() {
         assert!(LayoutObserver.watch(&scene(Path::new("/"), None)).is_none());
     }
 
     #[test]
-    fn a_place_that_does_not_tell_says_why() {
-        let wanted = LayoutWanted { every_tasks: 2, map: false };
+    fn filesystems_without_extents_report_a_problem() {
+        let wanted = LayoutSchedule { every_tasks: 2, map: false };
         let mut watch = LayoutObserver.watch(&scene(Path::new("/nowhere"), Some(wanted))).unwrap();
         let seen = watch.phase_ended(&PhaseTotals::default());
         assert!(seen.metrics.is_empty() && seen.artifacts.is_empty());
@@ -169,7 +172,7 @@ mod tests {
         // Beside the program, where it is built: hardly ever a filesystem in memory.
         let place = tempfile::tempdir_in(".").unwrap();
         std::fs::write(place.path().join("file"), vec![1; 9000]).unwrap();
-        let wanted = LayoutWanted { every_tasks: 2, map: true };
+        let wanted = LayoutSchedule { every_tasks: 2, map: true };
         let scene = scene(place.path(), Some(wanted));
         let mut watch = LayoutObserver.watch(&scene).unwrap();
         watch.phase_begins(1, "work");

@@ -1,25 +1,25 @@
-//! What a read of all measured files would take on a modelled disk, from their extents alone.
+//! Modelled time of reading all measured files, from their extents alone.
 
 use treering_model::{LayoutRead, MODELLED_DISK};
 use treering_stats::layout::{Extent, Placement};
 use treering_trace::{Disk, DiskReader};
 
-/// A reader that meets the extents in the order of the walk.
+/// Modelled reader, fed with extents in walk order.
 #[derive(Clone, Debug)]
 pub(super) struct WholeRead {
     reader: DiskReader,
-    /// A compressed extent whose length on the device the next one tells.
+    /// Compressed extent whose length on the device depends on the next extent.
     pending: Option<Extent>,
 }
 
 impl WholeRead {
-    /// On the disk whose times stand beside layouts.
+    /// Creates a reader on [`MODELLED_DISK`].
     pub(super) fn new() -> Option<Self> {
         let disk = Disk::named(MODELLED_DISK)?;
         Some(Self { reader: DiskReader::new(&disk), pending: None })
     }
 
-    /// The next extent. Without a place, or never written, it is not read from the device.
+    /// Reads the next extent. Extents without an address or never written cause no device read.
     pub(super) fn extent(&mut self, extent: &Extent) {
         if extent.placement != Placement::Placed || extent.unwritten {
             return;
@@ -32,8 +32,8 @@ impl WholeRead {
         }
     }
 
-    /// A compressed extent ends where the next one begins, if that is within its length in the
-    /// file, which it has at most.
+    /// Reads the pending compressed extent. It ends where the next one begins, if that is within
+    /// its uncompressed length, the upper bound.
     fn read_pending(&mut self, next: u64) {
         if let Some(extent) = self.pending.take() {
             let is_next = extent.physical < next && next <= extent.end();
@@ -42,7 +42,7 @@ impl WholeRead {
         }
     }
 
-    /// What it came to.
+    /// Total modelled time.
     pub(super) fn end(mut self) -> LayoutRead {
         self.read_pending(0);
         LayoutRead { disk: MODELLED_DISK.to_owned(), seconds: self.reader.seconds() }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_elsewhere_costs_and_what_is_not_read_does_not() {
+    fn only_placed_and_written_extents_cost_time() {
         let near = [Extent::placed(0, 0, PIECE), Extent::placed(0, PIECE, PIECE)];
         let far = [Extent::placed(0, 0, PIECE), Extent::placed(0, PIECE << 10, PIECE)];
         let (near, far) = (seconds(&near), seconds(&far));
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_extents_are_as_long_as_the_next_one_tells() {
+    fn compressed_extents_end_at_the_next_extent() {
         let packed = |physical| Extent { encoded: true, ..Extent::placed(0, physical, 128 << 10) };
         let alone = seconds(&[packed(0)]);
         let row = seconds(&[packed(0), packed(32 << 10), packed(64 << 10)]);

@@ -1,5 +1,5 @@
-//! The observer of played disks: what the one below the directory under test had to do, and by how
-//! much its answers were late. The process that plays it says so in a file beside its image.
+//! Observer of played disks: work and lateness of the one below the target, from the status file
+//! next to its image.
 
 use std::path::{Path, PathBuf};
 
@@ -14,14 +14,14 @@ use treering_model::{
 use treering_sys::MountTable;
 
 use crate::block_trace::devices_under;
-use crate::{Observer, Scene, Seen, Watch};
+use crate::{Findings, Observer, ObserverContext, Watch};
 
-/// Answers that are later than this share of the time of the disk make its times questionable.
+/// Share of lateness in the busy time above which the times are questionable.
 const LATE_SHARE_MUCH: f64 = 0.05;
-/// No status is longer.
+/// Limit of a status file in bytes.
 const STATUS_BYTES_MAX: u64 = 1 << 20;
 
-/// Reads what played disks say.
+/// Observer of played disks.
 #[derive(Debug)]
 pub(crate) struct PlayedDisks;
 
@@ -30,13 +30,16 @@ impl Observer for PlayedDisks {
         "played_disk"
     }
 
-    fn look(&self, scene: &Scene<'_>) -> Seen {
+    fn look(&self, scene: &ObserverContext<'_>) -> Findings {
         let statuses = statuses_below(scene.target);
         let found = statuses.iter().find_map(|path| read(path));
-        Seen { facts: found.iter().flat_map(PlayedStatus::facts).collect(), ..Seen::default() }
+        Findings {
+            facts: found.iter().flat_map(PlayedStatus::facts).collect(),
+            ..Findings::default()
+        }
     }
 
-    fn watch(&self, scene: &Scene<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
         let statuses = statuses_below(scene.target);
         if statuses.is_empty() {
             return None;
@@ -57,26 +60,26 @@ impl Watch for PlayedWatch {
         self.phase = counts(&self.statuses);
     }
 
-    fn phase_ended(&mut self, totals: &PhaseTotals) -> Seen {
+    fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
         let done = counts(&self.statuses).since(&self.phase);
         let scope = Scope::Phase(totals.name.clone());
-        Seen { metrics: metrics(&done, &scope), ..Seen::default() }
+        Findings { metrics: metrics(&done, &scope), ..Findings::default() }
     }
 
-    fn end(self: Box<Self>) -> Seen {
+    fn end(self: Box<Self>) -> Findings {
         let done = counts(&self.statuses).since(&self.began);
         let metrics = metrics(&done, &Scope::Trial);
-        Seen { metrics, cautions: caution(&done).into_iter().collect(), ..Seen::default() }
+        Findings { metrics, cautions: caution(&done).into_iter().collect(), ..Findings::default() }
     }
 }
 
-/// What the played disks that a directory is on did so far; `None` where none are played.
+/// Activity of the played disks below a directory since their start; `None` without any.
 pub fn played_below(dir: &Path) -> Option<PlayedCounts> {
     let statuses = statuses_below(dir);
     (!statuses.is_empty()).then(|| counts(&statuses))
 }
 
-/// What the played disk says whose image is shown at this path; `None` where none is played.
+/// Status of the played disk whose image is at this path; `None` if none is played there.
 pub fn played_disk_at(shown: &Path) -> Option<PlayedStatus> {
     let folder = shown.parent()?;
     let table = MountTable::read().ok()?;
@@ -87,7 +90,7 @@ fn is_played(table: &MountTable, folder: &Path) -> bool {
     table.mounts.iter().any(|mount| mount.fs_type == PLAYED_MOUNT && mount.point == folder)
 }
 
-/// The status files of the played disks that a directory is on.
+/// Status files of the played disks below a directory.
 fn statuses_below(dir: &Path) -> Vec<PathBuf> {
     let Ok(table) = MountTable::read() else { return Vec::new() };
     let devices = devices_under(dir).unwrap_or_default();
@@ -108,7 +111,7 @@ fn read(path: &Path) -> Option<PlayedStatus> {
     serde_json::from_str(&text).ok()
 }
 
-/// What these disks did together.
+/// Summed activity of several disks.
 fn counts(statuses: &[PathBuf]) -> PlayedCounts {
     let read = statuses.iter().filter_map(|path| read(path));
     read.fold(PlayedCounts::default(), |all, status| all.with(&status.counts))
@@ -159,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_cannot_keep_up_is_told() {
+    fn late_answers_raise_a_caution() {
         assert_eq!(caution(&done(100_000)), None);
         assert_eq!(caution(&PlayedCounts::default()), None);
         let told = caution(&done(1_000_000)).unwrap();
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_several_disks_say_is_added() {
+    fn counts_of_several_disks_are_added() {
         let top = tempfile::tempdir().unwrap();
         let paths = ["a", "b", "not"].map(|name| top.path().join(name));
         let status = PlayedStatus { disk: "own".to_owned(), counts: done(1), ..Default::default() };

@@ -24,7 +24,7 @@ explains.
 `cargo run -p treering-model --example metrics_page > docs/metrics.md`.
 ";
 
-/// The text of docs/metrics.md.
+/// Renders docs/metrics.md.
 pub fn page() -> String {
     let mut page = HEAD.to_owned();
     for (title, specs) in SECTIONS {
@@ -51,7 +51,7 @@ mod tests {
     use super::page;
 
     #[test]
-    fn the_page_in_the_documents_is_that_of_the_vocabulary() {
+    fn docs_metrics_md_is_up_to_date() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/metrics.md");
         let written = std::fs::read_to_string(path).unwrap();
         let is_same = written == page();

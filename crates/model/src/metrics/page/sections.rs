@@ -1,4 +1,4 @@
-//! The whole vocabulary in its parts.
+//! All metrics, grouped by section of the page.
 
 use super::super::spec::MetricSpec;
 use super::super::{
@@ -6,10 +6,10 @@ use super::super::{
     played, rates, summary, times, trace,
 };
 
-/// A part of the vocabulary: its title, and its entries.
+/// Section of the page: title and metrics.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
-/// The whole vocabulary.
+/// All sections.
 pub(super) const SECTIONS: [Section; 17] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn every_name_is_declared_once_and_says_its_unit() {
+    fn names_are_unique_and_end_in_their_unit() {
         let mut names = BTreeSet::new();
         for spec in SECTIONS.iter().flat_map(|(_, specs)| specs.iter()) {
             assert!(names.insert(spec.name), "{} is declared twice", spec.name);
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_a_family_are_made_and_found() {
+    fn family_members_are_built_and_matched() {
         let metric = rates::DIRECTION_MIB_PER_SECOND.of_member(&["read"], Scope::Trial, 2.0);
         assert_eq!(metric.name, "read_mib_per_second");
         assert_eq!(metric.unit, Unit::MibPerSecond);

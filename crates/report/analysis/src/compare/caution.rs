@@ -1,80 +1,80 @@
-//! What is questionable about a comparison: a closed list, each with what to do about it.
+//! Cautions about a comparison: a closed list of codes, each with advice.
 
-/// The kinds of caution. A new one is a new code, with advice.
+/// Code of a caution. Each code has its own advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ComparisonCautionCode {
-    /// Nothing on one variant matches the other.
+    /// The variants have no job in common.
     NothingInCommon,
-    /// The guests of one variant ran by the processor, those of the other were emulated.
+    /// Guests of one variant ran with hardware virtualization, those of the other were emulated.
     AcceleratorsDiffer,
     /// A trial failed, was invalid or was interrupted.
     FailedTrial,
     /// Files, bytes or operations differ between the variants.
     UnequalWork,
-    /// All trials of one variant carry a caution that none of the other does.
+    /// All trials of one variant carry a caution that no trial of the other has.
     OneSided,
     /// The workload's parameters differ.
     ParametersDiffer,
     /// The trials were made by different versions of treering.
     VersionsDiffer,
-    /// The kernels differ and that was not what was asked.
+    /// The kernel releases differ although kernels were not what was compared.
     KernelsDiffer,
-    /// The kernels are started, built or set otherwise.
+    /// The kernels differ in boot parameters, configuration or runtime settings.
     KernelSettingsDiffer,
-    /// The types of the filesystems differ and that was not what was asked.
+    /// The filesystem types differ although filesystems were not what was compared.
     FilesystemsDiffer,
-    /// The filesystems are not of the same size.
+    /// The filesystems differ in size.
     SizesDiffer,
-    /// One filesystem is fuller than the other.
+    /// The filesystems differ in free space before the trial.
     FreeSpaceDiffers,
-    /// The filesystems have other features, or blocks of another size.
+    /// The filesystems differ in features or block size.
     FeaturesDiffer,
-    /// Metadata is kept more often on one variant.
+    /// One variant stores more copies of its metadata.
     MetadataProfilesDiffer,
-    /// The devices are not of the same kind, or their queues are not set alike.
+    /// The devices differ in kind or queue settings.
     DevicesDiffer,
-    /// The variants are at different places of one disk.
+    /// The variants lie at different places of one disk.
     SameDisk,
-    /// Nobody knows on what disk, and where on it, imported runs worked.
+    /// The disks of imported runs, and the places on them, are unknown.
     PlacesUnknown,
-    /// They are mounted with other options.
+    /// The filesystems are mounted with different options.
     MountOptionsDiffer,
     /// The machines differ.
     MachinesDiffer,
     /// Caches could be dropped on one variant only.
     CachesDiffer,
-    /// Something about the environment is known of one variant only.
+    /// A fact of the environment is known of one variant only.
     KnownOfOneSide,
     /// The trials of one variant differ among themselves.
     MixedSide,
-    /// There are too few rounds to ever show a difference.
+    /// The number of rounds is too small for any difference to become significant.
     TooFewRounds,
-    /// The times that decide are too short.
+    /// The measured time of a primary metric is too short.
     TooShort,
-    /// The variant that was faster made the device seek more, or left a worse layout.
+    /// The faster variant made the device seek more, or left a worse layout.
     TimeAgainstSeeks,
     /// The rounds could not be paired.
     Unpaired,
-    /// One variant was run after the other, or in long blocks, not in turns.
+    /// The variants ran one after the other, or in long blocks, instead of interleaved.
     NotInterleaved,
-    /// In every round the same variant went first.
+    /// The same variant ran first in every round.
     OrderNeverChanges,
-    /// Neighbouring rounds resemble each other.
+    /// The ratios of neighbouring rounds are correlated.
     SerialRounds,
     /// The ratio changed over the rounds.
     Drifting,
-    /// The baseline differs from itself.
+    /// The control failed: the baseline differs from itself.
     Unstable,
-    /// A primary metric is on one variant only, or cannot be compared.
+    /// A primary metric exists on one variant only, or cannot be compared.
     MetricMissing,
     /// Trials carry cautions of their own.
     TrialCautions,
-    /// Trials were left out since the user excluded them.
+    /// Trials were excluded by the user.
     TrialsExcluded,
 }
 
 impl ComparisonCautionCode {
-    /// Every code, the gravest first.
+    /// Every code, the most severe first.
     pub const ALL: [Self; 34] = [
         Self::NothingInCommon,
         Self::AcceleratorsDiffer,
@@ -112,8 +112,8 @@ impl ComparisonCautionCode {
         Self::TrialsExcluded,
     ];
 
-    /// Whether it says that the variants differ in more than was asked about, so that a difference
-    /// of the numbers may come from there: then the gate neither passes nor blames.
+    /// Reports whether the variants differ in more than the declared factor. A measured difference
+    /// may then have another cause, so the gate neither passes nor fails.
     pub const fn differs_beyond_factor(self) -> bool {
         match self {
             Self::UnequalWork
@@ -153,12 +153,12 @@ impl ComparisonCautionCode {
         }
     }
 
-    /// The code with this name.
+    /// Looks up a code by its name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name)
     }
 
-    /// The word used in JSON; docs/json.md lists them.
+    /// Name used in JSON; docs/json.md lists all names.
     pub const fn name(self) -> &'static str {
         match self {
             Self::NothingInCommon => "nothing_in_common",
@@ -198,7 +198,7 @@ impl ComparisonCautionCode {
         }
     }
 
-    /// What to do about it.
+    /// Advice for the user on how to resolve the caution.
     pub const fn advice(self) -> &'static str {
         match self {
             Self::NothingInCommon => "run the same workload on both variants",
@@ -270,7 +270,7 @@ impl ComparisonCautionCode {
         }
     }
 
-    /// What to do about what lies below the filesystems.
+    /// Advice for cautions about devices and disks.
     const fn advice_about_devices(self) -> &'static str {
         match self {
             Self::DevicesDiffer => {
@@ -285,7 +285,7 @@ impl ComparisonCautionCode {
                 "make sure that both worked on one partition of one disk, or repeat it with \
                  `treering compare`: the outer tracks of a disk are faster than the inner ones"
             }
-            // MountOptionsDiffer; the other codes are reported elsewhere.
+            // MountOptionsDiffer; the other codes are covered elsewhere.
             _ => {
                 "mount both variants alike, or make the option a variant of a plan if it is to be \
                  compared"
@@ -293,7 +293,7 @@ impl ComparisonCautionCode {
         }
     }
 
-    /// What to do about rounds that say too little.
+    /// Advice for cautions about the number or order of rounds.
     const fn advice_about_rounds(self) -> &'static str {
         match self {
             Self::TrialsExcluded => {
@@ -332,7 +332,7 @@ impl ComparisonCautionCode {
                 "do not trust a difference of this metric that is not clearly larger than this"
             }
             Self::MetricMissing => "compare trials of the same treering and workload",
-            // TrialCautions; the other codes are reported above.
+            // TrialCautions; the other codes are covered above.
             _ => "inspect them with `treering show` and fix the causes",
         }
     }
@@ -341,9 +341,9 @@ impl ComparisonCautionCode {
 /// A caution about a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ComparisonCaution {
-    /// The kind of caution.
+    /// Code of the caution.
     pub code: ComparisonCautionCode,
-    /// Findings, with its figures.
+    /// Findings with their figures, for the user.
     pub message: String,
 }
 

@@ -6,7 +6,7 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::judging::{CompareError, compare};
-use super::{ComparedVariant, Estimate, MetricComparison, Outcome, Terms};
+use super::{ComparedVariant, ComparisonTerms, Estimate, MetricComparison, Outcome};
 
 impl Outcome {
     /// Compares the baseline with a second run of itself. A primary metric whose interval leaves
@@ -19,7 +19,7 @@ impl Outcome {
         &mut self,
         baseline: &ComparedVariant,
         control: &ComparedVariant,
-        terms: &Terms,
+        terms: &ComparisonTerms,
     ) -> Result<(), CompareError> {
         let against_itself = compare(baseline, std::slice::from_ref(control), terms)?;
         let unstable: Vec<String> = against_itself
@@ -38,10 +38,9 @@ impl Outcome {
         Ok(())
     }
 
-    /// Differences smaller than this share (.03 is 3 %) could not have been found in a metric of
-    /// the control: with so many rounds, this noise and so many primary comparisons a larger one is
-    /// found four times out of five. `None` where the rounds are too few to find any, or the metric
-    /// has no ratio.
+    /// Smallest relative difference (.03 is 3 %) that would have been detected with 80 % power in a
+    /// metric of the control, given its rounds, noise and the number of primary comparisons. `None`
+    /// when the rounds are too few to detect any, or the metric has no ratio.
     pub fn smallest_detectable(&self, control: &MetricComparison) -> Option<f64> {
         control.ratio?;
         let compare = if control.paired { compare_paired } else { compare_unpaired };
@@ -56,7 +55,7 @@ impl Outcome {
     }
 }
 
-/// The interval in words, when it leaves out what no difference would be.
+/// Formats the interval of a control metric when it excludes equality.
 fn differing(one: &MetricComparison) -> Option<String> {
     let outside = |estimate: Option<Estimate>, none: f64| {
         let (low, high) = estimate?.interval?;

@@ -1,31 +1,32 @@
-//! Whether the ratio of a primary metric drifts over the rounds. It is asked of every primary
-//! metric of every contender, so that the answers are corrected together.
+//! Drift of the ratio of a primary metric over the rounds. Every primary metric of every contender
+//! is tested, so the tests are corrected together.
 
 use treering_stats::{ALPHA, RoundDrift, holm};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::outcome::MetricComparison;
 
-/// A caution for each job and contender with metrics that drift, judged as one family by Holm.
+/// Returns one caution for each job and contender with drifting metrics; all tests form one Holm
+/// family.
 pub(super) fn drifting<'a>(
     asked: impl Iterator<Item = (&'a MetricComparison, RoundDrift)>,
 ) -> Vec<ComparisonCaution> {
     let family: Vec<_> = asked.filter(|(about, _)| about.primary).collect();
     let p_values: Vec<f64> = family.iter().map(|(_, drift)| drift.p_value).collect();
     let Ok(corrected) = holm(&p_values) else { return Vec::new() };
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut drifts: Vec<(String, Vec<String>)> = Vec::new();
     for ((about, _), p) in family.iter().zip(corrected).filter(|(_, p)| *p < ALPHA) {
         let of =
             format!("{} of '{}' against '{}'", about.workload, about.contender, about.baseline);
         let metric = format!("{} (p {p:.3})", about.metric());
-        match said.iter_mut().find(|(known, _)| *known == of) {
+        match drifts.iter_mut().find(|(known, _)| *known == of) {
             Some((_, metrics)) => metrics.push(metric),
-            None => said.push((of, vec![metric])),
+            None => drifts.push((of, vec![metric])),
         }
     }
     let caution = |(of, metrics): (String, Vec<String>)| {
         let message = format!("{of}: the ratio drifts over the rounds: {}", metrics.join(", "));
         ComparisonCaution::new(Code::Drifting, message)
     };
-    said.into_iter().map(caution).collect()
+    drifts.into_iter().map(caution).collect()
 }

@@ -1,5 +1,5 @@
-//! The environments of the variants beside each other: every fact, where it differs, and whether
-//! the difference is what was declared to be compared.
+//! Environments of the variants side by side: every fact, whether it differs, and whether the
+//! difference belongs to the declared factor.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,33 +7,33 @@ use treering_model::{GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT, WA
 
 use super::variant::{ComparedVariant, Factor};
 
-/// A value of a fact, and how many trials of a variant have it.
+/// A value of a fact with the number of a variant's trials that have it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactValue {
-    /// The value.
+    /// Text of the value.
     pub value: String,
-    /// Trials that have it.
+    /// Number of trials with this value.
     pub trials: usize,
 }
 
-/// How a fact stands between the variants.
+/// Status of a fact between the variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Standing {
-    /// The variants differ in it, and it was not declared to be what is compared.
+pub enum FactStatus {
+    /// The variants differ, and the fact does not belong to the declared factor.
     Differs,
-    /// It changes from trial to trial of a variant.
+    /// The value changes between trials of one variant.
     Varies,
-    /// The variants differ in it, and that is what is compared, or comes of it.
+    /// The variants differ, and the fact belongs to the declared factor or follows from it.
     Compared,
-    /// It is of the moment: a name or a size that is new in every trial, or what the machine did
-    /// meanwhile.
+    /// The value is momentary: a name or a size that is new in every trial, or activity of the
+    /// machine.
     Momentary,
-    /// All trials that have it have the same.
+    /// All trials that have the fact agree.
     Alike,
 }
 
-impl Standing {
-    /// The word used in tables.
+impl FactStatus {
+    /// Name of the status in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Differs => "differs",
@@ -45,19 +45,19 @@ impl Standing {
     }
 }
 
-/// A fact of the environment on all variants.
+/// A fact of the environment, over all variants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentFact {
-    /// Its name: `kernel.release`.
+    /// Name of the fact: `kernel.release`.
     pub name: String,
-    /// How it stands between the variants.
-    pub standing: Standing,
-    /// Its values on each variant, the baseline first, in the order of the values; none where no
-    /// trial knows it.
+    /// Status of the fact between the variants.
+    pub standing: FactStatus,
+    /// Values of the fact for each variant, the baseline first, sorted; empty where no trial has
+    /// it.
     pub variants: Vec<Vec<FactValue>>,
 }
 
-/// Every fact that a trial has, in the order in which they first occur.
+/// All facts of the trials, in the order in which they first occur.
 pub fn environment(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
@@ -89,10 +89,12 @@ pub fn environment(
         };
         let mut values: Vec<Vec<FactValue>> = known.iter().map(of_variant).collect();
         let standing = match standing(name, &values, contenders) {
-            Standing::Differs if is_of_kernels && OF_KERNELS.contains(&name) => Standing::Compared,
+            FactStatus::Differs if is_of_kernels && OF_KERNELS.contains(&name) => {
+                FactStatus::Compared
+            }
             other => other,
         };
-        if name == CONFIGURATION && standing != Standing::Alike {
+        if name == CONFIGURATION && standing != FactStatus::Alike {
             leave_out_common(&mut values);
         }
         EnvironmentFact { name: name.to_owned(), standing, variants: values }
@@ -100,9 +102,9 @@ pub fn environment(
     names.into_iter().map(of_name).collect()
 }
 
-/// How the kernel was built: so many words that only those are shown that not all have.
+/// Fact that holds the kernel's configuration: so long that only options that differ are shown.
 const CONFIGURATION: &str = "kernel.config";
-/// What comes of the kernel that a variant boots.
+/// Facts that depend on the kernel a variant boots.
 const OF_KERNELS: [&str; 6] = [
     "kernel.release",
     "kernel.version",
@@ -112,7 +114,7 @@ const OF_KERNELS: [&str; 6] = [
     "guest.kernel_release",
 ];
 
-/// Leaves out the words that every value has, and keeps the order of the others.
+/// Drops the words that every value contains, keeping the order of the others.
 fn leave_out_common(variants: &mut [Vec<FactValue>]) {
     let words = |value: &FactValue| -> BTreeSet<String> {
         value.value.split(' ').map(str::to_owned).collect()
@@ -128,7 +130,7 @@ fn leave_out_common(variants: &mut [Vec<FactValue>]) {
     }
 }
 
-/// The values of each fact of a variant with the number of trials that have it.
+/// Values of each fact of a variant with the number of trials that have them.
 fn values(variant: &ComparedVariant) -> BTreeMap<&str, BTreeMap<&str, usize>> {
     let mut values: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
     for fact in variant.trials.iter().flat_map(|trial| &trial.facts) {
@@ -137,31 +139,31 @@ fn values(variant: &ComparedVariant) -> BTreeMap<&str, BTreeMap<&str, usize>> {
     values
 }
 
-fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVariant]) -> Standing {
+fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVariant]) -> FactStatus {
     let texts = |variant: &Vec<FactValue>| -> BTreeSet<String> {
         variant.iter().map(|one| one.value.clone()).collect()
     };
     let reported: Vec<BTreeSet<String>> =
         variants.iter().filter(|variant| !variant.is_empty()).map(texts).collect();
-    let all: BTreeSet<&String> = reported.iter().flatten().collect();
-    // A fact that one variant lacks, where all trials of the others have it, is a difference too.
+    let values: BTreeSet<&String> = reported.iter().flatten().collect();
+    // A fact missing on one variant, though all trials of the others have it, is a difference too.
     let missing = reported.len() < variants.len();
-    if all.len() < 2 && !missing {
-        return Standing::Alike;
+    if values.len() < 2 && !missing {
+        return FactStatus::Alike;
     }
     if is_momentary(name) {
-        return Standing::Momentary;
+        return FactStatus::Momentary;
     }
     if contenders.iter().all(|variant| is_declared(variant.factor, name)) {
-        return Standing::Compared;
+        return FactStatus::Compared;
     }
     if reported.iter().any(|values| values.len() > 1) {
-        return Standing::Varies;
+        return FactStatus::Varies;
     }
-    Standing::Differs
+    FactStatus::Differs
 }
 
-/// Whether a fact is expected to change with every trial, whatever is compared.
+/// Reports whether a fact is expected to change with every trial.
 fn is_momentary(name: &str) -> bool {
     const NAMES: [&str; 10] = [
         "command.errors",
@@ -178,7 +180,7 @@ fn is_momentary(name: &str) -> bool {
     NAMES.contains(&name) || name.starts_with("conditions.") || name.starts_with(IMPORT_PREFIX)
 }
 
-/// Whether a fact belongs to what the user chose the trials by.
+/// Reports whether a fact belongs to the factor the trials were selected by.
 fn is_declared(factor: Factor, name: &str) -> bool {
     let group = name.split_once('.').map_or(name, |(group, _)| group);
     match factor {

@@ -1,17 +1,17 @@
-//! How full imported runs found and left their filesystems: the same files that take another share
-//! of it are on one of another size.
+//! Fill level of imported runs before and after: the same files take another share of a filesystem
+//! of another size.
 
 use treering_model::{Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::variant::fact;
 
-/// Points that the share in use before may differ: files of the system, and rounding.
+/// Tolerance for the share in use before the run, in percentage points: system files and rounding.
 const USED_TOLERANCE: f64 = 2.0;
-/// Filesystems keep different shares for themselves.
+/// Tolerated ratio of filesystem sizes: filesystems reserve different shares for themselves.
 const SIZE_TOLERANCE: f64 = 1.05;
 
-/// What two runs say of the sizes of their filesystems.
+/// Caution about the fill levels and sizes of two imported runs' filesystems.
 pub(super) fn of_fill(
     about: &str,
     names: (&str, &str),
@@ -32,7 +32,7 @@ pub(super) fn of_fill(
         && files.total_cmp(&same).is_eq()
     {
         let (small, large) = (left.min(right), left.max(right));
-        // Each end of a growth was rounded down to a whole point.
+        // Each end of the growth was rounded down to whole percentage points.
         if large - 1.0 > (small + 1.0) * SIZE_TOLERANCE {
             caution(format!(
                 "the same {files} files took {left} % of the filesystem of '{}' and {right} % of \

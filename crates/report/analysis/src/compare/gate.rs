@@ -1,42 +1,42 @@
-//! The gate: one word about a whole comparison, for `git bisect run` and for CI, and why it is not
-//! a better one.
+//! Gate: one verdict on a whole comparison, for `git bisect run` and CI, with the reasons why it
+//! does not pass.
 
 use std::collections::BTreeSet;
 
 use super::{ComparisonCautionCode, MetricComparison, Outcome, Verdict};
 
-/// Whether a change may pass.
+/// Verdict on whether a change may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
-    /// No primary metric is worse, and none is unclear.
+    /// No primary metric is worse or unclear.
     Pass,
-    /// A primary metric is worse.
+    /// At least one primary metric is worse.
     Worse,
-    /// Nothing can be said for certain: something is open, or the comparison is not a fair one.
+    /// Undecided: a primary metric is open, or the comparison is not fair.
     Unclear,
 }
 
-/// Why a gate does not pass although nothing is shown to be worse.
+/// Reason why a gate does not pass although no metric is worse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GateReason {
-    /// Nothing decides about this contender: no primary metric of it could be compared.
+    /// No primary metric of this contender could be compared.
     NothingCompared {
-        /// The contender's name.
+        /// Name of the contender.
         contender: String,
     },
-    /// The variants differ in more than was asked, or cannot be compared in part.
+    /// The variants differ in more than the declared factor, or part of the comparison is missing.
     Caution(ComparisonCautionCode),
-    /// Primary metrics of this contender of which nothing can be said.
+    /// Primary metrics of this contender are undecided.
     Open {
-        /// The contender's name.
+        /// Name of the contender.
         contender: String,
-        /// The metrics, as in JSON.
+        /// Full names of the metrics, as in JSON.
         metrics: Vec<String>,
     },
 }
 
 impl Gate {
-    /// The word used in JSON.
+    /// Name of the gate's verdict in JSON.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -45,10 +45,10 @@ impl Gate {
         }
     }
 
-    /// The gate's word about a comparison. It is never [`Gate::Pass`] where nothing was compared,
-    /// and neither that nor [`Gate::Worse`] where the variants differ in more than was asked,
-    /// unless that was accepted.
-    pub fn of(outcome: &Outcome) -> Self {
+    /// Computes the gate. Never [`Gate::Pass`] when nothing was compared, and neither that nor
+    /// [`Gate::Worse`] when the variants differ in more than the declared factor, unless that
+    /// caution was accepted.
+    pub fn decide(outcome: &Outcome) -> Self {
         let is_worse = |one: &MetricComparison| one.primary && one.verdict == Verdict::Worse;
         let is_fair = differing(outcome).is_empty();
         if is_fair && outcome.comparisons.iter().any(is_worse) {
@@ -57,7 +57,7 @@ impl Gate {
         if Self::reasons(outcome).is_empty() { Self::Pass } else { Self::Unclear }
     }
 
-    /// Why it is not [`Gate::Pass`] where nothing is worse; empty where it could be.
+    /// Reasons why the gate is not [`Gate::Pass`]; empty when it passes or a metric is worse.
     pub fn reasons(outcome: &Outcome) -> Vec<GateReason> {
         let mut reasons: Vec<GateReason> =
             differing(outcome).into_iter().map(GateReason::Caution).collect();
@@ -89,7 +89,7 @@ impl Gate {
     }
 }
 
-/// What the variants differ in beyond what was asked, without what was accepted.
+/// Cautions about differences beyond the declared factor, without the accepted ones.
 fn differing(outcome: &Outcome) -> Vec<ComparisonCautionCode> {
     let codes: BTreeSet<ComparisonCautionCode> =
         outcome.cautions.iter().map(|caution| caution.code).collect();

@@ -1,54 +1,54 @@
-//! What can be compared with what: trials of the same workload with the same parameters. Which of
-//! them are pairs is decided elsewhere.
+//! Matching of trials into jobs: trials of the same workload with the same parameters. Pairing
+//! within a job is done elsewhere.
 
 use std::collections::{BTreeSet, HashMap};
 
 use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, Mode, Trial, TrialId};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::pairs::{Rounds, align, unpaired};
+use super::pairs::{AlignedTrials, align, unpaired};
 
-/// What does not make a job another one: the seed differs from round to round where a plan says so,
-/// the same in both trials of a pair.
+/// Parameter that does not separate jobs: plans may vary the seed by round, with both trials of a
+/// pair sharing it.
 const SEED: &str = "seed";
-/// Nor does where a profile of FFSB was read, since what it says counts. Of other workloads the
-/// profile is what is done.
+/// Path of an FFSB profile; not part of the job, since its content is compared. For other workloads
+/// the profile defines the work.
 const FFSB_PROFILE: (&str, &str) = ("ffsb", "profile");
 
-/// With another value of these it is another benchmark: its figures are never set against those of
-/// the first.
+/// Parameters whose difference makes another benchmark, never compared with the first.
 const APART: [&str; 1] = [BLOGBENCH_READ_BYTES];
 
-/// Whether a parameter makes a job of a workload another one.
+/// Reports whether a parameter separates jobs of a workload.
 fn counts(workload: &str, name: &str) -> bool {
     name != SEED && (workload, name) != FFSB_PROFILE
 }
 
-/// Trials of both variants that did the same.
-pub(super) struct Job<'t> {
+/// Trials of both variants that did the same work.
+pub(super) struct ComparedJob<'t> {
     pub(super) workload: &'t str,
     pub(super) mode: Mode,
-    /// The parameters that tell it from other jobs of the workload.
+    /// Parameters that distinguish this job from others of the workload.
     pub(super) name: String,
-    pub(super) rounds: Rounds<'t>,
+    pub(super) rounds: AlignedTrials<'t>,
 }
 
 type Parameters<'t> = Vec<(&'t str, &'t str)>;
 
 /// Trials of one variant with the same parameters.
-struct Group<'t> {
+struct TrialGroup<'t> {
     parameters: Parameters<'t>,
-    /// The same by name: in which order they were recorded makes no job another one.
+    /// Parameters sorted by name: the recorded order does not separate jobs.
     by_name: Parameters<'t>,
     trials: Vec<&'t Trial>,
 }
 
-/// The jobs that both variants have, and what is left out. The trials are in the order of time.
+/// Matches the trials, given in time order, into jobs both variants have, with cautions about the
+/// unmatched rest.
 pub(super) fn jobs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
     names: (&str, &str),
-) -> (Vec<Job<'t>>, Vec<ComparisonCaution>) {
+) -> (Vec<ComparedJob<'t>>, Vec<ComparisonCaution>) {
     let mut found = Vec::new();
     let mut cautions = Vec::new();
     for (workload, mode) in workloads(baseline.iter().chain(contender)) {
@@ -80,14 +80,14 @@ pub(super) fn jobs<'t>(
     (found, cautions)
 }
 
-/// Why guests cannot be compared that ran their instructions in different ways, or a guest and a
-/// machine; `None` where they can.
+/// Explains why trials run with different acceleration (hardware, emulated, bare metal) cannot be
+/// compared; `None` where they can.
 fn other_accelerators(
-    base: &[Group<'_>],
-    other: &[Group<'_>],
+    base: &[TrialGroup<'_>],
+    other: &[TrialGroup<'_>],
     names: (&str, &str),
 ) -> Option<String> {
-    let of = |groups: &[Group<'_>]| {
+    let of = |groups: &[TrialGroup<'_>]| {
         let trials = groups.iter().flat_map(|group| &group.trials);
         let words = trials.map(|trial| {
             let fact = trial.facts.iter().find(|fact| fact.name == Accelerator::FACT);
@@ -96,23 +96,23 @@ fn other_accelerators(
         words.collect::<BTreeSet<String>>().into_iter().collect::<Vec<_>>().join(", ")
     };
     let (left, right) = (of(base), of(other));
-    let said = format!(
+    let message = format!(
         "the accelerator of the guests is {left} in '{}' and {right} in '{}'",
         names.0, names.1
     );
-    (left != right).then_some(said)
+    (left != right).then_some(message)
 }
 
 fn of_workload<'t>(
     (workload, mode): (&'t str, Mode),
-    base: Vec<Group<'t>>,
-    other: Vec<Group<'t>>,
+    base: Vec<TrialGroup<'t>>,
+    other: Vec<TrialGroup<'t>>,
     what: &str,
     names: (&str, &str),
     cautions: &mut Vec<ComparisonCaution>,
-) -> Vec<Job<'t>> {
-    let matching = |group: &Group<'t>| other.iter().find(|o| o.by_name == group.by_name);
-    let pairs: Vec<(&Group<'t>, &Group<'t>)> =
+) -> Vec<ComparedJob<'t>> {
+    let matching = |group: &TrialGroup<'t>| other.iter().find(|o| o.by_name == group.by_name);
+    let pairs: Vec<(&TrialGroup<'t>, &TrialGroup<'t>)> =
         base.iter().filter_map(|group| Some((group, matching(group)?))).collect();
     if pairs.is_empty() {
         if let ([base], [other]) = (base.as_slice(), other.as_slice()) {
@@ -127,13 +127,13 @@ fn of_workload<'t>(
             );
             cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
             let rounds = unpaired(&base.trials, &other.trials);
-            return vec![Job { workload, mode, name: String::new(), rounds }];
+            return vec![ComparedJob { workload, mode, name: String::new(), rounds }];
         }
         let message = format!("{what}: no trial of one variant has the parameters of the other");
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return Vec::new();
     }
-    let counted = |groups: &[Group<'t>]| groups.iter().map(|g| g.trials.len()).sum::<usize>();
+    let counted = |groups: &[TrialGroup<'t>]| groups.iter().map(|g| g.trials.len()).sum::<usize>();
     let used: usize = pairs.iter().map(|(b, o)| b.trials.len() + o.trials.len()).sum();
     let left_out = counted(&base) + counted(&other) - used;
     if left_out > 0 {
@@ -141,7 +141,7 @@ fn of_workload<'t>(
         cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
     }
     let all: Vec<&Parameters<'t>> = pairs.iter().map(|(group, _)| &group.parameters).collect();
-    let job = |(base, other): &(&Group<'t>, &Group<'t>)| Job {
+    let job = |(base, other): &(&TrialGroup<'t>, &TrialGroup<'t>)| ComparedJob {
         workload,
         mode,
         name: distinguishing(&base.parameters, &all),
@@ -150,20 +150,20 @@ fn of_workload<'t>(
     pairs.iter().map(job).collect()
 }
 
-/// Workloads with their modes, in the order in which they occur.
+/// Workloads with their modes, in order of first occurrence.
 fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'t str, Mode)> {
-    let mut all: Vec<(&str, Mode)> = Vec::new();
+    let mut workloads: Vec<(&str, Mode)> = Vec::new();
     for trial in trials {
         let workload = (trial.beginning.workload.as_str(), trial.beginning.mode);
-        if !all.contains(&workload) {
-            all.push(workload);
+        if !workloads.contains(&workload) {
+            workloads.push(workload);
         }
     }
-    all
+    workloads
 }
 
-fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
-    let mut groups: Vec<Group<'t>> = Vec::new();
+fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
+    let mut groups: Vec<TrialGroup<'t>> = Vec::new();
     let mut known: HashMap<Parameters<'t>, usize> = HashMap::new();
     for trial in trials {
         let workload = trial.beginning.workload.as_str();
@@ -172,11 +172,11 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
         let parameters: Parameters<'t> =
             own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut by_name = parameters.clone();
-        // What was given several times stays in its order.
+        // Repeated parameters keep their order.
         by_name.sort_by_key(|(name, _)| *name);
         let group = *known.entry(by_name).or_insert_with_key(|by_name| {
             let (by_name, trials) = (by_name.clone(), Vec::new());
-            groups.push(Group { parameters, by_name, trials });
+            groups.push(TrialGroup { parameters, by_name, trials });
             groups.len() - 1
         });
         groups[group].trials.push(trial);
@@ -184,26 +184,30 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<Group<'t>> {
     groups
 }
 
-/// What differs between two sets of parameters: `runs is 30 in 'a' and 60 in 'b'`.
+/// Lists the differences between two parameter sets: `runs is 30 in 'a' and 60 in 'b'`.
 fn differing(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> Vec<String> {
     let value = |of: &Parameters<'_>, name: &str| {
-        let found = of.iter().find(|(known, _)| *known == name);
-        found.map_or_else(|| "not given".to_owned(), |(_, value)| (*value).to_owned())
+        let parameter = of.iter().find(|(known, _)| *known == name);
+        parameter.map_or_else(|| "not given".to_owned(), |(_, value)| (*value).to_owned())
     };
-    let mut all: Vec<&str> = left.iter().chain(right).map(|(name, _)| *name).collect();
-    all.sort_unstable();
-    all.dedup();
+    let mut parameter_names: Vec<&str> = left.iter().chain(right).map(|(name, _)| *name).collect();
+    parameter_names.sort_unstable();
+    parameter_names.dedup();
     let say = |name: &&str| {
         let (left, right) = (value(left, name), value(right, name));
-        let said = format!("{name} is {left} in '{}' and {right} in '{}'", names.0, names.1);
-        (left != right).then_some(said)
+        let difference = format!("{name} is {left} in '{}' and {right} in '{}'", names.0, names.1);
+        (left != right).then_some(difference)
     };
-    let said: Vec<String> = all.iter().filter_map(say).collect();
-    // A name that was given several times.
-    if said.is_empty() { vec!["the order of the parameters differs".to_owned()] } else { said }
+    let differences: Vec<String> = parameter_names.iter().filter_map(say).collect();
+    // Only repeated parameters differ, in their order.
+    if differences.is_empty() {
+        vec!["the order of the parameters differs".to_owned()]
+    } else {
+        differences
+    }
 }
 
-/// What makes two benchmarks of a workload, when something does.
+/// Explains why two parameter sets are different benchmarks, if they are.
 fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> Option<String> {
     let value = |of: &Parameters<'_>, name: &str| {
         of.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
@@ -215,15 +219,14 @@ fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> 
     })
 }
 
-/// The parameters that are not the same in all jobs: `files=1000 size=4096`.
+/// Parameters that are not the same in all jobs: `files=1000 size=4096`.
 fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
     let shared = |parameter: &&(&str, &str)| all.iter().all(|other| other.contains(parameter));
     let telling = own.iter().filter(|parameter| !shared(parameter));
     telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
 
-/// What tells the job of each trial from the other jobs of its workload, in the order of the
-/// trials.
+/// Distinguishing parameters of the job of each trial, in the order of the trials.
 pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<String> {
     let mut names: HashMap<TrialId, String> = HashMap::new();
     let mut kinds: Vec<((&str, Mode), Vec<&Trial>)> = Vec::new();
@@ -245,11 +248,11 @@ pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> 
     trials.map(|trial| names.get(&trial.beginning.trial).cloned().unwrap_or_default()).collect()
 }
 
-/// A job in words: its name in the plan that all its trials come from, else the workload with what
-/// tells the job from others.
-pub(super) fn title(job: &Job<'_>) -> String {
-    let all = job.rounds.baseline.iter().chain(&job.rounds.contender);
-    let mut names = all.map(|trial| trial.beginning.cell.as_ref().map(|cell| cell.job.as_str()));
+/// Title of a job: its name in the plan that all its trials come from, else the workload with its
+/// distinguishing parameters.
+pub(super) fn title(job: &ComparedJob<'_>) -> String {
+    let trials = job.rounds.baseline.iter().chain(&job.rounds.contender);
+    let mut names = trials.map(|trial| trial.beginning.cell.as_ref().map(|cell| cell.job.as_str()));
     if let Some(Some(name)) = names.next().filter(|name| name.is_some_and(|name| !name.is_empty()))
         && names.all(|other| other == Some(name))
     {

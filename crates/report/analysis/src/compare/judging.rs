@@ -1,4 +1,4 @@
-//! The comparison itself: series of both variants in, estimates and verdicts out.
+//! The comparison itself: takes the series of both variants, returns estimates and verdicts.
 
 use std::error::Error;
 use std::fmt;
@@ -12,21 +12,21 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::drift::drifting;
-use super::fairness::{Seen, of_cautions, of_job, of_places, of_played_disks, of_variant};
+use super::fairness::{VariantView, of_cautions, of_job, of_places, of_played_disks, of_variant};
 use super::fill::of_fill;
-use super::jobs::{Job, jobs, title};
+use super::jobs::{ComparedJob, jobs, title};
 use super::opposite::opposite;
 use super::outcome::{
-    Decided, Estimate, MetricComparison, Outcome, VariantSummary, Verdict, metric_name,
+    DecisionInterval, Estimate, MetricComparison, Outcome, VariantSummary, Verdict, metric_name,
 };
 use super::quantity;
-use super::question::Asked;
-use super::series::{Series, metrics_of};
-use super::terms::{DEFAULT_THRESHOLD, Terms, level};
+use super::question::PendingComparison;
+use super::series::{MetricSeries, metrics_of};
+use super::terms::{ComparisonTerms, DEFAULT_THRESHOLD, level};
 use super::variant::{ComparedVariant, contrasts, fact, is_completed};
 use super::within::{compare_within, imported_pair, is_paired_within};
 
-/// A comparison that could not be made.
+/// Error of a comparison whose statistics are invalid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareError(StatsError);
 
@@ -42,21 +42,22 @@ impl Error for CompareError {
     }
 }
 
-/// Compares each contender with its baseline: the first variant, or the one that it names.
+/// Compares each contender with its baseline: the first variant, or the one that the contender
+/// names.
 ///
 /// # Errors
-/// When the threshold of the terms is no number of zero or more.
+/// If the threshold of the terms is negative or not a number.
 pub fn compare(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
-    terms: &Terms,
+    terms: &ComparisonTerms,
 ) -> Result<Outcome, CompareError> {
     compare_observed(baseline, contenders, &[], terms)
 }
 
-/// The same with what observing rounds say: of the baseline first, then of contenders, each with
-/// the name of its variant and the role's suffix behind it. Only metrics of observers are taken
-/// from them, and they are judged among themselves.
+/// Compares variants and adds the results of observing rounds: the baseline's first, then the
+/// contenders', each named after its variant with the role's suffix. Only observer metrics are
+/// taken from observing rounds; they form a family of their own.
 ///
 /// # Errors
 /// As [`compare`].
@@ -64,7 +65,7 @@ pub fn compare_observed(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
     observed: &[ComparedVariant],
-    terms: &Terms,
+    terms: &ComparisonTerms,
 ) -> Result<Outcome, CompareError> {
     let mut outcome = judge(baseline, contenders, terms)?;
     if let Some((baseline, contenders)) = observed.split_first() {
@@ -78,23 +79,24 @@ pub fn compare_observed(
     Ok(outcome)
 }
 
-/// Compares variants whose metrics are of one family.
+/// Compares variants whose metrics form one family.
 fn judge(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
-    terms: &Terms,
+    terms: &ComparisonTerms,
 ) -> Result<Outcome, CompareError> {
     let contrasts = contrasts(baseline, contenders);
     let mut cautions = Vec::new();
     for variant in std::iter::once(baseline).chain(contenders) {
         let rounds = variant.rounds();
-        cautions.extend(of_variant(Seen::of(variant, &rounds)));
+        cautions.extend(of_variant(VariantView::new(variant, &rounds)));
     }
     cautions.extend(without_baseline(baseline, contenders));
     let mut asked = Vec::new();
     for (baseline, contender) in &contrasts {
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
-        let (base, other) = (Seen::of(baseline, &base_rounds), Seen::of(contender, &rounds));
+        let (base, other) =
+            (VariantView::new(baseline, &base_rounds), VariantView::new(contender, &rounds));
         cautions.extend(of_cautions(base, other));
         cautions.extend(of_places(base, other));
         cautions.extend(of_played_disks(base, other));
@@ -120,15 +122,18 @@ fn judge(
     Ok(Outcome { variants, cautions, comparisons, accepted, control })
 }
 
-/// The comparisons with their verdicts, the questions being of one family.
-fn answered(asked: Vec<Asked>, alpha: f64) -> Result<Vec<MetricComparison>, StatsError> {
+/// Answers all questions as one family and returns the comparisons with their verdicts.
+fn answered(
+    asked: Vec<PendingComparison>,
+    alpha: f64,
+) -> Result<Vec<MetricComparison>, StatsError> {
     let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
     let verdicts = judge_family(&questions, alpha)?;
     let levels = levels(&questions, alpha)?;
     let mut answers = verdicts.into_iter().zip(levels);
     let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(asked.len());
     let mut leaders: Vec<Option<usize>> = Vec::with_capacity(asked.len());
-    for Asked { mut about, question, leader } in asked {
+    for PendingComparison { mut about, question, leader } in asked {
         leaders.push(leader);
         if let Some((question, (verdict, level))) =
             question.and_then(|question| Some((question, answers.next()?)))
@@ -142,7 +147,7 @@ fn answered(asked: Vec<Asked>, alpha: f64) -> Result<Vec<MetricComparison>, Stat
         }
         comparisons.push(about);
     }
-    // One quantity has one verdict, whatever its unit.
+    // Other units of a quantity take the verdict of their leader.
     for (place, leader) in leaders.into_iter().enumerate() {
         if let Some(verdict) = leader.and_then(|leader| comparisons.get(leader)).map(|l| l.verdict)
         {
@@ -166,7 +171,7 @@ fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
     about.too_few_to_ever_show = verdict.too_few_to_ever_show;
 }
 
-/// The level at which each question was decided; `None` where there is no p-value.
+/// Significance level applied to each question; `None` where it has no p-value.
 fn levels(questions: &[Question], alpha: f64) -> Result<Vec<Option<f64>>, StatsError> {
     let mut levels = vec![None; questions.len()];
     for role in [Role::Primary, Role::Exploratory] {
@@ -174,28 +179,28 @@ fn levels(questions: &[Question], alpha: f64) -> Result<Vec<Option<f64>>, StatsE
             question.comparison.p_value.filter(|_| question.criteria.role == role)
         };
         let p: Vec<f64> = questions.iter().filter_map(p_of).collect();
-        let mut found = decision_levels(role, &p, alpha)?.into_iter();
+        let mut family_levels = decision_levels(role, &p, alpha)?.into_iter();
         for (question, level) in questions.iter().zip(&mut levels) {
             if p_of(question).is_some() {
-                *level = found.next();
+                *level = family_levels.next();
             }
         }
     }
     Ok(levels)
 }
 
-/// The interval that agrees with the corrected test.
+/// Interval that agrees with the corrected test.
 fn decided(
     about: &MetricComparison,
     comparison: &Comparison,
     level: f64,
     is_decided: bool,
-) -> Result<Decided, StatsError> {
+) -> Result<DecisionInterval, StatsError> {
     let values = (about.baseline_values.as_slice(), about.contender_values.as_slice());
     let (scale, design) = (comparison.scale, comparison.design);
     let interval = decision_interval(values, scale, design, level, is_decided)?;
-    // Where no bound exists at that level, the interval of this comparison alone stands beside what
-    // does not rest on the correction, if it says the same.
+    // Where no bound exists at the corrected level, use the uncorrected interval, but only for
+    // results that do not depend on the correction, and if it includes equality.
     let alone = comparison.interval.filter(|alone| {
         let none = if scale == Scale::Ratio { 1.0 } else { 0.0 };
         let is_free = about.verdict == Verdict::Same || !about.primary;
@@ -203,10 +208,10 @@ fn decided(
     });
     let level = if alone.is_some() { ALPHA } else { level };
     let ends = interval.or(alone).map(|interval| (interval.low, interval.high));
-    Ok(Decided { level, interval: ends })
+    Ok(DecisionInterval { level, interval: ends })
 }
 
-/// Contenders whose baseline has no trials.
+/// Cautions about contenders whose baseline has no trials.
 fn without_baseline<'v>(
     first: &'v ComparedVariant,
     others: &'v [ComparedVariant],
@@ -221,8 +226,8 @@ fn without_baseline<'v>(
     others.iter().filter_map(missing)
 }
 
-/// Metrics that were to decide, and that no job has.
-fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
+/// Caution about requested primary metrics that no job has.
+fn nowhere(terms: &ComparisonTerms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
     let there = |name: &String| comparisons.iter().any(|one| one.metric() == *name);
     let missing: Vec<&str> =
         terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
@@ -233,13 +238,13 @@ fn nowhere(terms: &Terms, comparisons: &[MetricComparison]) -> Option<Comparison
     (!missing.is_empty()).then(|| ComparisonCaution::new(Code::MetricMissing, message))
 }
 
-/// Puts the questions of two imported runs that have pairs of their own; what those say better is
-/// taken out of the metrics.
+/// Adds the questions of two imported runs whose operations or rows can be paired; metrics of the
+/// whole run that the pairs cover are removed.
 fn ask_within(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
     (base, other): (&mut Vec<Vec<Metric>>, &mut Vec<Vec<Metric>>),
-    asked: &mut Vec<Asked>,
+    asked: &mut Vec<PendingComparison>,
     cautions: &mut Vec<ComparisonCaution>,
 ) {
     let Some(runs) = imported_pair(job) else { return };
@@ -255,15 +260,19 @@ fn ask_within(
             metrics.retain(|metric| !is_paired_within(metric));
         }
     }
-    asked.extend(within.into_iter().map(|about| Asked { about, question: None, leader: None }));
+    asked.extend(within.into_iter().map(|about| PendingComparison {
+        about,
+        question: None,
+        leader: None,
+    }));
 }
 
-/// Puts the questions of a job: one for each metric that both variants have.
+/// Adds the questions of a job: one for each metric that both variants have.
 fn ask(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
-    terms: &Terms,
-    asked: &mut Vec<Asked>,
+    terms: &ComparisonTerms,
+    asked: &mut Vec<PendingComparison>,
     cautions: &mut Vec<ComparisonCaution>,
 ) {
     let metrics = |trials: &[&Trial]| -> Vec<Vec<Metric>> {
@@ -275,7 +284,7 @@ fn ask(
     }
     let first = asked.len();
     ask_within(job, names, (&mut base, &mut other), asked, cautions);
-    let (base, other) = (Series::of(&base), Series::of(&other));
+    let (base, other) = (MetricSeries::new(&base), MetricSeries::new(&other));
     let mut missing = Vec::new();
     let mut serial = Vec::new();
     let decides = |metric: &Metric| {
@@ -283,7 +292,8 @@ fn ask(
     };
     for &metric in &base.kinds {
         let values = (base.values(metric), other.values(metric));
-        // What one of the tools calls its result decides, also where the other knows a truer one.
+        // A metric that either tool declares its result is primary, even if the other has a better
+        // one.
         let is_primary = decides(metric) || other.get(metric).is_some_and(decides);
         let metric = &metric.clone().primary_if(is_primary);
         match question(job, names, metric, values, terms.threshold) {
@@ -313,9 +323,9 @@ fn ask(
     }
 }
 
-/// Whether the ratios of neighbouring rounds resemble each other more than chance would have it;
-/// with few rounds nobody can tell. Only likeness makes intervals too narrow, and both signs of it
-/// are wanted, since a comparison asks this of every primary metric.
+/// Tests for serial correlation of the log ratios of neighbouring rounds, with enough rounds to
+/// tell. Only positive correlation makes intervals too narrow; both indicators must show it, since
+/// every primary metric of a comparison is tested.
 fn is_serial(one: &MetricComparison) -> bool {
     let pairs = one.baseline_values.iter().zip(&one.contender_values);
     let ratios: Vec<f64> = pairs.map(|(base, other)| (other / base).ln()).collect();
@@ -323,21 +333,21 @@ fn is_serial(one: &MetricComparison) -> bool {
     one.paired && serial_check(&ratios).is_ok_and(is_alike)
 }
 
-/// The question about one metric; `None` when there is nothing to compare it with.
+/// Builds the question about one metric; `None` when the contender has no such metric.
 fn question(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
     metric: &Metric,
     (base, other): (Vec<Option<f64>>, Vec<Option<f64>>),
     threshold: Option<f64>,
-) -> Option<Asked> {
+) -> Option<PendingComparison> {
     let paired = job.rounds.paired;
     let (base, other, rounds) = counted(job, base, other);
-    let all = || base.iter().chain(&other);
-    if !metric.primary && all().all(|value| *value == 0.0) {
-        return None; // nothing was done that it could measure
+    let values = || base.iter().chain(&other);
+    if !metric.primary && values().all(|value| *value == 0.0) {
+        return None; // no work of this kind was done
     }
-    let positive = all().all(|value| *value > 0.0);
+    let positive = values().all(|value| *value > 0.0);
     let scale = if positive { Scale::Ratio } else { Scale::Difference };
     let compare = if paired { compare_paired } else { compare_unpaired };
     let comparison = compare(&base, &other, scale, ALPHA).ok()?;
@@ -345,7 +355,7 @@ fn question(
     let threshold = threshold.unwrap_or_else(|| default_threshold(metric));
     let effect_threshold = match scale {
         Scale::Ratio => threshold,
-        // The same from both variants, so that a verdict does not depend on which is the baseline.
+        // Symmetric in the variants, so that the verdict does not depend on which is the baseline.
         Scale::Difference => threshold * baseline_median.abs().max(contender_median.abs()),
     };
     let direction = match metric.better {
@@ -389,13 +399,13 @@ fn question(
         rounds_needed: None,
     };
     let criteria = Criteria { direction, role, effect_threshold };
-    Some(Asked { about, question: Some(Question { comparison, criteria }), leader: None })
+    let question = Some(Question { comparison, criteria });
+    Some(PendingComparison { about, question, leader: None })
 }
 
-/// The values that count, those of both variants in pairs where rounds are, and the rounds'
-/// numbers.
+/// Values that count: pairs where rounds are paired, with the round numbers.
 fn counted(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     base: Vec<Option<f64>>,
     other: Vec<Option<f64>>,
 ) -> (Vec<f64>, Vec<f64>, Vec<u32>) {
@@ -414,7 +424,7 @@ fn estimate(comparison: &Comparison) -> Estimate {
     Estimate { value: comparison.estimate, interval }
 }
 
-/// By what a metric's name says it is.
+/// Default threshold of a metric, derived from its name.
 fn default_threshold(metric: &Metric) -> f64 {
     let says = |word: &str| metric.name.split('_').any(|part| part == word);
     if says("errors") {
@@ -426,7 +436,8 @@ fn default_threshold(metric: &Metric) -> f64 {
     }
 }
 
-/// One caution for each contender whose primary metrics can never be decided with so few rounds.
+/// One caution for each contender whose primary metrics can never become significant with this
+/// number of rounds.
 fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let few = comparisons.iter().filter(|c| c.primary && c.too_few_to_ever_show);
     let family = comparisons.iter().filter(|c| c.primary).count();

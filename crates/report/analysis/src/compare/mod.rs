@@ -1,9 +1,9 @@
-//! Sets of trials against each other: variants in, verdicts and cautions out.
+//! Comparison of sets of trials: takes variants, returns verdicts and cautions.
 //!
-//! A variant is a set of trials; its rounds are its trials in the order of time. What is compared
-//! with what (same workload, same parameters, partners by round or by time) is decided here; how
-//! numbers become intervals and findings is `treering-stats`; how a verdict is worded is
-//! `treering-report`. Cautions are found before any number is looked at.
+//! A variant is a set of trials; its rounds are its trials in time order. This module decides which
+//! trials are compared (same workload, same parameters, paired by round or by time);
+//! `treering-stats` turns numbers into intervals and findings; `treering-report` words the
+//! verdicts. Cautions are determined before any number is compared.
 
 mod caution;
 mod control;
@@ -27,14 +27,14 @@ mod variant;
 mod within;
 
 pub use caution::{ComparisonCaution, ComparisonCautionCode};
-pub use environment::{EnvironmentFact, FactValue, Standing, environment};
+pub use environment::{EnvironmentFact, FactStatus, FactValue, environment};
 pub use fairness::COMPARED_FACTS;
 pub use gate::{Gate, GateReason};
 pub(crate) use jobs::job_names;
 pub use judging::{CompareError, compare, compare_observed};
 pub use observed::{ObservedJob, ObservedVariant, observed_jobs};
-pub use outcome::{Decided, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
+pub use outcome::{DecisionInterval, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
 pub use profile::{JobProfile, KindRounds, PhaseRounds, VariantProfile, profiles};
-pub use terms::{LEVEL_FACT, Terms};
+pub use terms::{ComparisonTerms, LEVEL_FACT};
 pub(crate) use variant::is_completed;
 pub use variant::{ComparedVariant, Factor};

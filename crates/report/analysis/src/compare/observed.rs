@@ -1,5 +1,5 @@
-//! What was watched beside the measuring: metrics of traces and layouts, from rounds of their own
-//! or from the measured ones, and which trials charts of it are drawn from.
+//! Results of observers: metrics of traces and layouts, from observing rounds or from the measured
+//! ones, and the trials that charts of them are drawn from.
 
 use treering_model::metrics::is_observation;
 use treering_model::{CellRole, Mode, Trial, TrialId};
@@ -10,7 +10,7 @@ use super::jobs::jobs;
 use super::profile::counted;
 use super::variant::{ComparedVariant, contrasts};
 
-/// What is said of observing rounds; all else is said of the measured ones.
+/// Cautions that are kept from observing rounds; all others come from the measured rounds.
 const OF_OBSERVED: [Code; 8] = [
     Code::NothingInCommon,
     Code::FailedTrial,
@@ -22,13 +22,13 @@ const OF_OBSERVED: [Code; 8] = [
     Code::TrialCautions,
 ];
 
-/// Whether a trial was run to be watched: its times are those of a watched machine.
+/// Reports whether a trial ran under observation: its times include the observers' overhead.
 pub(super) fn is_observed(trial: &Trial) -> bool {
     trial.beginning.cell.as_ref().is_some_and(|cell| cell.role == CellRole::Observed)
 }
 
 impl Outcome {
-    /// Adds what observing rounds say of these variants.
+    /// Adds the outcome of the observing rounds of these variants.
     pub(super) fn add_observed(&mut self, variants: &[ComparedVariant], seen: Self) {
         for variant in variants {
             self.variants
@@ -47,41 +47,41 @@ impl Outcome {
     }
 }
 
-/// The name of a variant without what tells that it was observed.
+/// Name of a variant without the suffix of observing rounds.
 fn plain(name: &str) -> &str {
     name.strip_suffix(CellRole::Observed.suffix()).unwrap_or(name)
 }
 
-/// What observers saw of a job, a trial of each variant.
+/// Observer results of a job, one trial for each variant.
 #[derive(Clone, Debug)]
 pub struct ObservedJob {
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// How the workload was run.
+    /// Mode of the workload: classic or native.
     pub mode: Mode,
-    /// The parameters that tell this job from others of the workload; empty when there is one.
+    /// Parameters that distinguish this job from others of the workload; empty when there is one.
     pub job: String,
-    /// The variants, each behind its baseline.
+    /// Variants, each after its baseline.
     pub variants: Vec<ObservedVariant>,
 }
 
-/// The trial of a variant that charts are drawn from: the first one that counts.
+/// Trial of a variant that charts are drawn from: the first one that counts.
 #[derive(Clone, Debug)]
 pub struct ObservedVariant {
-    /// The name of the variant.
+    /// Name of the variant.
     pub name: String,
-    /// The trial.
+    /// Id of the trial.
     pub trial: TrialId,
-    /// The trial with what observers made, once it is read.
+    /// Trial with its observer artifacts; `None` until it is read.
     pub seen: Option<Trial>,
 }
 
-/// The jobs of which observers saw anything, in the order of the comparison.
+/// Jobs with observer results, in the order of the comparison.
 pub fn observed_jobs(
     baseline: &ComparedVariant,
     contenders: &[ComparedVariant],
 ) -> Vec<ObservedJob> {
-    let mut found: Vec<ObservedJob> = Vec::new();
+    let mut observed: Vec<ObservedJob> = Vec::new();
     for (baseline, contender) in contrasts(baseline, contenders) {
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
@@ -97,27 +97,27 @@ pub fn observed_jobs(
                 seen: None,
             };
             let same = |known: &ObservedJob| {
-                let given = (known.workload.as_str(), known.mode, known.job.as_str());
-                given == (job.workload, job.mode, job.name.as_str())
+                let identity = (known.workload.as_str(), known.mode, known.job.as_str());
+                identity == (job.workload, job.mode, job.name.as_str())
             };
-            let place = found.iter().position(same);
-            let place = place.unwrap_or(found.len());
-            if place == found.len() {
-                found.push(ObservedJob {
+            let place = observed.iter().position(same);
+            let place = place.unwrap_or(observed.len());
+            if place == observed.len() {
+                observed.push(ObservedJob {
                     workload: job.workload.to_owned(),
                     mode: job.mode,
                     job: job.name.clone(),
                     variants: Vec::new(),
                 });
             }
-            let known = &mut found[place].variants;
+            let known = &mut observed[place].variants;
             if !known.iter().any(|one| one.name == plain(names.0)) {
                 known.push(variant(names.0, base));
             }
             known.push(variant(names.1, other));
         }
     }
-    found
+    observed
 }
 
 fn was_watched(trial: &Trial) -> bool {

@@ -1,5 +1,5 @@
-//! Whether elapsed time and what the device did tell opposite things: on a loop device of a host
-//! that caches, or in a virtual machine, a layout that needs more seeks can be the faster one.
+//! Contradictions between elapsed time and device activity: on a loop device with host caching, or
+//! in a virtual machine, a layout that needs more seeks can be faster.
 
 use treering_model::Scope;
 use treering_model::metrics::{layout, times, trace};
@@ -7,42 +7,42 @@ use treering_model::metrics::{layout, times, trace};
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::outcome::MetricComparison;
 
-/// From this ratio on times of single runs differ clearly; with rounds the interval says so.
+/// Ratio from which times of single runs clearly differ; with several rounds the interval decides.
 const TIME_RATIO: f64 = 1.1;
-/// From this ratio on seeks differ clearly, if by so many.
+/// Ratio, and number, from which seeks clearly differ.
 const SEEKS_RATIO: f64 = 1.25;
 const SEEKS_FEWEST: f64 = 64.0;
-/// By so many points of percent scores of the layout differ clearly.
+/// Difference from which layout scores clearly differ, in percentage points.
 const POINTS: f64 = 10.0;
 
 const SEEKS: &str = trace::SEEKS.name;
 const SCORES: [&str; 2] =
     [layout::TRAVERSAL_SCORE_PERCENT.name, layout::ADJACENT_SIBLINGS_PERCENT.name];
 
-/// A caution for each job and contender of which time says one thing and the device another.
+/// Returns a caution for each job and contender whose time contradicts its seeks or layout.
 pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
-    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let mut contradictions: Vec<(String, Vec<String>)> = Vec::new();
     for one in comparisons.iter().filter(|one| one.name == SEEKS || is_score(one)) {
         let Some(words) = against_time(one, comparisons) else { continue };
         let job = if one.job.is_empty() { String::new() } else { format!(" {}", one.job) };
         let about =
             format!("{}{job}, '{}' against '{}'", one.workload, one.contender, one.baseline);
-        match said.iter_mut().find(|(known, _)| *known == about) {
+        match contradictions.iter_mut().find(|(known, _)| *known == about) {
             Some((_, words_of)) => words_of.push(words),
-            None => said.push((about, vec![words])),
+            None => contradictions.push((about, vec![words])),
         }
     }
     let caution = |(about, words): (String, Vec<String>)| {
         ComparisonCaution::new(Code::TimeAgainstSeeks, format!("{about}: {}", words.join("; ")))
     };
-    said.into_iter().map(caution).collect()
+    contradictions.into_iter().map(caution).collect()
 }
 
 fn is_score(one: &MetricComparison) -> bool {
     SCORES.contains(&one.name.as_str())
 }
 
-/// In words, how what the device did stands against the time it took.
+/// Describes the contradiction between a device metric and the elapsed time, if there is one.
 fn against_time(one: &MetricComparison, all: &[MetricComparison]) -> Option<String> {
     let time = time_of(one, all)?;
     let is_faster = is_faster(time)?;
@@ -67,7 +67,7 @@ fn against_time(one: &MetricComparison, all: &[MetricComparison]) -> Option<Stri
     Some(format!("{part} took {from:.2} s and {to:.2} s, with {device}"))
 }
 
-/// The time of the same part: of its phase, or of the trial where that has no other.
+/// Elapsed time of the same scope: of the phase, or of the trial if that has no time of its own.
 fn time_of<'c>(
     one: &MetricComparison,
     all: &'c [MetricComparison],
@@ -87,7 +87,7 @@ fn time_of<'c>(
     of(&one.scope).or_else(|| is_alone().then(|| of(&Scope::Trial)).flatten())
 }
 
-/// Whether the contender took clearly less time, or clearly more.
+/// Reports whether the contender was clearly faster (true) or slower (false); `None` if neither.
 fn is_faster(time: &MetricComparison) -> Option<bool> {
     let ratio = time.ratio?;
     match ratio.interval {
@@ -99,7 +99,8 @@ fn is_faster(time: &MetricComparison) -> Option<bool> {
     }
 }
 
-/// Whether the contender made clearly more seeks, or clearly fewer.
+/// Reports whether the contender made clearly more (true) or fewer (false) seeks; `None` if
+/// neither.
 fn has_more_seeks(seeks: &MetricComparison) -> Option<bool> {
     let (base, other) = (seeks.baseline_median, seeks.contender_median);
     if (base - other).abs() < SEEKS_FEWEST {
@@ -115,7 +116,8 @@ fn has_more_seeks(seeks: &MetricComparison) -> Option<bool> {
     is_clear(base / other, high.map(|high| 1.0 / high)).then_some(false)
 }
 
-/// Whether the contender's files lie clearly worse, or clearly better.
+/// Reports whether the contender's layout is clearly worse (true) or better (false); `None` if
+/// neither.
 fn is_worse_placed(score: &MetricComparison) -> Option<bool> {
     let difference = score.contender_median - score.baseline_median;
     (difference.abs() >= POINTS).then_some(difference < 0.0)

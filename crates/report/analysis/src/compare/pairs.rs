@@ -1,5 +1,5 @@
-//! Which trial of one variant is the partner of which of the other: by the number of the round
-//! within a campaign, otherwise by nearness in time within one session of measuring.
+//! Pairing of trials: by round number within a campaign, otherwise by nearness in time within one
+//! measuring session.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,28 +7,29 @@ use treering_model::Trial;
 
 use super::variant::is_completed;
 
-/// The trials of a job as they are set against each other.
-pub(super) struct Rounds<'t> {
-    /// Whether trials at the same place are a pair.
+/// Trials of a job, aligned for comparison.
+pub(super) struct AlignedTrials<'t> {
+    /// True when trials at the same index form a pair.
     pub(super) paired: bool,
-    /// The number of the round of each pair: that of the plan, or of the baseline's trial among its
-    /// like. The same trial of the baseline has the same number against every contender.
+    /// Round number of each pair: the plan's, or the index of the baseline's trial among its like,
+    /// so that it is the same against every contender.
     pub(super) numbers: Vec<u32>,
     pub(super) baseline: Vec<&'t Trial>,
     pub(super) contender: Vec<&'t Trial>,
-    /// Completed trials of baseline and contender that have no partner although others are paired.
+    /// Number of completed baseline and contender trials without a partner although others are
+    /// paired.
     pub(super) left_out: [usize; 2],
 }
 
-/// A longer pause than this between the end of a trial and the start of the next begins another
-/// session, unless a trial itself takes longer.
+/// Pause in milliseconds between two trials that separates sessions, unless a trial itself takes
+/// longer.
 const PAUSE_MS: i64 = 3_600_000;
-/// At least three of four trials of the larger variant have to find a partner.
+/// Share of the larger variant's trials that must find a partner: three of four.
 const PAIRED_SHARE: (usize, usize) = (3, 4);
-/// So many distances are weighed at most to find the nearest partners in a session.
+/// Maximum number of distances examined to find the nearest partners in a session.
 const MOST_WEIGHED: usize = 4_000_000;
 
-/// Whether both trials have the same parameters, in whatever order these were recorded.
+/// Reports whether both trials have the same parameters, in any order.
 fn are_alike(one: &Trial, other: &Trial) -> bool {
     let sorted = |trial: &Trial| {
         let mut all = trial.beginning.parameters.clone();
@@ -38,16 +39,16 @@ fn are_alike(one: &Trial, other: &Trial) -> bool {
     one.beginning.parameters == other.beginning.parameters || sorted(one) == sorted(other)
 }
 
-/// Pairs the trials, which are in the order of time, where they have partners; otherwise they are
-/// two unrelated sets.
-pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+/// Pairs the trials, given in time order, where they have partners; otherwise returns two unrelated
+/// sets.
+pub(super) fn align<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> AlignedTrials<'t> {
     if let Some(rounds) = by_rounds_of_a_plan(baseline, contender) {
         return rounds;
     }
     if let ([base], [other]) = (baseline, contender)
         && are_alike(base, other)
     {
-        // One run against one proves nothing, whenever they were made.
+        // A single run of each variant proves nothing, whenever they ran.
         return of_pairs(baseline, contender, &[(0, 0)]);
     }
     let mut pairs: Vec<(usize, usize)> = Vec::new();
@@ -71,7 +72,7 @@ fn of_pairs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
     pairs: &[(usize, usize)],
-) -> Rounds<'t> {
+) -> AlignedTrials<'t> {
     let alone = |variant: &[&Trial], paired: &mut dyn Iterator<Item = usize>| {
         let paired: BTreeSet<usize> = paired.collect();
         let is_alone =
@@ -79,7 +80,7 @@ fn of_pairs<'t>(
         variant.iter().enumerate().filter(is_alone).count()
     };
     let number = |place: usize| u32::try_from(place + 1).unwrap_or(u32::MAX);
-    Rounds {
+    AlignedTrials {
         paired: true,
         numbers: pairs.iter().map(|(base, _)| number(*base)).collect(),
         baseline: pairs.iter().map(|(base, _)| baseline[*base]).collect(),
@@ -91,24 +92,27 @@ fn of_pairs<'t>(
     }
 }
 
-/// Those that completed, as two sets.
-pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Rounds<'t> {
+/// Completed trials as two unrelated sets.
+pub(super) fn unpaired<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> AlignedTrials<'t> {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
     };
     let (baseline, contender) = (completed(baseline), completed(contender));
-    Rounds { paired: false, numbers: Vec::new(), baseline, contender, left_out: [0, 0] }
+    AlignedTrials { paired: false, numbers: Vec::new(), baseline, contender, left_out: [0, 0] }
 }
 
-/// Pairs the trials of one campaign by the number of their round, whatever is missing or was
-/// repeated; `None` when they are not of one campaign.
-fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> Option<Rounds<'t>> {
+/// Pairs the trials of one campaign by round number, tolerating missing and repeated rounds; `None`
+/// when they are of different campaigns.
+fn by_rounds_of_a_plan<'t>(
+    baseline: &[&'t Trial],
+    contender: &[&'t Trial],
+) -> Option<AlignedTrials<'t>> {
     let campaign = baseline.first()?.beginning.cell.as_ref()?.campaign;
     let numbered = |trials: &[&'t Trial]| -> Option<BTreeMap<u32, &'t Trial>> {
         let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
         for trial in trials {
             let cell = trial.beginning.cell.as_ref().filter(|cell| cell.campaign == campaign)?;
-            // A later trial of a round is its repetition; one that completed stands.
+            // A later trial of a round may repeat a failed one, but not a completed one.
             match rounds.get(&cell.round) {
                 Some(earlier) if is_completed(earlier) => return None,
                 _ => rounds.insert(cell.round, *trial),
@@ -121,18 +125,18 @@ fn by_rounds_of_a_plan<'t>(baseline: &[&'t Trial], contender: &[&'t Trial]) -> O
     other.retain(|round, _| base.contains_key(round));
     let (numbers, baseline) = base.into_iter().unzip();
     let contender = other.into_values().collect();
-    Some(Rounds { paired: true, numbers, baseline, contender, left_out: [0, 0] })
+    Some(AlignedTrials { paired: true, numbers, baseline, contender, left_out: [0, 0] })
 }
 
-/// Trials of both variants, by their places, that were made one after the other.
+/// Indices of both variants' trials that were made in one session.
 #[derive(Default)]
-struct Session {
+struct MeasuringSession {
     baseline: Vec<usize>,
     contender: Vec<usize>,
 }
 
-/// The sessions of measuring, in the order of time.
-fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
+/// Splits the trials into measuring sessions, in time order.
+fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<MeasuringSession> {
     let of = |variant: &[&Trial], is_contender: bool| -> Vec<(i64, i64, bool, usize)> {
         let span = |(place, trial): (usize, &&Trial)| {
             let start = trial.beginning.started_unix_ms;
@@ -145,7 +149,7 @@ fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<Session> {
     let pause = trials.iter().map(|(start, end, ..)| end.saturating_sub(*start));
     let pause = pause.fold(PAUSE_MS, i64::max);
     let mut all = Vec::new();
-    let mut session = Session::default();
+    let mut session = MeasuringSession::default();
     let mut until: Option<i64> = None;
     for (start, end, is_contender, place) in trials {
         if until.is_some_and(|until| start.saturating_sub(until) > pause) {
@@ -162,10 +166,10 @@ fn lasted_ms(trial: &Trial) -> i64 {
     i64::try_from(trial.wall_ns / 1_000_000).unwrap_or(i64::MAX)
 }
 
-impl Session {
-    /// The partners: all in their order where both variants have equally many (so that one that
-    /// failed drops its round), or equally many that completed; otherwise each of the fewer that
-    /// completed with the nearest in time.
+impl MeasuringSession {
+    /// Pairs of a session: all in order when both variants have equally many trials (a failed one
+    /// drops its round) or equally many completed ones; otherwise each trial of the smaller set
+    /// with the nearest in time.
     fn pairs(&self, baseline: &[&Trial], contender: &[&Trial]) -> Vec<(usize, usize)> {
         let is_alike = |pair: &(usize, usize)| are_alike(baseline[pair.0], contender[pair.1]);
         let in_order = |base: &[usize], other: &[usize]| -> Option<Vec<(usize, usize)>> {
@@ -199,15 +203,15 @@ impl Session {
     }
 }
 
-/// For each of the fewer moments the place of its partner among the others, in order, each once, so
-/// that the distances sum up to the least; empty where there are too many to weigh. Both ascend.
+/// Assigns each of the fewer moments a distinct partner among the others, in order, minimising the
+/// total distance; empty when there are too many to examine. Both lists ascend.
 fn nearest(fewer: &[i64], more: &[i64]) -> Vec<usize> {
     let shifts = more.len() + 1 - fewer.len().min(more.len());
     if fewer.is_empty() || fewer.len().saturating_mul(shifts) > MOST_WEIGHED {
         return Vec::new();
     }
-    // Least sums of the moments so far when the last one has a partner at most so far behind, and
-    // how far behind it then is.
+    // Minimum total distance so far for each bound on the shift of the last partner, and the shift
+    // that attains it.
     let mut sums = vec![0_u64; shifts];
     let mut chosen: Vec<Vec<usize>> = Vec::with_capacity(fewer.len());
     for (place, at) in fewer.iter().enumerate() {

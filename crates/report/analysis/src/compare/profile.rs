@@ -1,72 +1,72 @@
-//! What the trials of a job show over time, side by side: latencies of their calls, rates of their
-//! phases, the cost of their tasks. Nothing here judges: it is what charts are drawn from.
+//! Profiles of a job over time, side by side: latencies of its calls, rates of its phases, costs of
+//! its tasks. Input for charts, without judgement.
 //!
-//! A profile is begun from trials without details and filled one detailed trial at a time, so that
-//! thousands of them never stand in memory at once.
+//! A profile is created from trials without details and filled with one detailed trial at a time,
+//! so that thousands of them are never in memory at once.
 
 use std::collections::BTreeSet;
 
 use treering_model::{Mode, PhaseTotals, Trial, TrialId};
 
-use super::jobs::{Job, jobs};
+use super::jobs::{ComparedJob, jobs};
 use super::variant::{ComparedVariant, contrasts, is_completed};
 use crate::calls::OpSummary;
 use crate::{AgingSeries, aging, calls};
 
-/// One job of a comparison.
+/// Profile of one job of a comparison.
 #[derive(Clone, Debug)]
 pub struct JobProfile {
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// How the workload was run.
+    /// Mode of the workload: classic or native.
     pub mode: Mode,
-    /// The parameters that tell this job from others of the workload; empty when there is one.
+    /// Parameters that distinguish this job from others of the workload; empty when there is one.
     pub job: String,
-    /// The variants, the baseline first.
+    /// Profiles of the variants, the baseline first.
     pub variants: Vec<VariantProfile>,
 }
 
-/// A variant of a job.
+/// Profile of one variant of a job.
 #[derive(Clone, Debug)]
 pub struct VariantProfile {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// The trials that count, in the order of their rounds.
+    /// Trials that count, in round order.
     pub trials: Vec<TrialId>,
-    /// How many of them have been added.
+    /// Number of trials added so far.
     pub added: usize,
-    /// Calls by kind over all trials added, in the order of [`treering_model::Op::ALL`].
+    /// Calls by kind over all added trials, in the order of [`treering_model::Op::ALL`].
     pub ops: Vec<OpSummary>,
-    /// The phases of the trials added, without calls, in the order of their numbers.
+    /// Phases of the added trials, without calls, in phase order.
     pub phases: Vec<PhaseRounds>,
-    /// The kinds of task that have a trend.
+    /// Kinds of task that have a trend.
     pub kinds: Vec<KindRounds>,
 }
 
-/// A phase in every round.
+/// One phase over all rounds.
 #[derive(Clone, Debug)]
 pub struct PhaseRounds {
-    /// The phase, counted from 0.
+    /// Index of the phase, counted from 0.
     pub phase: u32,
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// Its totals, one of each trial, without calls.
+    /// Totals of the phase in each trial, without calls.
     pub rounds: Vec<PhaseTotals>,
 }
 
-/// A kind of task in every round.
+/// One kind of task over all rounds.
 #[derive(Clone, Debug)]
 pub struct KindRounds {
-    /// How the kind is called in tables.
+    /// Row label of the kind in tables.
     pub label: String,
-    /// The kind alone.
+    /// Kind without state or phase.
     pub kind: String,
-    /// Its series, one of each trial that has enough tasks.
+    /// Aging series of each trial that has enough tasks.
     pub rounds: Vec<AgingSeries>,
 }
 
-/// The jobs of a comparison with the trials that count, in the order of the comparison; empty but
-/// for these.
+/// Jobs of a comparison with the ids of the trials that count, in the order of the comparison;
+/// trials are added later.
 pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<JobProfile> {
     let mut profiles: Vec<JobProfile> = Vec::new();
     for (baseline, contender) in contrasts(baseline, contenders) {
@@ -78,8 +78,8 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
                 continue;
             }
             let same = |profile: &&mut JobProfile| {
-                let given = (profile.workload.as_str(), profile.mode, &profile.job);
-                given == (job.workload, job.mode, &job.name)
+                let identity = (profile.workload.as_str(), profile.mode, &profile.job);
+                identity == (job.workload, job.mode, &job.name)
             };
             let profile = match profiles.iter_mut().find(same) {
                 Some(profile) => profile,
@@ -101,8 +101,8 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
     profiles
 }
 
-/// The trials of both variants whose numbers count: of rounds those of which both completed.
-pub(super) fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
+/// Trials of both variants that count; of paired rounds only those that both completed.
+pub(super) fn counted<'t>(job: &ComparedJob<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
     let completed = |trials: &[&'t Trial]| -> Vec<&'t Trial> {
         trials.iter().copied().filter(|trial| is_completed(trial)).collect()
     };
@@ -115,7 +115,7 @@ pub(super) fn counted<'t>(job: &Job<'t>) -> (Vec<&'t Trial>, Vec<&'t Trial>) {
 }
 
 impl JobProfile {
-    /// The variant with this name, at the end where there was none.
+    /// Finds the variant with this name, or appends it.
     fn of_name(&mut self, name: &str) -> &mut VariantProfile {
         let place = self.variants.iter().position(|one| one.name == name);
         let place = place.unwrap_or_else(|| {
@@ -125,7 +125,7 @@ impl JobProfile {
         &mut self.variants[place]
     }
 
-    /// One trial alone.
+    /// Profile of a single trial.
     pub fn of_trial(trial: &Trial) -> Self {
         let beginning = &trial.beginning;
         let mut variant = VariantProfile::new("this trial", &[trial]);
@@ -151,14 +151,14 @@ impl VariantProfile {
         }
     }
 
-    /// Trials that count against another contender too.
+    /// Adds trials that count against a further contender.
     fn join(&mut self, trials: &[&Trial]) {
         let known: BTreeSet<TrialId> = self.trials.iter().copied().collect();
         let more = trials.iter().map(|trial| trial.beginning.trial);
         self.trials.extend(more.filter(|trial| !known.contains(trial)));
     }
 
-    /// Adds a trial with its phases, their calls and seconds, and its tasks.
+    /// Adds a trial's phases with their calls and intervals, and its tasks.
     pub fn add(&mut self, trial: &Trial) {
         self.added += 1;
         calls::add_trial(&mut self.ops, trial);

@@ -1,10 +1,9 @@
-//! One quantity in several units: MiB/s, files/s and seconds of the same work say the same thing,
-//! so they are judged once. The first that decides leads (else the first of all), the others
-//! carry its verdict and are in no family.
+//! Metrics that express one quantity in several units (MiB/s, files/s and seconds of the same work)
+//! and are therefore judged once. The first primary metric leads, else the first; the others take
+//! its verdict and belong to no family.
 //!
-//! Which metrics belong together is known by their names and units, and held against the values:
-//! where the work differs, rates and times are different quantities. Latency percentiles and CPU
-//! time always are.
+//! Candidates are found by names and units and checked against the values: where the amount of work
+//! differs, rates and times are different quantities. Latency percentiles and CPU time always are.
 
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::fio::DIRECTION_RUNTIME_SECONDS;
@@ -13,25 +12,24 @@ use treering_model::{Scope, Trial, Unit, Work};
 use treering_stats::median;
 
 use super::outcome::MetricComparison;
-use super::question::Asked;
+use super::question::PendingComparison;
 use super::variant::fact;
 
-/// By so much, as a logarithm, ratios of one quantity may differ from unit to unit.
+/// Tolerance for the log ratios of one quantity in different units.
 const SLACK: f64 = 0.02;
 
-/// Rates of a whole part of the trial, by the end of their names; what stands before it tells what
-/// was done (`read_mib_per_second`).
+/// Name suffixes of rates of a whole scope; the prefix says which work (`read_mib_per_second`).
 const RATES: [&str; 3] =
     [rates::MIB_PER_SECOND.name, rates::FILES_PER_SECOND.name, rates::OPERATIONS_PER_SECOND.name];
 
-/// Times that are those of the same work, by their whole names. The last is the time that a trial
-/// was given where that is what ends it.
+/// Full names of times of the same work. The last one is the trial's time limit where a limit ends
+/// it.
 const TIMES: [&str; 3] = [times::SECONDS.name, PASS_SECONDS.name, ELAPSED];
 const ELAPSED: &str = times::ELAPSED_SECONDS.name;
 
-/// Puts the questions of a job and contender that are about one quantity together; `first` is where
-/// they begin among all.
-pub(super) fn join(asked: &mut [Asked], first: usize, trials: &[&Trial]) {
+/// Merges the questions of a job and contender that concern one quantity; `first` is the index of
+/// the first of them.
+pub(super) fn join(asked: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
     let is_timed = trials.iter().any(|trial| fact(trial, Work::FACT) == Some(Work::Timed.name()));
     let order = |one: &&usize| !asked[**one].about.primary;
     let all: Vec<usize> = (0..asked.len()).filter(|&one| asked[one].question.is_some()).collect();
@@ -61,7 +59,7 @@ pub(super) fn join(asked: &mut [Asked], first: usize, trials: &[&Trial]) {
     }
 }
 
-/// Whether two metrics of one job say the same thing.
+/// Reports whether two metrics of one job express the same quantity.
 fn is_same(leader: &MetricComparison, other: &MetricComparison, is_timed: bool) -> bool {
     if leader.rounds != other.rounds || leader.runs_of_variants() != other.runs_of_variants() {
         return false;
@@ -75,7 +73,7 @@ fn is_same(leader: &MetricComparison, other: &MetricComparison, is_timed: bool) 
     fits && !is_limit(leader) && !is_limit(other) && moves_alike(leader, other, left, right)
 }
 
-/// The same noisy numbers under another name.
+/// Reports whether two metrics have the same noisy values under different names.
 fn is_same_numbers(left: &MetricComparison, right: &MetricComparison) -> bool {
     let measured = !matches!(left.unit, Unit::Count | Unit::Bytes | Unit::Percent);
     let noisy =
@@ -87,39 +85,44 @@ fn is_same_numbers(left: &MetricComparison, right: &MetricComparison) -> bool {
         && (noisy(&left.baseline_values) || noisy(&left.contender_values))
 }
 
-/// What a metric measures of the work.
+/// Work and dimension of a metric.
 #[derive(Clone, Copy, PartialEq)]
-struct Sort<'m> {
-    /// What of the work: `read` of `read_mib_per_second`; empty for all of it.
+struct MeasuredWork<'m> {
+    /// Part of the work: `read` of `read_mib_per_second`; empty for all of it.
     work: &'m str,
     is_time: bool,
 }
 
-fn sort(one: &MetricComparison) -> Option<Sort<'_>> {
+fn sort(one: &MetricComparison) -> Option<MeasuredWork<'_>> {
     one.ratio?;
     if TIMES.contains(&one.name.as_str()) && one.unit == Unit::Seconds {
-        return Some(Sort { work: "", is_time: true });
+        return Some(MeasuredWork { work: "", is_time: true });
     }
     if let Some(direction) = DIRECTION_RUNTIME_SECONDS.word_of(&one.name) {
-        return Some(Sort { work: direction, is_time: true });
+        return Some(MeasuredWork { work: direction, is_time: true });
     }
-    // Of the whole trial a rate of reads stands beside the rate of all, of which it is a part.
+    // A trial-wide rate of reads is a part of the trial-wide rate of all requests.
     let work = RATES.iter().find_map(|rate| one.name.strip_suffix(rate))?;
     let work = work.trim_end_matches('_');
     let is_rate =
         matches!(one.unit, Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond);
     let directions = ["", "read", "write", "trim"];
     (is_rate && directions.contains(&work) && !is_share(one, work))
-        .then_some(Sort { work, is_time: false })
+        .then_some(MeasuredWork { work, is_time: false })
 }
 
-/// Whether a rate is only of a part of what its scope did.
+/// Reports whether a rate covers only part of the work of its scope.
 fn is_share(one: &MetricComparison, work: &str) -> bool {
     one.scope == Scope::Trial && !work.is_empty()
 }
 
-/// Whether the ratios agree in the median round, times being the inverse of rates.
-fn moves_alike(left: &MetricComparison, right: &MetricComparison, l: Sort, r: Sort) -> bool {
+/// Reports whether the median ratios agree, taking times as the inverse of rates.
+fn moves_alike(
+    left: &MetricComparison,
+    right: &MetricComparison,
+    l: MeasuredWork,
+    r: MeasuredWork,
+) -> bool {
     let sign = if l.is_time == r.is_time { -1.0 } else { 1.0 };
     let ratios = |one: &MetricComparison| -> Vec<f64> {
         if !one.paired {

@@ -1,14 +1,15 @@
-//! What is put to the statistics.
+//! Questions put to the statistics.
 
 use treering_stats::Question;
 
 use super::outcome::MetricComparison;
 
-/// A question put to the statistics, and what is known of it beside the numbers.
-pub(super) struct Asked {
+/// A question to the statistics, with the comparison it belongs to.
+pub(super) struct PendingComparison {
     pub(super) about: MetricComparison,
-    /// `None` where nothing is to be judged: of one run a variant, or the same in another unit.
+    /// Question to judge; `None` for a single run for each variant, and for another unit of a
+    /// judged quantity.
     pub(super) question: Option<Question>,
-    /// Where the question stands whose quantity this is in another unit.
+    /// Index of the question that judges this quantity in another unit.
     pub(super) leader: Option<usize>,
 }

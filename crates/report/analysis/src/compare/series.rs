@@ -1,4 +1,4 @@
-//! The numbers of trials as series by metric, with elapsed time and CPU time beside every score.
+//! Series of trial values by metric, with elapsed time and CPU time added to every score.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,25 @@ use treering_model::{Metric, Scope, TaskTotals, Trial};
 
 use super::observed::is_observed;
 use super::variant::is_completed;
-use crate::Known;
+use crate::KnownTotals;
 
-/// What tells one metric from another: its part, its name, its unit.
-type Key<'m> = (&'m Scope, &'m str, &'static str);
+/// Identity of a metric: scope, name and unit.
+type MetricKey<'m> = (&'m Scope, &'m str, &'static str);
 
-/// The metrics of trials, each trial's by key. A trial that failed has none.
-pub(super) struct Series<'m> {
-    by_trial: Vec<BTreeMap<Key<'m>, &'m Metric>>,
-    /// A metric of each key, in the order in which they first occur.
+/// Metrics of trials, indexed by trial and key. A failed trial has none.
+pub(super) struct MetricSeries<'m> {
+    by_trial: Vec<BTreeMap<MetricKey<'m>, &'m Metric>>,
+    /// One metric of each key, in order of first occurrence.
     pub(super) kinds: Vec<&'m Metric>,
 }
 
-impl<'m> Series<'m> {
-    /// The series over trials whose metrics these are, as [`metrics_of`] gives them.
-    pub(super) fn of(metrics: &'m [Vec<Metric>]) -> Self {
+impl<'m> MetricSeries<'m> {
+    /// Builds the series from the metrics of each trial, as [`metrics_of`] returns them.
+    pub(super) fn new(metrics: &'m [Vec<Metric>]) -> Self {
         let mut kinds: Vec<&Metric> = Vec::new();
         let mut known = BTreeSet::new();
         let by_trial = metrics.iter().map(|of_trial| {
-            let by_key: BTreeMap<Key<'m>, &'m Metric> =
+            let by_key: BTreeMap<MetricKey<'m>, &'m Metric> =
                 of_trial.iter().map(|metric| (key(metric), metric)).collect();
             for metric in of_trial {
                 if known.insert(key(metric)) {
@@ -38,52 +38,53 @@ impl<'m> Series<'m> {
         Self { by_trial, kinds }
     }
 
-    /// The values of a metric, one for each trial that has it.
+    /// Values of a metric, one for each trial; `None` where a trial lacks it.
     pub(super) fn values(&self, metric: &Metric) -> Vec<Option<f64>> {
         let key = key(metric);
-        let value = |of_trial: &BTreeMap<Key<'m>, &'m Metric>| of_trial.get(&key).map(|m| m.value);
+        let value =
+            |of_trial: &BTreeMap<MetricKey<'m>, &'m Metric>| of_trial.get(&key).map(|m| m.value);
         self.by_trial.iter().map(value).collect()
     }
 
-    /// The same metric as here, where any trial has it.
+    /// Finds the metric of the same key in this series.
     pub(super) fn get(&self, metric: &Metric) -> Option<&'m Metric> {
         let key = key(metric);
         self.by_trial.iter().find_map(|of_trial| of_trial.get(&key).copied())
     }
 
-    /// Whether any trial has this metric.
+    /// Reports whether any trial has this metric.
     pub(super) fn has(&self, metric: &Metric) -> bool {
         self.get(metric).is_some()
     }
 }
 
-fn key(metric: &Metric) -> Key<'_> {
+fn key(metric: &Metric) -> MetricKey<'_> {
     (&metric.scope, &metric.name, metric.unit.symbol())
 }
 
-/// All metrics of a trial: those it recorded, then elapsed and CPU seconds of the whole, of each
-/// phase when there are several, and of an operation of each kind when its tasks were read. None
-/// when the trial failed; of one that was run to be watched only what observers saw.
+/// Metrics of a trial: the recorded ones, then elapsed and CPU seconds of the trial, of each phase
+/// when there are several, and for each operation by kind when tasks were read. Empty for a failed
+/// trial; only observer metrics for a trial under observation.
 pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     if !is_completed(trial) {
         return Vec::new();
     }
     let mut metrics = trial.metrics.clone();
     if is_observed(trial) {
-        // Its times, and whatever the workload counts by time, are those of a watched machine.
+        // Times, and time-based metrics of the workload, include the observers' overhead.
         metrics.retain(|metric| is_observation(&metric.name));
         return metrics;
     }
     let named: BTreeSet<&str> = trial.metrics.iter().filter_map(kind_of).collect();
-    let known = Known::of(trial);
+    let known = KnownTotals::for_trial(trial);
     let mut add = |scope: Scope, spec: MetricSpec, seconds: f64, tasks: u64| {
         let same = |metric: &Metric| metric.scope == scope && metric.name == spec.name;
-        // What the log of another tool does not tell is 0 in its totals.
+        // Totals that an imported log omits are 0.
         if known.amount(seconds).is_some() && !metrics.iter().any(same) {
             metrics.push(spec.of(scope, seconds).of_tasks(tasks));
         }
     };
-    // Tasks of kinds that the workload itself does not count are only its preparations.
+    // Tasks of kinds that the workload itself does not count are preparations.
     let counts = |kind: &str| named.is_empty() || named.contains(kind);
     for (kind, tasks) in by_kind(&trial.tasks).into_iter().filter(|(kind, _)| counts(kind)) {
         let count = tasks.len() as u64;
@@ -102,7 +103,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
             add(scope(), cpu::SYSTEM_CPU_SECONDS, sums.system_ns as f64 / 1e9, sums.tasks);
         }
     }
-    let total = |of: fn(&Sums) -> u64| phases.iter().map(|(_, sums)| of(sums)).sum::<u64>();
+    let total = |of: fn(&PhaseSums) -> u64| phases.iter().map(|(_, sums)| of(sums)).sum::<u64>();
     if trial.wall_ns > 0 {
         let seconds = trial.wall_ns as f64 / 1e9;
         add(Scope::Trial, times::ELAPSED_SECONDS, seconds, total(|sums| sums.tasks));
@@ -116,7 +117,7 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     metrics
 }
 
-/// The kind of task that a metric speaks of.
+/// Kind of task in a metric's scope.
 fn kind_of(metric: &Metric) -> Option<&str> {
     match &metric.scope {
         Scope::Kind(kind) => Some(kind),
@@ -124,21 +125,21 @@ fn kind_of(metric: &Metric) -> Option<&str> {
     }
 }
 
-/// Totals of phases of one name.
+/// Summed totals of the phases of one name.
 #[derive(Clone, Copy, Default)]
-struct Sums {
+struct PhaseSums {
     wall_ns: u64,
     user_ns: u64,
     system_ns: u64,
     tasks: u64,
 }
 
-fn by_phase(trial: &Trial) -> Vec<(&str, Sums)> {
-    let mut phases: Vec<(&str, Sums)> = Vec::new();
+fn by_phase(trial: &Trial) -> Vec<(&str, PhaseSums)> {
+    let mut phases: Vec<(&str, PhaseSums)> = Vec::new();
     for phase in &trial.phases {
         let place = phases.iter().position(|(name, _)| *name == phase.name);
         let place = place.unwrap_or_else(|| {
-            phases.push((&phase.name, Sums::default()));
+            phases.push((&phase.name, PhaseSums::default()));
             phases.len() - 1
         });
         let sums = &mut phases[place].1;
@@ -150,7 +151,7 @@ fn by_phase(trial: &Trial) -> Vec<(&str, Sums)> {
     phases
 }
 
-/// Tasks by kind, kinds in the order of their names.
+/// Groups tasks by kind, sorted by the kind's name.
 fn by_kind(tasks: &[TaskTotals]) -> BTreeMap<&str, Vec<&TaskTotals>> {
     let mut kinds: BTreeMap<&str, Vec<&TaskTotals>> = BTreeMap::new();
     for task in tasks {

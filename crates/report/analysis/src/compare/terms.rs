@@ -1,35 +1,35 @@
-//! On which terms variants are compared: what decides, from which difference on, at which level.
+//! Terms of a comparison: primary metrics, thresholds and significance level.
 
 use treering_model::Trial;
 use treering_stats::ALPHA;
 
 use super::variant::{ComparedVariant, fact};
 
-/// The fact of a trial that tells the level of its plan: looks of a sequential plan are each made
-/// at a lower one, so that all of them together keep 5 %.
+/// Fact of a trial with the significance level of its plan: each look of a sequential plan uses a
+/// lower one, so that all looks together keep 5 %.
 pub const LEVEL_FACT: &str = "plan.level";
 
-/// The smallest relative difference that matters where nothing else is said: 3 %.
+/// Default for the smallest relative difference that matters: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;
 
-/// What the user decided beforehand. The default leaves it to the metrics.
+/// Terms the user fixed in advance. The default leaves them to the metrics.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Terms {
-    /// The smallest relative difference that matters (.03 is 3 %). When not given: 3 %, for a p99
-    /// 5 %, for counts of errors any.
+pub struct ComparisonTerms {
+    /// Smallest relative difference that matters (.03 is 3 %). By default 3 %, 5 % for a p99, any
+    /// difference for counts of errors.
     pub threshold: Option<f64>,
-    /// The metrics that decide, by their names in JSON; those that the workload names when empty.
+    /// Names of the primary metrics, as in JSON; empty for the workload's own choice.
     pub primary: Vec<String>,
 }
 
-impl Terms {
-    /// Whether a metric decides.
+impl ComparisonTerms {
+    /// Reports whether a metric is primary.
     pub(super) fn is_primary(&self, name: &str, by_itself: bool) -> bool {
         if self.primary.is_empty() { by_itself } else { self.primary.iter().any(|one| one == name) }
     }
 }
 
-/// The level of the tests: the lowest that any trial was planned with.
+/// Significance level of the tests: the lowest that any trial was planned with.
 pub(super) fn level<'s>(variants: impl Iterator<Item = &'s ComparedVariant>) -> f64 {
     let of_trial = |trial: &Trial| fact(trial, LEVEL_FACT)?.parse::<f64>().ok();
     let reported = variants.flat_map(|variant| &variant.trials).filter_map(of_trial);

@@ -1,26 +1,26 @@
-//! A variant of a comparison: its trials, and what was declared to be different about them.
+//! Variant of a comparison: its trials, and the factor declared to differ.
 
 use treering_model::{Ending, Trial};
 
-/// By what the trials of a variant were chosen: the difference that the user declared.
+/// Factor by which the trials of a variant were selected: the declared difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Factor {
-    /// By the users' labels: no difference of the place is declared.
+    /// User label: no difference of the environment is declared.
     Label,
-    /// One by one: no difference is declared.
+    /// Single trials by id: no difference is declared.
     Id,
-    /// By the kernel's release.
+    /// Kernel release.
     Kernel,
-    /// By the variant of a plan: filesystem, mkfs, mount and device may differ.
+    /// Variant of a plan: filesystem, mkfs, mount and device may differ.
     Variant,
-    /// By the type of the filesystem.
+    /// Filesystem type.
     Filesystem,
-    /// By the directory under test, so that what it is on may differ.
+    /// Directory under test: the device and filesystem below it may differ.
     Target,
 }
 
 impl Factor {
-    /// The word before the colon of a selector: `kernel` in `kernel:6.1.0`.
+    /// Prefix of a selector: `kernel` in `kernel:6.1.0`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Label => "label",
@@ -32,27 +32,27 @@ impl Factor {
         }
     }
 
-    /// Every factor.
+    /// All factors.
     pub const ALL: [Self; 6] =
         [Self::Label, Self::Id, Self::Kernel, Self::Variant, Self::Filesystem, Self::Target];
 }
 
-/// Trials that stand together.
+/// A set of trials compared as one variant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedVariant {
-    /// Its name in tables.
+    /// Name of the variant in tables.
     pub name: String,
-    /// By what its trials were chosen.
+    /// Factor by which its trials were selected.
     pub factor: Factor,
-    /// The name of the variant that it is compared with, its own when it is a baseline only; with
-    /// the first one when not given.
+    /// Name of the baseline variant; its own name for a pure baseline; `None` for the first
+    /// variant.
     pub against: Option<String>,
-    /// Its trials, in any order.
+    /// Trials of the variant, in any order.
     pub trials: Vec<Trial>,
 }
 
 impl ComparedVariant {
-    /// Its trials in the order of time: its rounds.
+    /// Trials in time order: the variant's rounds.
     pub(super) fn rounds(&self) -> Vec<&Trial> {
         let mut rounds: Vec<&Trial> = self.trials.iter().collect();
         rounds.sort_by_key(|trial| (trial.beginning.started_unix_ms, trial.beginning.trial));
@@ -60,8 +60,8 @@ impl ComparedVariant {
     }
 }
 
-/// Each contender behind its baseline, in the order of the contenders: the variant that it names,
-/// else the first. One that names itself, or a variant that is not there, is compared with nothing.
+/// Pairs each contender with its baseline, in contender order: the variant it names, else the
+/// first. A contender that names itself, or an unknown variant, is dropped.
 pub(super) fn contrasts<'v>(
     first: &'v ComparedVariant,
     others: &'v [ComparedVariant],
@@ -75,12 +75,12 @@ pub(super) fn contrasts<'v>(
     others.iter().filter_map(|variant| Some((baseline(variant)?, variant))).collect()
 }
 
-/// Whether a trial's numbers count.
+/// Reports whether a trial completed, so that its numbers count.
 pub(crate) fn is_completed(trial: &Trial) -> bool {
     trial.ending == Ending::Completed
 }
 
-/// The value of a fact of a trial.
+/// Value of a fact of a trial.
 pub(super) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
     trial.fact(name)
 }

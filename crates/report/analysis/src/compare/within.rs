@@ -1,8 +1,8 @@
-//! Two imported runs against each other, one of each variant: their operations, or the rows that a
-//! tool printed, in pairs.
+//! Comparison of two imported runs, one for each variant, by pairing their operations or the rows a
+//! tool printed.
 //!
-//! The pairs describe these two runs. They are no rounds: how much runs differ among themselves is
-//! not known, whatever happens within one, so that the verdict stays that of a single run.
+//! The pairs describe these two runs only. They are no rounds: the variation between runs is
+//! unknown, whatever varies within one, so that the verdict stays that of a single run.
 
 use treering_model::metrics::{MetricSpec, rates, times};
 use treering_model::{
@@ -10,17 +10,18 @@ use treering_model::{
 };
 use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
 
-use super::jobs::{Job, title};
+use super::jobs::{ComparedJob, title};
 
 use super::outcome::{Estimate, MetricComparison, Verdict};
 use super::terms::DEFAULT_THRESHOLD;
 use super::variant::{fact, is_completed};
 
-/// So many pairs are the fewest that can show anything, and are corrected together.
+/// Minimum number of pairs that can become significant; metrics with fewer are not corrected
+/// together.
 const PAIRS_FEWEST: usize = 6;
 
-/// The two runs, when each variant has one and both were imported.
-pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)> {
+/// Returns the two runs when each variant has exactly one and both were imported.
+pub(super) fn imported_pair<'t>(job: &ComparedJob<'t>) -> Option<(&'t Trial, &'t Trial)> {
     let only = |trials: &[&'t Trial]| match trials {
         [trial] if is_completed(trial) && fact(trial, IMPORT_FACT).is_some() => Some(*trial),
         _ => None,
@@ -28,7 +29,7 @@ pub(super) fn imported_pair<'t>(job: &Job<'t>) -> Option<(&'t Trial, &'t Trial)>
     Some((only(&job.rounds.baseline)?, only(&job.rounds.contender)?))
 }
 
-/// Whether a metric says of the whole run what the pairs say better.
+/// Reports whether a metric of the whole run is superseded by the pairs.
 pub(super) fn is_paired_within(metric: &Metric) -> bool {
     match &metric.scope {
         Scope::Trial => false,
@@ -40,28 +41,28 @@ pub(super) fn is_paired_within(metric: &Metric) -> bool {
 }
 
 /// Values of two runs, pair by pair.
-struct Pairs {
+struct PairedValues {
     scope: Scope,
     name: String,
     unit: Unit,
     better: Better,
-    /// Whether it is corrected with its like.
+    /// True for a metric that is judged and corrected with the others.
     is_leading: bool,
     baseline: Vec<f64>,
     contender: Vec<f64>,
 }
 
-/// The comparisons of a job, and what could not be paired.
+/// Comparisons of a job, with notes on what could not be paired.
 pub(super) fn compare_within(
-    job: &Job<'_>,
+    job: &ComparedJob<'_>,
     names: (&str, &str),
     (base, other): (&Trial, &Trial),
 ) -> (Vec<MetricComparison>, Vec<String>) {
     let mut unpaired = Vec::new();
-    let mut all = of_operations(base, other, &mut unpaired);
-    all.extend(of_rows(base, other, &mut unpaired));
+    let mut pairs = of_operations(base, other, &mut unpaired);
+    pairs.extend(of_rows(base, other, &mut unpaired));
     let mut comparisons: Vec<MetricComparison> =
-        all.into_iter().filter_map(|pairs| compared(job, names, pairs)).collect();
+        pairs.into_iter().filter_map(|pairs| compared(job, names, pairs)).collect();
     let is_corrected =
         |one: &MetricComparison| one.primary && one.pairs() >= PAIRS_FEWEST && one.p.is_some();
     let p: Vec<f64> =
@@ -73,9 +74,9 @@ pub(super) fn compare_within(
     (comparisons, unpaired)
 }
 
-/// Operations by kind, trees with build products distinguished: the seconds of each, and its rate.
-fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
-    let mut found = Vec::new();
+/// Operations by kind and by compiled state: the seconds of each, and its rate.
+fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<PairedValues> {
+    let mut pairs = Vec::new();
     for kind in kinds(base).into_iter().filter(|kind| kinds(other).contains(kind)) {
         let of = |trial: &'_ Trial| -> Vec<TaskTotals> {
             trial.tasks.iter().filter(|task| kind_of(task) == kind).cloned().collect()
@@ -94,7 +95,7 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
         }
         let moves = matching.iter().all(|(l, r)| l.listed_bytes > 0 && r.listed_bytes > 0);
         let mut add = |spec: MetricSpec, is_leading, value: fn(&TaskTotals) -> f64| {
-            found.push(Pairs {
+            pairs.push(PairedValues {
                 scope: Scope::Kind(kind.to_owned()),
                 name: spec.name.to_owned(),
                 unit: spec.unit,
@@ -106,15 +107,15 @@ fn of_operations(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec
         };
         add(times::SECONDS, true, TaskTotals::seconds);
         if moves {
-            // As printed, with two digits behind the point: the seconds are more exact.
+            // Printed rates have two decimals; the seconds are more exact.
             let rate = TaskTotals::mib_per_second;
             add(rates::MIB_PER_SECOND, false, rate);
         }
     }
-    found
+    pairs
 }
 
-/// The kinds of a run in the order in which they first occur.
+/// Kinds of a run in order of first occurrence.
 fn kinds(trial: &Trial) -> Vec<&str> {
     let mut kinds: Vec<&str> = Vec::new();
     for kind in trial.tasks.iter().map(kind_of) {
@@ -125,13 +126,13 @@ fn kinds(trial: &Trial) -> Vec<&str> {
     kinds
 }
 
-/// The row of the tool's summary in which a task counts, where it says more than its kind does.
+/// Row of the tool's summary that counts the task, where it is more specific than the kind.
 fn kind_of(task: &TaskTotals) -> &str {
     if task.tally.starts_with(&task.kind) { &task.tally } else { &task.kind }
 }
 
-/// The metrics of rows, row by row; the first of a row leads.
-fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs> {
+/// Metrics of rows, paired row by row; the first metric of a row leads.
+fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<PairedValues> {
     let mut names: Vec<&Metric> = Vec::new();
     for metric in base.metrics.iter().filter(|metric| is_row(metric)) {
         if names.iter().all(|known| known.name != metric.name) {
@@ -142,7 +143,7 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
         let own = |metric: &&Metric| is_row(metric) && metric.name == name;
         trial.metrics.iter().filter(own).map(|metric| metric.value).collect()
     };
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for (place, metric) in names.into_iter().enumerate() {
         let (baseline, contender) = (values(base, &metric.name), values(other, &metric.name));
         if baseline.len() != contender.len() {
@@ -150,7 +151,7 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
             unpaired.push(format!("{}: {counts}", metric.name));
             continue;
         }
-        found.push(Pairs {
+        pairs.push(PairedValues {
             scope: Scope::Kind("row".to_owned()),
             name: metric.name.clone(),
             unit: metric.unit,
@@ -160,15 +161,19 @@ fn of_rows(base: &Trial, other: &Trial, unpaired: &mut Vec<String>) -> Vec<Pairs
             contender,
         });
     }
-    found
+    pairs
 }
 
 fn is_row(metric: &Metric) -> bool {
     matches!(&metric.scope, Scope::Phase(name) if name.starts_with(ITERATION_PHASE))
 }
 
-fn compared(job: &Job<'_>, names: (&str, &str), pairs: Pairs) -> Option<MetricComparison> {
-    let Pairs { scope, name, unit, better, is_leading, baseline, contender } = pairs;
+fn compared(
+    job: &ComparedJob<'_>,
+    names: (&str, &str),
+    pairs: PairedValues,
+) -> Option<MetricComparison> {
+    let PairedValues { scope, name, unit, better, is_leading, baseline, contender } = pairs;
     let is_positive = baseline.iter().chain(&contender).all(|value| *value > 0.0);
     let scale = if is_positive { Scale::Ratio } else { Scale::Difference };
     let comparison = compare_paired(&baseline, &contender, scale, ALPHA).ok()?;

@@ -1,13 +1,14 @@
-//! Whether the anchor of a series is still the same: it must not change, the machine may.
+//! Integrity of a series' anchor: it must not change, while the machine may.
 //!
-//! What runs on the anchor (its kernel, its mkfs, its filesystem) has to stay. What it runs on
-//! (disk, processor, memory) changes for the anchor and for what is watched alike, and cancels.
+//! The software under the anchor (kernel, mkfs, filesystem) must stay the same. The hardware (disk,
+//! processor, memory) may change: it affects the anchor and the watched variants alike, and cancels
+//! out.
 
 use treering_model::Trial;
 
 use super::facts::{ChangedFact, changed_facts};
 
-/// Facts of what the anchor is.
+/// Facts that identify the anchor.
 const OF_ANCHOR: [&str; 14] = [
     "kernel.release",
     "kernel.version",
@@ -24,15 +25,15 @@ const OF_ANCHOR: [&str; 14] = [
     "filesystem.geometry",
     "filesystem.metadata_profile",
 ];
-/// Facts that name the device of the moment.
+/// Facts that hold momentary device names.
 const OF_THE_MOMENT: [&str; 2] = ["mkfs.command", "device.disk"];
 
-/// What is no longer as it was.
+/// Changed facts between two points of a history.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnchorChanges {
-    /// Facts of the anchor itself: it is another one now.
+    /// Facts of the anchor itself: it is no longer the same.
     pub of_anchor: Vec<ChangedFact>,
-    /// Facts of the machine, which cancel.
+    /// Facts of the machine, whose effects cancel out.
     pub of_machine: Vec<ChangedFact>,
 }
 

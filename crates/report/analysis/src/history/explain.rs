@@ -1,25 +1,27 @@
-//! What changed around the measurements: at a change of level, and from point to point.
+//! Changes of the environment around the measurements: at a change of level, and between
+//! neighbouring points.
 
 use std::collections::HashMap;
 
 use treering_model::{Trial, TrialId};
 
 use super::facts::changed_facts;
-use super::{ChangedFact, EnvironmentChange, History, Series};
+use super::{ChangedFact, EnvironmentChange, History, HistorySeries};
 
-/// Points whose environment is followed; of longer histories only that of changes is known.
+/// Maximum number of points whose environment is compared; longer histories are examined only at
+/// changes of level.
 const POINTS_FOLLOWED: usize = 2000;
 
-/// Finds out what else changed at each change of level, and where the environment changed, from
-/// whole trials with their facts, as `load` reads them.
+/// Finds the facts that changed at each change of level and between neighbouring points, from whole
+/// trials, which `load` reads.
 ///
 /// # Errors
-/// Those of `load`.
+/// Errors of `load`.
 pub fn explain<E>(
     history: &mut History,
     load: impl Fn(&[TrialId]) -> Result<Vec<Trial>, E>,
 ) -> Result<(), E> {
-    // Metrics of the same trials change at the same points.
+    // Metrics of the same trials change at the same points, so results are cached.
     let mut known: HashMap<(Vec<TrialId>, Vec<TrialId>), Vec<ChangedFact>> = HashMap::new();
     for shift in history.series.iter_mut().flat_map(|series| &mut series.shifts) {
         shift.facts = match known.get(&shift.beside) {
@@ -48,19 +50,20 @@ pub fn explain<E>(
     Ok(())
 }
 
-/// The changes from point to point; those between two trials are worked out once for all series.
+/// Changes between neighbouring points; those between the same two trials are computed once for all
+/// series.
 fn environment(
-    series: &Series,
+    series: &HistorySeries,
     trials: &HashMap<TrialId, Trial>,
     known: &mut HashMap<[TrialId; 2], Vec<ChangedFact>>,
 ) -> Vec<EnvironmentChange> {
-    let change = |(at, pair): (usize, &[super::Point])| {
+    let change = |(at, pair): (usize, &[super::SeriesPoint])| {
         let [before, after] = pair else { return None };
         let ids = [before.trials[0], after.trials[0]];
         let [first, second] = [trials.get(&ids[0])?, trials.get(&ids[1])?];
         let between = || changed_facts(vec![first.clone()], vec![second.clone()]);
         let mut facts = known.entry(ids).or_insert_with(between).clone();
-        // What the points are known by changes from each to the next.
+        // The fact that names the points changes from each point to the next.
         facts.retain(|fact| fact.before != before.key || fact.after != after.key);
         (!facts.is_empty()).then_some(EnvironmentChange { index: at + 1, facts })
     };

@@ -1,22 +1,22 @@
-//! What two groups of trials know differently: the suspects of a change between them.
+//! Facts that differ between two groups of trials: suspects for a change between them.
 
 use treering_model::Trial;
 
-use crate::compare::{ComparedVariant, FactValue, Factor, Standing, environment};
+use crate::compare::{ComparedVariant, FactStatus, FactValue, Factor, environment};
 
-/// A fact that has one value before a change and another one after it.
+/// A fact whose value differs before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFact {
-    /// Its name.
+    /// Name of the fact.
     pub name: String,
-    /// Its values before.
+    /// Values before the change.
     pub before: String,
-    /// Its values after.
+    /// Values after the change.
     pub after: String,
 }
 
-/// The facts that differ between earlier and later trials, momentary ones left out; those that have
-/// one value on each side first.
+/// Facts that differ between earlier and later trials, without momentary ones; those with one value
+/// on each side first.
 pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<ChangedFact> {
     let variant = |trials: Vec<Trial>| ComparedVariant {
         name: String::new(),
@@ -30,7 +30,7 @@ pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<Change
     };
     let mut changed: Vec<(usize, ChangedFact)> = facts
         .iter()
-        .filter(|fact| fact.standing == Standing::Differs && fact.variants.len() == 2)
+        .filter(|fact| fact.standing == FactStatus::Differs && fact.variants.len() == 2)
         .map(|fact| {
             let count = fact.variants[0].len() + fact.variants[1].len();
             let [before, after] = [0, 1].map(|side| values(&fact.variants[side]));

@@ -1,18 +1,18 @@
-//! Puts trials together to series and points. Nothing is judged here.
+//! Gathers trials into series and points, without judging them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use treering_model::{Better, CellRole, Mode, Scope, Trial, TrialId, Unit};
 use treering_stats::HistoryPoint;
 
-use super::{Dated, HistoryTerms};
+use super::{DatedTrial, HistoryTerms};
 use crate::compare::{is_completed, job_names};
 
-/// The 97.5 % quantile of the standard normal distribution.
+/// 97.5 % quantile of the standard normal distribution.
 const NORMAL_975: f64 = 1.959_964;
 
 /// A metric of one job on one variant.
-pub(super) struct Gathered<'t> {
+pub(super) struct GatheredSeries<'t> {
     pub(super) workload: &'t str,
     pub(super) mode: Mode,
     pub(super) job: String,
@@ -23,18 +23,18 @@ pub(super) struct Gathered<'t> {
     pub(super) points: Vec<GatheredPoint<'t>>,
 }
 
-/// A point of it.
+/// One point of a gathered series.
 pub(super) struct GatheredPoint<'t> {
     pub(super) key: &'t str,
     pub(super) started_unix_ms: i64,
-    /// The logarithms of its trials' values, or of their ratios to the anchor.
+    /// Logarithms of the trials' values, or of their ratios to the anchor.
     pub(super) logs: Vec<f64>,
     pub(super) trials: Vec<&'t Trial>,
 }
 
-impl Gathered<'_> {
-    /// The points with their standard errors: by the scatter within all of them, since one point
-    /// has few trials.
+impl GatheredSeries<'_> {
+    /// Points with standard errors from the pooled scatter within all points, since each has few
+    /// trials.
     pub(super) fn logs(&self) -> Vec<HistoryPoint> {
         let freedom: usize = self.points.iter().map(|point| point.logs.len() - 1).sum();
         let around: f64 = self.points.iter().map(GatheredPoint::around).sum();
@@ -47,7 +47,7 @@ impl Gathered<'_> {
     }
 }
 
-/// Half the 95 % interval of a point.
+/// Half width of a point's 95 % interval.
 pub(super) fn half_width(standard_error: f64) -> f64 {
     NORMAL_975 * standard_error
 }
@@ -63,7 +63,7 @@ impl GatheredPoint<'_> {
     }
 }
 
-/// The filesystem, where no plan names a variant.
+/// Fact with the filesystem type, used where no plan names a variant.
 const FILESYSTEM: &str = "filesystem.type";
 
 fn variant(trial: &Trial) -> &str {
@@ -71,22 +71,25 @@ fn variant(trial: &Trial) -> &str {
     cell.or_else(|| trial.fact(FILESYSTEM)).unwrap_or_default()
 }
 
-/// Where a trial stands among those it is paired with.
-type Place<'t> = (TrialId, &'t str, u32);
+/// Key by which a trial is paired with the anchor's.
+type PairingKey<'t> = (TrialId, &'t str, u32);
 
-fn place(trial: &Trial) -> Option<Place<'_>> {
+fn place(trial: &Trial) -> Option<PairingKey<'_>> {
     let cell = trial.beginning.cell.as_ref()?;
     Some((cell.campaign, cell.job.as_str(), cell.round))
 }
 
-/// The series of these trials, and the number of trials that are in none.
-pub(super) fn gather<'t>(trials: &'t [Dated], terms: &HistoryTerms) -> (Vec<Gathered<'t>>, usize) {
-    let mut usable: Vec<&Dated> = trials.iter().filter(|one| is_usable(&one.trial)).collect();
+/// Gathers the trials into series; also returns the number of trials that are in none.
+pub(super) fn gather<'t>(
+    trials: &'t [DatedTrial],
+    terms: &HistoryTerms,
+) -> (Vec<GatheredSeries<'t>>, usize) {
+    let mut usable: Vec<&DatedTrial> = trials.iter().filter(|one| is_usable(&one.trial)).collect();
     usable.sort_by_key(|one| (one.trial.beginning.started_unix_ms, one.trial.beginning.trial));
     let names = job_names(usable.iter().map(|one| &one.trial));
     let anchors = anchors(&usable, terms.anchor.as_deref());
-    let mut all: Vec<Gathered<'t>> = Vec::new();
-    let mut places = Places::default();
+    let mut gathered: Vec<GatheredSeries<'t>> = Vec::new();
+    let mut places = SeriesIndex::default();
     let mut used = 0;
     for (dated, job) in usable.iter().zip(names) {
         let trial = &dated.trial;
@@ -103,10 +106,10 @@ pub(super) fn gather<'t>(trials: &'t [Dated], terms: &HistoryTerms) -> (Vec<Gath
         };
         used += 1;
         for measured in measured(trial, anchor, terms.metric.as_deref()) {
-            add(&mut all, &mut places, dated, &job, measured);
+            add(&mut gathered, &mut places, dated, &job, measured);
         }
     }
-    (all, trials.len() - used)
+    (gathered, trials.len() - used)
 }
 
 fn is_usable(trial: &Trial) -> bool {
@@ -116,14 +119,17 @@ fn is_usable(trial: &Trial) -> bool {
         && role.is_none_or(|role| role == CellRole::Round)
 }
 
-fn anchors<'t>(trials: &[&'t Dated], anchor: Option<&str>) -> BTreeMap<Place<'t>, &'t Trial> {
+fn anchors<'t>(
+    trials: &[&'t DatedTrial],
+    anchor: Option<&str>,
+) -> BTreeMap<PairingKey<'t>, &'t Trial> {
     let is_anchor = |trial: &Trial| Some(variant(trial)) == anchor;
-    let all = trials.iter().map(|one| &one.trial).filter(|trial| is_anchor(trial));
-    all.filter_map(|trial| Some((place(trial)?, trial))).collect()
+    let anchor_trials = trials.iter().map(|one| &one.trial).filter(|trial| is_anchor(trial));
+    anchor_trials.filter_map(|trial| Some((place(trial)?, trial))).collect()
 }
 
-/// A number of one trial.
-struct Measured {
+/// A metric value of one trial.
+struct MetricValue {
     metric: String,
     unit: Unit,
     better: Better,
@@ -134,7 +140,7 @@ fn measured<'a>(
     trial: &'a Trial,
     anchor: Option<&'a Trial>,
     only: Option<&'a str>,
-) -> impl Iterator<Item = Measured> + 'a {
+) -> impl Iterator<Item = MetricValue> + 'a {
     let name = |scope: &Scope, name: &str| scope.metric_name(name);
     trial.metrics.iter().filter_map(move |metric| {
         let full = name(&metric.scope, &metric.name);
@@ -152,33 +158,33 @@ fn measured<'a>(
                 (metric.value.ln() - other.value.ln(), Unit::Count)
             }
         };
-        Some(Measured { metric: full, unit, better: metric.better, log })
+        Some(MetricValue { metric: full, unit, better: metric.better, log })
     })
 }
 
-/// Series and points by what they are known by.
+/// Indices of series and points by their keys.
 #[derive(Default)]
-struct Places<'t> {
+struct SeriesIndex<'t> {
     series: HashMap<(&'t str, Mode, String, &'t str, String, Unit), usize>,
     points: HashMap<(usize, &'t str), usize>,
 }
 
 fn add<'t>(
-    all: &mut Vec<Gathered<'t>>,
-    places: &mut Places<'t>,
-    dated: &'t Dated,
+    all: &mut Vec<GatheredSeries<'t>>,
+    places: &mut SeriesIndex<'t>,
+    dated: &'t DatedTrial,
     job: &str,
-    measured: Measured,
+    measured: MetricValue,
 ) {
     let trial = &dated.trial;
     let beginning = &trial.beginning;
     let variant = variant(trial);
-    let Measured { metric, unit, better, log } = measured;
+    let MetricValue { metric, unit, better, log } = measured;
     let (workload, mode) = (beginning.workload.as_str(), beginning.mode);
     let known = (workload, mode, job.to_owned(), variant, metric.clone(), unit);
     let at = *places.series.entry(known).or_insert_with(|| {
         let (job, points) = (job.to_owned(), Vec::new());
-        all.push(Gathered { workload, mode, job, variant, metric, unit, better, points });
+        all.push(GatheredSeries { workload, mode, job, variant, metric, unit, better, points });
         all.len() - 1
     });
     let points = &mut all[at].points;

@@ -1,8 +1,8 @@
-//! Histories: the same measurement again and again, from kernel to kernel, from day to day. Where
-//! its level changed, what else changed there, and whether the newest point is out of line.
+//! Histories: the same measurement repeated over kernels or days. Finds changes of level, their
+//! suspects, and a newest point that is out of line.
 //!
-//! Which trials make a point is decided by the caller; nothing is laid out here. The method and
-//! its errors, by simulation: `docs/evidence/history.md`.
+//! The caller decides which trials make a point; pages are laid out elsewhere.
+//! `docs/evidence/history.md` describes the method, and its errors by simulation.
 
 mod anchor;
 mod explain;
@@ -20,162 +20,163 @@ use treering_stats::{
 pub use anchor::{AnchorChanges, anchor_changes};
 pub use explain::explain;
 pub use facts::ChangedFact;
-use gather::{Gathered, gather, half_width};
+use gather::{GatheredSeries, gather, half_width};
 
-/// Fewest points of which anything is said.
+/// Minimum number of points for any judgement.
 pub const FEWEST_POINTS: usize = 6;
-/// Permutations for each series that is judged.
+/// Number of permutations for each judged series.
 const PERMUTATIONS_EACH: usize = 200;
-/// Points of which memory can be told, and its level.
+/// Minimum number of points for the autocorrelation test, and its significance level.
 const FEWEST_FOR_MEMORY: usize = 20;
 const MEMORY_ALPHA: f64 = 0.01;
-/// Trials on each side of a change whose facts are compared: a level may have many thousands.
+/// Maximum number of trials on each side of a change whose facts are compared: a level may have
+/// thousands.
 pub const TRIALS_BESIDE: usize = 100;
 
-/// A trial, and the point of the history that it belongs to: its kernel, its day, its label.
+/// A trial with the history point it belongs to: its kernel, day or label.
 #[derive(Clone, Debug)]
-pub struct Dated {
-    /// The name of the point.
+pub struct DatedTrial {
+    /// Name of the point.
     pub key: String,
-    /// The trial.
+    /// Trial that contributes to the point.
     pub trial: Trial,
 }
 
-/// What is asked.
+/// Parameters of a history.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryTerms {
-    /// This metric only, by its full name; otherwise those that decide comparisons.
+    /// Full name of the only metric to examine; `None` for the primary metrics.
     pub metric: Option<String>,
-    /// The variant to which the others are put in relation, round by round.
+    /// Variant that the others are divided by, round by round.
     pub anchor: Option<String>,
 }
 
-/// Every series there is.
+/// All series of a history.
 #[derive(Clone, Debug, PartialEq)]
 pub struct History {
-    /// The series, by workload, job, variant and metric as they first occur.
-    pub series: Vec<Series>,
-    /// Trials that are in no series: they did not complete, or have no partner in their round.
+    /// Series by workload, job, variant and metric, in order of first occurrence.
+    pub series: Vec<HistorySeries>,
+    /// Number of trials in no series: not completed, or without a partner in their round.
     pub left_out: usize,
 }
 
 /// A metric of one job on one variant, point by point.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Series {
-    /// The workload.
+pub struct HistorySeries {
+    /// Name of the workload.
     pub workload: String,
-    /// Classic or native.
+    /// Mode of the workload: classic or native.
     pub mode: Mode,
-    /// The parameters that tell the job from others of the workload; may be empty.
+    /// Parameters that distinguish the job from others of the workload; may be empty.
     pub job: String,
-    /// The variant of the plan, or the filesystem.
+    /// Variant of the plan, or the filesystem type.
     pub variant: String,
-    /// The full name of the metric.
+    /// Full name of the metric.
     pub metric: String,
-    /// The unit of the values; ratios to an anchor have none.
+    /// Unit of the values; a ratio to an anchor has none.
     pub unit: Unit,
-    /// Its better direction.
+    /// Direction in which the metric is better.
     pub better: Better,
-    /// The points in the order of time.
-    pub points: Vec<Point>,
-    /// The changes of level, in the order of time.
+    /// Points in time order.
+    pub points: Vec<SeriesPoint>,
+    /// Changes of level in time order.
     pub shifts: Vec<Shift>,
-    /// The changes of the environment, in the order of time; empty until [`explain()`] is called.
+    /// Changes of the environment in time order; empty until [`explain()`] is called.
     pub environment: Vec<EnvironmentChange>,
-    /// That the newest point is out of line with its level.
-    pub suspect: Option<Suspect>,
-    /// That the scatter of the points changed.
-    pub noise: Option<Noise>,
-    /// Whether points depend on their neighbours: then changes are found too often.
+    /// Newest point, if it is out of line with its level.
+    pub suspect: Option<SuspectPoint>,
+    /// Change of the scatter between points, if there is one.
+    pub noise: Option<NoiseChange>,
+    /// True when neighbouring points are correlated, which makes changes be reported too often.
     pub has_memory: bool,
 }
 
-/// Facts that are others from a point on.
+/// Facts that changed at a point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentChange {
-    /// The first point that has them, from 0.
+    /// Index of the first point with the new values, from 0.
     pub index: usize,
-    /// The facts, by the first trials of this point and of the one before.
+    /// Changed facts, from the first trials of this point and the one before.
     pub facts: Vec<ChangedFact>,
 }
 
-/// One point.
+/// One point of a series.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
-    /// Its name.
+pub struct SeriesPoint {
+    /// Name of the point.
     pub key: String,
-    /// When its first trial began, in milliseconds since 1970 (UTC).
+    /// Start of its first trial, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// Its trials in the order of time, one at least.
+    /// Ids of its trials in time order, at least one.
     pub trials: Vec<TrialId>,
-    /// The geometric mean of its trials; with an anchor of their ratios.
+    /// Geometric mean of its trials' values, or of their ratios to the anchor.
     pub value: f64,
-    /// The 95 % interval of `value`, by the scatter within all points; `None` where no point has
-    /// two trials.
+    /// 95 % interval of `value` from the pooled scatter; `None` when no point has two trials.
     pub interval: Option<(f64, f64)>,
 }
 
 /// A change of level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shift {
-    /// The first point of the new level, from 0.
+    /// Index of the first point of the new level, from 0.
     pub index: usize,
-    /// The first and the last point at which it may have begun, at 95 %.
+    /// 95 % confidence interval of `index`: first and last possible point.
     pub between: (usize, usize),
-    /// The new level by the old one.
+    /// Ratio new level / old level.
     pub ratio: f64,
-    /// The 95 % interval of `ratio`.
+    /// 95 % confidence interval of `ratio`.
     pub interval: Option<(f64, f64)>,
-    /// The p of its place among permutations.
+    /// p-value from the permutation test.
     pub p_value: f64,
-    /// Whether the new level is worse.
+    /// True when the new level is worse.
     pub is_worse: bool,
-    /// Trials of the levels before and after it: all, or [`TRIALS_BESIDE`] spread over the level.
+    /// Trials of the levels before and after: all, or [`TRIALS_BESIDE`] evenly spread over the
+    /// level.
     pub beside: (Vec<TrialId>, Vec<TrialId>),
-    /// What else changed there, most telling first; empty until [`explain()`] is called.
+    /// Other facts that changed there, the most telling first; empty until [`explain()`] is called.
     pub facts: Vec<ChangedFact>,
 }
 
-/// The newest point, out of line with the level before it.
+/// Newest point that is out of line with the level before it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Suspect {
-    /// It by its level.
+pub struct SuspectPoint {
+    /// Ratio of the point to its level.
     pub ratio: f64,
-    /// The p of a prediction from the level.
+    /// p-value of the point as a prediction from the level.
     pub p_value: f64,
-    /// Whether it is worse.
+    /// True when the point is worse than its level.
     pub is_worse: bool,
-    /// So many more points decide whether it is a new level.
+    /// Number of further points needed to decide whether a new level has begun.
     pub points_needed: usize,
 }
 
 /// A change of the scatter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Noise {
-    /// The first point of the new scatter, from 0.
+pub struct NoiseChange {
+    /// Index of the first point with the new scatter, from 0.
     pub index: usize,
-    /// The new scatter by the old one.
+    /// Ratio new scatter / old scatter.
     pub ratio: f64,
 }
 
-/// The histories of these trials.
+/// Computes the histories of the trials.
 ///
 /// # Errors
-/// When a metric has a value that no logarithm has, or a history is too long.
-pub fn history(trials: &[Dated], terms: &HistoryTerms) -> Result<History, StatsError> {
+/// If a value has no logarithm, or a history is too long.
+pub fn history(trials: &[DatedTrial], terms: &HistoryTerms) -> Result<History, StatsError> {
     let (gathered, left_out) = gather(trials, terms);
     let judged = gathered.iter().filter(|one| one.points.len() >= FEWEST_POINTS).count().max(1);
-    let series: Result<Vec<Series>, StatsError> =
+    let series: Result<Vec<HistorySeries>, StatsError> =
         gathered.into_iter().map(|one| series(one, judged)).collect();
     Ok(History { series: series?, left_out })
 }
 
-fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
+fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, StatsError> {
     let logs: Vec<HistoryPoint> = gathered.logs();
     let error = logs.first().map_or(0.0, |one| one.standard_error);
     let points = gathered.points.iter().zip(&logs).map(|(point, log)| {
         let half = half_width(log.standard_error);
-        Point {
+        SeriesPoint {
             key: point.key.to_owned(),
             started_unix_ms: point.started_unix_ms,
             trials: point.trials.iter().map(|trial| trial.beginning.trial).collect(),
@@ -183,7 +184,7 @@ fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
             interval: (error > 0.0).then(|| ((log.value - half).exp(), (log.value + half).exp())),
         }
     });
-    let mut series = Series {
+    let mut series = HistorySeries {
         workload: gathered.workload.to_owned(),
         mode: gathered.mode,
         job: gathered.job.clone(),
@@ -204,25 +205,25 @@ fn series(gathered: Gathered<'_>, judged: usize) -> Result<Series, StatsError> {
     Ok(series)
 }
 
-/// Looks for changes; `judged` series are looked at, so each is given its share of the level.
+/// Searches a series for changes; the level is divided among the `judged` series.
 fn judge(
-    series: &mut Series,
-    gathered: &Gathered<'_>,
+    series: &mut HistorySeries,
+    gathered: &GatheredSeries<'_>,
     logs: &[HistoryPoint],
     judged: usize,
 ) -> Result<(), StatsError> {
     let alpha = SHIFT_PLAN.alpha / judged as f64;
-    // Enough of them that the smallest p is far below what is asked.
+    // Enough permutations that the smallest possible p is far below the level.
     let permutations = SHIFT_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
     let plan = ChangePointPlan { alpha, permutations, ..SHIFT_PLAN };
     let is_worse = |change: f64| (change > 0.0) == (series.better == Better::Lower);
-    let found = level_shifts(logs, &plan)?;
-    let starts: Vec<usize> = found.iter().map(|shift| shift.index).collect();
+    let shifts = level_shifts(logs, &plan)?;
+    let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
     let ends = |at: usize| {
         let before = if at == 0 { 0 } else { starts[at - 1] };
         (before, starts.get(at + 1).copied().unwrap_or(logs.len()))
     };
-    let shifts = found.iter().enumerate().map(|(at, shift)| {
+    let shifts = shifts.iter().enumerate().map(|(at, shift)| {
         let (before, after) = ends(at);
         Shift {
             index: shift.index,
@@ -238,14 +239,14 @@ fn judge(
     let shifts: Vec<Shift> = shifts.collect();
     let level = starts.last().copied().unwrap_or(0);
     let suspect = newest_differs(&logs[level..]).filter(|newest| newest.p_value <= alpha);
-    series.suspect = suspect.map(|newest| Suspect {
+    series.suspect = suspect.map(|newest| SuspectPoint {
         ratio: newest.change.exp(),
         p_value: newest.p_value,
         is_worse: is_worse(newest.change),
         points_needed: SHIFT_PLAN.fewest - 1,
     });
     series.noise = noise_shift(logs, &starts, &plan)?
-        .map(|noise| Noise { index: noise.index, ratio: noise.ratio });
+        .map(|noise| NoiseChange { index: noise.index, ratio: noise.ratio });
     let residuals = treering_stats::residuals(logs, &starts);
     series.has_memory = residuals.len() >= FEWEST_FOR_MEMORY
         && ljung_box(&residuals, residuals.len().min(10) / 2)
@@ -254,18 +255,18 @@ fn judge(
     Ok(())
 }
 
-/// The trials on both sides of a change; of many so many, evenly spread over the level.
+/// Trials on both sides of a change; if many, [`TRIALS_BESIDE`] evenly spread over the level.
 fn beside(
-    gathered: &Gathered<'_>,
+    gathered: &GatheredSeries<'_>,
     before: Range<usize>,
     after: Range<usize>,
 ) -> (Vec<TrialId>, Vec<TrialId>) {
     let trials = |range: Range<usize>| -> Vec<TrialId> {
         let points = gathered.points[range].iter();
-        let all = points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial));
-        let all: Vec<TrialId> = all.collect();
-        let shown = all.len().min(TRIALS_BESIDE);
-        (0..shown).map(|number| all[number * all.len() / shown]).collect()
+        let ids = points.flat_map(|point| point.trials.iter().map(|trial| trial.beginning.trial));
+        let ids: Vec<TrialId> = ids.collect();
+        let shown = ids.len().min(TRIALS_BESIDE);
+        (0..shown).map(|number| ids[number * ids.len() / shown]).collect()
     };
     (trials(before), trials(after))
 }

@@ -1,50 +1,50 @@
-//! The figures of a phase as it was rehearsed: its rate, how far that varied, who was slowest.
+//! Figures of a rehearsed IO500 phase: rate, its variation, and the slowest rank or worker.
 
 use treering_model::RankPhase;
 
-use super::phase::Phase;
+use super::phase::RehearsedPhase;
 
-/// Fewer seconds say nothing of a spread.
+/// Minimum number of seconds for a rate's range.
 const SECONDS_LEAST: usize = 3;
 
-/// Where the lowest and the highest rate are from.
+/// Range of a rate, over seconds or over workers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateRange {
-    /// The lowest, in the unit of the phase.
+    /// Lowest rate, in the unit of the phase.
     pub low: f64,
-    /// The highest.
+    /// Highest rate.
     pub high: f64,
-    /// Of so many slices of a second each; 0 where these are the workers, each by its own time.
+    /// Number of one-second slices; 0 when the range is over workers, each by its own time.
     pub seconds: usize,
 }
 
-/// A phase as it was rehearsed.
+/// Figures of a rehearsed phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseFigures {
-    /// Its name.
+    /// Name of the phase.
     pub name: &'static str,
-    /// Whether its rate is GiB/s; else it is kIOPS: thousands of operations a second.
+    /// Unit of the rate: GiB/s if true, else kIOPS (thousands of operations a second).
     pub moves_data: bool,
-    /// All workers together, from the first beginning to the last end.
+    /// Rate of all workers together, from the first start to the last end.
     pub rate: f64,
-    /// That time, in seconds.
+    /// Time from the first start to the last end, in seconds.
     pub seconds: f64,
     /// Items or transfers of all workers.
     pub items: u64,
-    /// How far the rate varied; `None` where that is not known.
+    /// Range of the rate; `None` where it is not known.
     pub spread: Option<RateRange>,
-    /// Who worked longest, and by how many percent longer than the median: the rank where there are
-    /// several, else the worker. `None` where one worked alone.
+    /// Slowest rank where there are several, else the slowest worker, with its excess over the
+    /// median time in percent; `None` for a single worker.
     pub slowest: Option<(u64, f64)>,
-    /// The share of the workers' time in which they used a CPU, in percent.
+    /// CPU time of the workers in percent of their elapsed time.
     pub cpu_percent: f64,
-    /// Items whose data were wrong, or that were not there.
+    /// Number of items with wrong data, or missing.
     pub faults: u64,
 }
 
 impl PhaseFigures {
-    /// Those of a phase; the slowest rank is found among these.
-    pub(super) fn of(phase: &Phase<'_>, ranks: &[RankPhase]) -> Self {
+    /// Computes the figures of a phase; `ranks` supplies the slowest rank.
+    pub(super) fn new(phase: &RehearsedPhase<'_>, ranks: &[RankPhase]) -> Self {
         let worked_ns: u64 = phase.tasks.iter().map(|one| one.task.wall_ns).sum();
         let cpu_ns: u64 = phase.tasks.iter().map(|one| one.task.cpu.total_ns()).sum();
         Self {
@@ -61,11 +61,11 @@ impl PhaseFigures {
     }
 }
 
-/// The seconds between the first and the last one that had calls.
-fn over_seconds(phase: &Phase<'_>) -> Option<RateRange> {
-    let all = &phase.totals?.intervals;
-    let calls: u64 = all.iter().map(|slice| slice.calls).sum();
-    let inner = all.get(1..all.len().checked_sub(1)?)?;
+/// Range over the whole seconds between the first and the last one with calls.
+fn over_seconds(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
+    let intervals = &phase.totals?.intervals;
+    let calls: u64 = intervals.iter().map(|slice| slice.calls).sum();
+    let inner = intervals.get(1..intervals.len().checked_sub(1)?)?;
     if inner.len() < SECONDS_LEAST || calls == 0 {
         return None;
     }
@@ -74,8 +74,8 @@ fn over_seconds(phase: &Phase<'_>) -> Option<RateRange> {
     range(rates, inner.len())
 }
 
-/// The workers, as if each of them stood for all.
-fn over_workers(phase: &Phase<'_>) -> Option<RateRange> {
+/// Range over the workers, each scaled up to their number.
+fn over_workers(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
     let count = phase.first().count() as f64;
     if count < 2.0 {
         return None;
@@ -85,7 +85,7 @@ fn over_workers(phase: &Phase<'_>) -> Option<RateRange> {
     range(rates, 0)
 }
 
-/// The lowest and the highest.
+/// Lowest and highest of the rates.
 fn range(rates: impl Iterator<Item = f64>, seconds: usize) -> Option<RateRange> {
     rates.fold(None, |range, rate| {
         let (low, high) = range.map_or((rate, rate), |range| (range.low, range.high));
@@ -93,16 +93,17 @@ fn range(rates: impl Iterator<Item = f64>, seconds: usize) -> Option<RateRange> 
     })
 }
 
-/// The rank that worked longest, else the worker, and by how many percent longer than the median.
-fn slowest(phase: &Phase<'_>, ranks: &[RankPhase]) -> Option<(u64, f64)> {
+/// Rank that worked longest, else the worker, with its excess over the median in percent.
+fn slowest(phase: &RehearsedPhase<'_>, ranks: &[RankPhase]) -> Option<(u64, f64)> {
     let longer = |longest: u64, median: u64| (longest as f64 / median.max(1) as f64 - 1.0) * 100.0;
     if let Some(rank) = ranks.iter().find(|rank| rank.name == phase.step.name) {
         return Some((rank.slowest, longer(rank.slowest_ns, rank.median_ns)));
     }
-    let mut all: Vec<(u64, u64)> =
+    let mut durations: Vec<(u64, u64)> =
         phase.first().map(|one| (one.task.wall_ns, one.task.worker.into())).collect();
-    all.sort_unstable();
-    let &(longest, worker) = all.last().filter(|_| all.len() > 1)?;
-    let median = u64::midpoint(all[(all.len() - 1) / 2].0, all[all.len() / 2].0);
+    durations.sort_unstable();
+    let &(longest, worker) = durations.last().filter(|_| durations.len() > 1)?;
+    let median =
+        u64::midpoint(durations[(durations.len() - 1) / 2].0, durations[durations.len() / 2].0);
     Some((worker, longer(longest, median)))
 }

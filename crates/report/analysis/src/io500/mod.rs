@@ -1,8 +1,8 @@
-//! What a run of IO500 at its real length needs, computed from a rehearsal: how much each test has
-//! to have to write for 300 seconds, the space, the time, and what would make it invalid.
+//! Requirements of a full IO500 run, projected from a rehearsal: the settings with which each test
+//! writes for 300 seconds, the space, the time, and what would make the run invalid.
 //!
-//! Rates stay as they are here: what changes them over the longer time, such as caches that are
-//! full, no rehearsal can know. Nothing here is a score.
+//! Rates are assumed constant: a rehearsal cannot know effects of a longer run, such as full
+//! caches. No figure here is a score.
 
 mod figures;
 mod need;
@@ -13,61 +13,63 @@ use treering_model::workloads::io500::{Benchmark, FULL_SECONDS, STEPS, StepKind}
 use treering_model::{Artifact, RANKS_ARTIFACT, RANKS_VERSION, RankPhase, RankTable, Trial};
 
 pub use figures::{PhaseFigures, RateRange};
-pub use need::Need;
-pub use risk::Risk;
+pub use need::TestRequirement;
+pub use risk::FullRunRisk;
 
-use phase::Phase;
+use phase::RehearsedPhase;
 use risk::risks;
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Whether a trial is a rehearsal of which this can be computed: one with figures.
+/// Reports whether a trial is an IO500 rehearsal with figures.
 pub fn is_rehearsal(trial: &Trial) -> bool {
     trial.beginning.workload == "io500"
         && STEPS.iter().any(|step| trial.tasks.iter().any(|task| task.kind == step.name))
 }
 
-/// The machines that run it.
+/// Client machines of the full run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Clients {
-    /// How many.
+pub struct ClientMachines {
+    /// Number of machines.
     pub count: u64,
-    /// Memory of one, in bytes; 0 where it is not known.
+    /// Memory of one machine, in bytes; 0 if unknown.
     pub memory_bytes: u64,
-    /// What is free on the filesystem, in bytes; 0 where it is not known.
+    /// Free space of the filesystem, in bytes; 0 if unknown.
     pub free_bytes: u64,
 }
 
-/// The whole.
+/// Projection of a full run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FullRun {
-    /// Phases that were measured, in their order.
+    /// Measured phases in order.
     pub phases: Vec<PhaseFigures>,
-    /// What the four tests need, as far as they were measured.
-    pub needs: Vec<Need>,
-    /// What would go wrong.
-    pub risks: Vec<Risk>,
-    /// Bytes that are written in the full run.
+    /// Requirements of the four tests, as far as they were measured.
+    pub needs: Vec<TestRequirement>,
+    /// Risks of the full run.
+    pub risks: Vec<FullRunRisk>,
+    /// Bytes written in the full run.
     pub bytes: u64,
-    /// Files that are made in it.
+    /// Files created in the full run.
     pub files: u64,
-    /// How long all its phases take together, in seconds.
+    /// Duration of all phases together, in seconds.
     pub seconds: f64,
-    /// The rehearsal's seconds of writing.
+    /// Write time of the rehearsal, in seconds.
     pub rehearsed_seconds: u64,
 }
 
 impl FullRun {
-    /// What a rehearsal says of a full run on these machines.
-    pub fn of(trial: &Trial, clients: Clients) -> Self {
+    /// Projects a rehearsal to a full run on these machines.
+    pub fn project(trial: &Trial, clients: ClientMachines) -> Self {
         let seconds = trial.beginning.parameters.iter().find(|(name, _)| name == "seconds");
         let seconds: u64 = seconds.and_then(|(_, value)| value.parse().ok()).unwrap_or(1).max(1);
-        let measured: Vec<Phase<'_>> =
-            STEPS.iter().filter_map(|step| Phase::of(trial, step)).collect();
+        let measured: Vec<RehearsedPhase<'_>> =
+            STEPS.iter().filter_map(|step| RehearsedPhase::from_trial(trial, step)).collect();
         let ranks = rank_phases(trial);
-        let phases = measured.iter().map(|phase| PhaseFigures::of(phase, &ranks)).collect();
-        let needs: Vec<Need> =
-            measured.iter().filter_map(|phase| Need::of(phase, seconds)).collect();
+        let phases = measured.iter().map(|phase| PhaseFigures::new(phase, &ranks)).collect();
+        let needs: Vec<TestRequirement> = measured
+            .iter()
+            .filter_map(|phase| TestRequirement::from_phase(phase, seconds))
+            .collect();
         let mut full = Self {
             phases,
             bytes: needs.iter().fold(0, |all, need| all.saturating_add(need.bytes)),
@@ -82,15 +84,15 @@ impl FullRun {
         full
     }
 
-    /// What a test needs, if it was measured.
-    fn need(&self, test: Benchmark) -> Option<&Need> {
+    /// Requirement of a test, if it was measured.
+    fn need(&self, test: Benchmark) -> Option<&TestRequirement> {
         self.needs.iter().find(|need| need.test == test)
     }
 
-    /// How long a phase of the full run takes.
-    fn length(&self, phase: &Phase<'_>) -> f64 {
+    /// Duration of a phase in the full run, in seconds.
+    fn length(&self, phase: &RehearsedPhase<'_>) -> f64 {
         let items = match (phase.step.test(), phase.step.kind) {
-            (Some(test), _) => self.need(test).map_or(0, Need::items),
+            (Some(test), _) => self.need(test).map_or(0, TestRequirement::items),
             (None, StepKind::Find) => self.files,
             (None, _) => 0,
         };
@@ -106,7 +108,7 @@ fn rank_phases(trial: &Trial) -> Vec<RankPhase> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clients, FullRun};
+    use super::{ClientMachines, FullRun};
     use treering_model::workloads::io500::{Benchmark, FOUND_FACT};
     use treering_model::workloads::ior::TransferCounts;
     use treering_model::workloads::mdtest::ItemCounts;
@@ -168,8 +170,8 @@ mod tests {
 
     #[test]
     fn what_is_needed_follows_from_the_fastest_worker_until_time_ended_it() {
-        let clients = Clients { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
-        let full = FullRun::of(&trial(), clients);
+        let clients = ClientMachines { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
+        let full = FullRun::project(&trial(), clients);
         let names: Vec<&str> = full.phases.iter().map(|phase| phase.name).collect();
         assert_eq!(names, ["ior-easy-write", "mdtest-easy-write"]);
         let [ior, mdtest] = full.needs.as_slice() else { panic!("{:?}", full.needs) };
@@ -188,13 +190,13 @@ mod tests {
 
     #[test]
     fn what_would_go_wrong_is_told_and_who_says_so() {
-        let clients = Clients { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
-        let full = FullRun::of(&trial(), clients);
+        let clients = ClientMachines { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
+        let full = FullRun::project(&trial(), clients);
         let all: Vec<(&str, bool)> =
             full.risks.iter().map(|risk| (risk.phase, risk.is_invalid)).collect();
         assert_eq!(all, [("find", true), ("", false), ("ior-easy-read", false)]);
-        let clients = Clients { count: 8, memory_bytes: 4 << 30, free_bytes: 0 };
-        let full = FullRun::of(&trial(), clients);
+        let clients = ClientMachines { count: 8, memory_bytes: 4 << 30, free_bytes: 0 };
+        let full = FullRun::project(&trial(), clients);
         assert_eq!(full.risks.len(), 1, "{:?}", full.risks);
     }
 }

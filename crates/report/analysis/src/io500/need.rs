@@ -1,55 +1,54 @@
-//! What a test needs in the configuration of a full run, from what its fastest worker wrote.
+//! Requirement of a test for a full run, from the amount its fastest worker wrote.
 
 use treering_model::workloads::io500::{
     Benchmark, DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, FULL_SECONDS, HARD_FILE_BYTES,
     StepKind,
 };
 
-use super::phase::{Done, Phase};
+use super::phase::{CountedTask, RehearsedPhase};
 
-/// So many times what the rehearsal's fastest worker would reach is proposed: what is too much ends
-/// by time and costs nothing, what is too little makes the run invalid.
+/// Safety factor on the rehearsal's fastest worker: too large a setting ends by time and costs
+/// nothing, too small a one makes the run invalid.
 const MARGIN: u64 = 2;
-/// What a file of mdtest-hard takes, in blocks.
+/// Space of one mdtest-hard file on disk, in bytes.
 const BLOCK_BYTES: u64 = 4096;
 
-/// What a test needs in its configuration.
+/// Requirement of a test in its configuration.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Need {
-    /// The test.
+pub struct TestRequirement {
+    /// Test that the requirement is for.
     pub test: Benchmark,
-    /// The option: `blockSize`, `n`, `segmentCount`.
+    /// Option of the test: `blockSize`, `n`, `segmentCount`.
     pub option: &'static str,
-    /// What the fastest worker reaches in the full time, in the unit of the option: MiB of
-    /// `blockSize`, else a number.
+    /// Amount the fastest worker reaches in the full time, in the unit of the option: MiB for
+    /// `blockSize`, else a count.
     pub reached: u64,
-    /// The same with the margin, rounded up: what to set.
+    /// Recommended setting: `reached` with the margin, rounded up.
     pub proposed: u64,
-    /// What the option is where nothing is set.
+    /// Default of the option.
     pub default: u64,
     /// Bytes that all workers write in the full time.
     pub bytes: u64,
-    /// Files that they make.
+    /// Files that all workers create in the full time.
     pub files: u64,
-    /// Whether time ended the rehearsal's phase. If not, it had written all that it may, and the
-    /// rate of that shorter time was taken.
+    /// True when time ended the rehearsal's phase. Otherwise the phase wrote all its data, and the
+    /// rate of that shorter time was used.
     pub was_ended_by_time: bool,
 }
 
-impl Need {
-    /// The value for a configuration.
+impl TestRequirement {
+    /// Value as written in the configuration.
     pub fn value(&self) -> String {
         let unit = if self.test == Benchmark::IorEasy { "m" } else { "" };
         format!("{}{unit}", self.proposed)
     }
-    /// What the test needs to write for the full time, where this phase is its writing, which
-    /// ended after so many seconds.
-    pub(super) fn of(phase: &Phase<'_>, seconds: u64) -> Option<Self> {
+    /// Requirement of the test whose write phase this is, with a time limit of `seconds`.
+    pub(super) fn from_phase(phase: &RehearsedPhase<'_>, seconds: u64) -> Option<Self> {
         let StepKind::Write(test) = phase.step.kind else { return None };
         let rates = phase.first().map(|one| rate_until(seconds, one));
         let reached = whole(rates.fold(0.0, f64::max) * FULL_SECONDS as f64);
         let workers = phase.first().count() as u64;
-        let all = reached.saturating_mul(workers);
+        let total = reached.saturating_mul(workers);
         // blockSize is in MiB, the others count items or transfers.
         let (option, in_option, default) = match test {
             Benchmark::IorEasy => ("blockSize", 2, DEFAULT_BLOCK_BYTES >> 20),
@@ -62,12 +61,12 @@ impl Need {
             reached: reached.saturating_mul(in_option),
             proposed: rounded_up(reached.saturating_mul(MARGIN)).saturating_mul(in_option),
             default,
-            // ior has all as data, mdtest all as files.
-            bytes: all.saturating_mul(bytes_each(test)),
+            // ior's amounts are data, mdtest's are files.
+            bytes: total.saturating_mul(bytes_each(test)),
             files: match test {
                 Benchmark::IorEasy => workers,
                 Benchmark::IorHard => 1,
-                Benchmark::MdtestEasy | Benchmark::MdtestHard => all,
+                Benchmark::MdtestEasy | Benchmark::MdtestHard => total,
             },
             was_ended_by_time: phase.first().any(|one| one.was_ended_by_time),
         })
@@ -79,15 +78,14 @@ impl Need {
     }
 }
 
-/// Items a second, without what followed on the time: an fsync, or what the slower ones had to
-/// catch up.
-fn rate_until(seconds: u64, one: &Done<'_>) -> f64 {
+/// Items a second without the tail after the time limit: an fsync, or slower workers catching up.
+fn rate_until(seconds: u64, one: &CountedTask<'_>) -> f64 {
     let worked = one.seconds();
     let worked = if one.was_ended_by_time { worked.min(seconds as f64) } else { worked };
     one.items as f64 / worked
 }
 
-/// Bytes of a transfer, or what a file takes.
+/// Bytes of a transfer, or of a file on disk.
 fn bytes_each(test: Benchmark) -> u64 {
     match (test, test.transfer_bytes()) {
         (_, Some(bytes)) => bytes.into(),
@@ -98,7 +96,7 @@ fn bytes_each(test: Benchmark) -> u64 {
     }
 }
 
-/// Rounded up; the largest number where it is larger.
+/// Rounds up to an integer, saturating at the maximum.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -108,7 +106,7 @@ fn whole(number: f64) -> u64 {
     number.ceil() as u64
 }
 
-/// Two digits, rounded up.
+/// Rounds up to two significant digits.
 fn rounded_up(number: u64) -> u64 {
     let mut unit = 1;
     while number / unit >= 100 {

@@ -1,4 +1,4 @@
-//! A phase of a rehearsal, put together from its tasks.
+//! Phase of a rehearsal, assembled from its tasks.
 
 use treering_model::workloads::io500::{Benchmark, FindCounts, Step, StepKind};
 use treering_model::workloads::ior::TransferCounts;
@@ -7,20 +7,20 @@ use treering_model::{PhaseTotals, TaskTotals, Trial};
 
 use super::GIB;
 
-/// A task, and what it counted.
+/// A task with its counts.
 #[derive(Clone, Copy)]
-pub(super) struct Done<'t> {
+pub(super) struct CountedTask<'t> {
     pub(super) task: &'t TaskTotals,
-    /// Items or transfers.
+    /// Number of items or transfers.
     pub(super) items: u64,
-    /// Items whose data were wrong, or that were not there.
+    /// Number of items with wrong data, or missing.
     pub(super) faults: u64,
     pub(super) was_ended_by_time: bool,
     is_wear_out: bool,
 }
 
-impl<'t> Done<'t> {
-    fn of(step: &Step, task: &'t TaskTotals) -> Self {
+impl<'t> CountedTask<'t> {
+    fn new(step: &Step, task: &'t TaskTotals) -> Self {
         let counters = &task.counters;
         let (items, faults, is_wear_out, was_ended_by_time) = if step.moves_data() {
             let counts = counters.read::<TransferCounts>().unwrap_or_default();
@@ -35,26 +35,26 @@ impl<'t> Done<'t> {
         Self { task, items, faults, was_ended_by_time, is_wear_out }
     }
 
-    /// How long it worked.
+    /// Duration of the task in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.task.wall_ns.max(1) as f64 / 1e9
     }
 }
 
-/// A phase of the trial.
-pub(super) struct Phase<'t> {
+/// A phase of the rehearsal with its tasks.
+pub(super) struct RehearsedPhase<'t> {
     pub(super) step: &'static Step,
     pub(super) totals: Option<&'t PhaseTotals>,
-    pub(super) tasks: Vec<Done<'t>>,
+    pub(super) tasks: Vec<CountedTask<'t>>,
     began_ns: u64,
     ended_ns: u64,
 }
 
-impl<'t> Phase<'t> {
-    /// The phase; `None` where nothing was done in it.
-    pub(super) fn of(trial: &'t Trial, step: &'static Step) -> Option<Self> {
+impl<'t> RehearsedPhase<'t> {
+    /// Collects the tasks of a step; `None` when it has none.
+    pub(super) fn from_trial(trial: &'t Trial, step: &'static Step) -> Option<Self> {
         let tasks = trial.tasks.iter().filter(|task| task.kind == step.name);
-        let tasks: Vec<Done<'t>> = tasks.map(|task| Done::of(step, task)).collect();
+        let tasks: Vec<CountedTask<'t>> = tasks.map(|task| CountedTask::new(step, task)).collect();
         let began_ns = tasks.iter().map(|one| one.task.began_ns).min()?;
         let ended_ns = tasks.iter().map(|one| one.task.began_ns + one.task.wall_ns).max()?;
         let totals = trial.phases.iter().find(|phase| phase.name == step.name);
@@ -68,17 +68,17 @@ impl<'t> Phase<'t> {
         self.tasks.iter().map(|one| one.items).sum()
     }
 
-    /// From the first beginning to the last end.
+    /// Time from the first start to the last end, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         (self.ended_ns - self.began_ns) as f64 / 1e9
     }
 
-    /// Items a second.
+    /// Rate in items a second.
     pub(super) fn per_second(&self) -> f64 {
         self.items() as f64 / self.seconds()
     }
 
-    /// From items a second to the unit of IO500: GiB/s, or thousands a second.
+    /// Converts items a second to the unit of IO500: GiB/s, or thousands a second.
     pub(super) fn in_its_unit(&self, per_second: f64) -> f64 {
         match self.step.test().and_then(Benchmark::transfer_bytes) {
             Some(bytes) => per_second * f64::from(bytes) / GIB,
@@ -86,8 +86,9 @@ impl<'t> Phase<'t> {
         }
     }
 
-    /// One task of each worker: without those that only go on where time had ended the first.
-    pub(super) fn first(&self) -> impl Iterator<Item = &Done<'t>> {
+    /// First task of each worker, without those that only continue after the time limit stopped the
+    /// first.
+    pub(super) fn first(&self) -> impl Iterator<Item = &CountedTask<'t>> {
         self.tasks.iter().filter(|one| !one.is_wear_out)
     }
 }

@@ -1,37 +1,37 @@
-//! What a rehearsal knows of that would make a full run invalid, let it fail, or mean less.
+//! Risks visible in a rehearsal that would make a full run invalid, fail, or less meaningful.
 
 use treering_model::Trial;
 use treering_model::workloads::io500::{FIND, FOUND_FACT, FULL_SECONDS, STEPS, Step, StepKind};
 
 use super::figures::PhaseFigures;
-use super::{Clients, FullRun, GIB};
+use super::{ClientMachines, FullRun, GIB};
 
-/// Why the full run would be invalid, fail, or mean less than it seems to.
+/// Risk that the full run is invalid, fails, or is less meaningful than it seems.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Risk {
-    /// The phase; empty for the whole run.
+pub struct FullRunRisk {
+    /// Name of the phase; empty for the whole run.
     pub phase: &'static str,
-    /// Whether IO500 itself would say INVALID. Else the run fails, or is valid and measures
-    /// something else.
+    /// True when IO500 itself would report INVALID. Otherwise the run fails, or is valid but
+    /// measures something else.
     pub is_invalid: bool,
-    /// What happens, and why.
+    /// Consequence and its cause, for the user.
     pub why: String,
 }
 
-/// What would go wrong, as far as it can be known.
-pub(super) fn risks(trial: &Trial, full: &FullRun, clients: Clients) -> Vec<Risk> {
-    let all = [
+/// Risks of the full run, as far as they are known.
+pub(super) fn risks(trial: &Trial, full: &FullRun, clients: ClientMachines) -> Vec<FullRunRisk> {
+    let risks = [
         early_ends(full),
         faults(full),
         nothing_found(trial).into_iter().collect(),
         no_space(full, clients).into_iter().collect(),
         from_memory(full, clients),
     ];
-    all.into_iter().flatten().collect()
+    risks.into_iter().flatten().collect()
 }
 
-/// Tests that with the defaults have written all before the time is over.
-fn early_ends(full: &FullRun) -> Vec<Risk> {
+/// Risk of tests that with default settings write all their data before the time is over.
+fn early_ends(full: &FullRun) -> Vec<FullRunRisk> {
     let risk = |step: &'static Step| {
         let StepKind::Write(test) = step.kind else { return None };
         let need = full.need(test)?;
@@ -40,38 +40,42 @@ fn early_ends(full: &FullRun) -> Vec<Risk> {
              reached by then",
             need.option, need.default, need.reached
         );
-        (need.reached > need.default).then_some(Risk { phase: step.name, is_invalid: true, why })
+        (need.reached > need.default).then_some(FullRunRisk {
+            phase: step.name,
+            is_invalid: true,
+            why,
+        })
     };
     STEPS.iter().filter_map(risk).collect()
 }
 
-fn faults(full: &FullRun) -> Vec<Risk> {
+fn faults(full: &FullRun) -> Vec<FullRunRisk> {
     let with_faults = full.phases.iter().filter(|phase| phase.faults > 0);
     let risk = |phase: &PhaseFigures| {
         let why = format!("{} items were not there, or had other data", phase.faults);
-        Risk { phase: phase.name, is_invalid: true, why }
+        FullRunRisk { phase: phase.name, is_invalid: true, why }
     };
     with_faults.map(risk).collect()
 }
 
-fn nothing_found(trial: &Trial) -> Option<Risk> {
+fn nothing_found(trial: &Trial) -> Option<FullRunRisk> {
     let found: u64 = trial.fact(FOUND_FACT)?.parse().ok()?;
     let why = "the search found no file; too few were made here, or its answer is wrong".to_owned();
-    (found == 0).then_some(Risk { phase: FIND, is_invalid: true, why })
+    (found == 0).then_some(FullRunRisk { phase: FIND, is_invalid: true, why })
 }
 
-fn no_space(full: &FullRun, clients: Clients) -> Option<Risk> {
+fn no_space(full: &FullRun, clients: ClientMachines) -> Option<FullRunRisk> {
     let is_too_little = clients.free_bytes > 0 && full.bytes > clients.free_bytes;
     let why = format!(
         "{:.1} GiB are written, and {:.1} GiB are free: the run fails when it is full",
         full.bytes as f64 / GIB,
         clients.free_bytes as f64 / GIB
     );
-    is_too_little.then_some(Risk { phase: "", is_invalid: false, why })
+    is_too_little.then_some(FullRunRisk { phase: "", is_invalid: false, why })
 }
 
-/// Reads that the memory of the clients may answer.
-fn from_memory(full: &FullRun, clients: Clients) -> Vec<Risk> {
+/// Risk of reads that the clients' memory can answer.
+fn from_memory(full: &FullRun, clients: ClientMachines) -> Vec<FullRunRisk> {
     let risk = |step: &'static Step| {
         let StepKind::Read(test) = step.kind else { return None };
         let each = full.need(test)?.bytes / clients.count.max(1);
@@ -82,7 +86,7 @@ fn from_memory(full: &FullRun, clients: Clients) -> Vec<Risk> {
             clients.memory_bytes as f64 / GIB
         );
         let is_enough = clients.memory_bytes > each;
-        is_enough.then_some(Risk { phase: step.name, is_invalid: false, why })
+        is_enough.then_some(FullRunRisk { phase: step.name, is_invalid: false, why })
     };
     STEPS.iter().filter_map(risk).collect()
 }

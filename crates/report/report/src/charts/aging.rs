@@ -1,10 +1,10 @@
-//! The cost of the tasks of a kind over a run: a dot for each task, and a trend line for each
+//! Chart of the cost of a kind's tasks over a run: a dot for each task, and a trend line for each
 //! variant.
 
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{latency_text, mark, px, time_tick};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, spread, value_axis,
@@ -14,20 +14,21 @@ use super::{Aging, AgingVariant};
 use crate::escape::visible;
 use crate::{Number, Style};
 
-/// From this ratio of the largest to the smallest value on, the axis is logarithmic: a trend in
-/// percent is straight there.
+/// Ratio of the largest to the smallest value from which the axis is logarithmic, so that a trend
+/// in percent is straight.
 const LOG_FROM: f64 = 5.0;
 
-/// Up to so many tasks of a trial alone each can be pointed at; of several variants the lines can.
+/// Maximum number of tasks whose dots have tooltips, for a single trial; with several variants the
+/// lines have them.
 const POINTED_AT: usize = 150;
 
-/// Dots of a variant that are drawn; of more an even share.
+/// Maximum number of dots drawn for a variant; larger sets are thinned evenly.
 const MOST_DOTS: usize = 600;
 
-/// Marks on the line of a variant.
+/// Number of marks on the line of a variant.
 const MARKS: usize = 4;
 
-/// Points of a line.
+/// Number of points of a trend line.
 const LINE_POINTS: usize = 40;
 
 pub(super) fn figure(aging: &Aging) -> Figure {
@@ -60,8 +61,8 @@ fn values(aging: &Aging) -> impl Iterator<Item = f64> + Clone {
     variants.flat_map(|variant| variant.points.iter().chain(&variant.line)).map(|(_, ns)| *ns)
 }
 
-fn entry(aging: &Aging, place: usize, variant: &AgingVariant) -> Entry {
-    Entry {
+fn entry(aging: &Aging, place: usize, variant: &AgingVariant) -> LegendEntry {
+    LegendEntry {
         class: class(place, aging.variants.len()),
         shape: shape(place),
         name: visible(&variant.name),
@@ -69,7 +70,7 @@ fn entry(aging: &Aging, place: usize, variant: &AgingVariant) -> Entry {
     }
 }
 
-/// The trend over ten tasks in figures: `+3.2 % (+2.1 to +4.0)`.
+/// Formats the trend over ten tasks: `+3.2 % (+2.1 to +4.0)`.
 fn trend(variant: &AgingVariant) -> String {
     if variant.points.is_empty() {
         return "no task".to_owned();
@@ -125,7 +126,7 @@ fn drawing(aging: &Aging, up: &Axis) -> Markup {
     }
 }
 
-/// A dot for each task, each telling its value.
+/// Draws a dot for each task, with its value as a tooltip.
 fn pointed_at(
     aging: &Aging,
     variant: &AgingVariant,

@@ -1,36 +1,36 @@
-//! Axes: maps values to positions, and places ticks. Every place is finite and on the axis,
-//! whatever the value.
+//! Axes: maps values to positions and places ticks. Every position is finite and within the axis,
+//! for any value.
 
 use crate::number::grouped;
 
-/// How values are spread over an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
-    /// Equal differences are equally long.
+    /// Linear: equal differences are equally long.
     Linear,
-    /// Equal ratios are equally long; values are above zero.
+    /// Logarithmic: equal ratios are equally long; values are positive.
     Log,
 }
 
-/// An axis between two values that differ.
+/// Axis between two different values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
     pub(super) scale: Scale,
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Where the lowest and the highest value stand.
+    /// Positions of the lowest (`from`) and the highest value (`to`).
     from: f64,
     to: f64,
 }
 
-/// From this ratio of its ends on, a logarithmic axis has ticks at powers and not at steps.
+/// Ratio of an axis' ends from which a logarithmic axis has ticks at powers instead of equal steps.
 const STEPS_BELOW: f64 = 6.0;
 
-/// The largest value an axis reaches, so that sums of two stay finite.
+/// Largest value of an axis, so that sums of two values stay finite.
 const MOST: f64 = 1e307;
 
 impl Axis {
-    /// An axis whose ends stand at `from` and `to`. Equal ends are moved apart.
+    /// Creates an axis whose ends lie at the positions `from` and `to`. Equal ends are moved apart.
     pub(super) fn new(scale: Scale, (low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
         let bounded = |value: f64| if value.is_finite() { value.clamp(-MOST, MOST) } else { 0.0 };
         let (mut low, mut high) = (bounded(low.min(high)), bounded(high.max(low)));
@@ -46,10 +46,10 @@ impl Axis {
         Self { scale, low, high, from, to }
     }
 
-    /// Where a value stands; beyond the ends, at the end.
+    /// Position of a value, clamped to the axis.
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
-            // Halves, since the difference of two large numbers may be none.
+            // Halved, since the difference of two large numbers may overflow.
             Scale::Linear => (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0),
             Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
         };
@@ -57,7 +57,7 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    /// The values of at most about so many ticks, with their texts.
+    /// Tick values with their labels, at most about `most` of them.
     pub(super) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
         let is_steps = self.scale == Scale::Linear || self.high / self.low < STEPS_BELOW;
         if is_steps { self.steps(most) } else { self.powers(most) }
@@ -77,17 +77,17 @@ impl Axis {
         let largest = self.low.abs().max(self.high.abs());
         let first = (self.low / step).ceil();
         let values = (0..=most * 2).map(|place| (first + place as f64) * step);
-        // Rounding must not lose the tick at the very end.
+        // Tolerance keeps the tick at the very end despite rounding.
         let inside = values.take_while(|value| *value <= self.high + step * 1e-6);
         inside.map(|value| (value, step_text(value, decimals, largest))).collect()
     }
 
-    /// Ticks at 1, 2, 5 and their powers of ten, or at fewer of them where there is no room.
+    /// Ticks at 1, 2, 5 and their powers of ten, or at fewer of these where space is short.
     fn powers(&self, most: usize) -> Vec<(f64, String)> {
         let decades = (self.high / self.low).log10();
         let stride = (decades / (most as f64 + 1.0)).ceil().max(1.0);
         let choices: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
-        // Between powers that are left out there are no ticks either.
+        // Between powers that are left out, intermediate ticks are left out too.
         let choices = if stride > 1.0 { &choices[2..] } else { &choices[..] };
         let of = |fine: &[f64]| self.powers_of(fine, stride);
         let fitting = choices.iter().map(|fine| of(fine)).find(|ticks| ticks.len() <= most + 2);
@@ -96,7 +96,7 @@ impl Axis {
 
     fn powers_of(&self, fine: &[f64], stride: f64) -> Vec<(f64, String)> {
         let (first, last) = (self.low.log10().floor(), self.high.log10().ceil());
-        // Multiples of the stride, so that 1 is among them.
+        // Multiples of the stride, so that 1 is among the ticks.
         let mut power = (first / stride).floor() * stride;
         let mut ticks = Vec::new();
         while power <= last {
@@ -112,7 +112,7 @@ impl Axis {
     }
 }
 
-/// Digits behind the point that tell multiples of a step apart.
+/// Number of decimals that distinguish multiples of a step.
 fn decimals(step: f64) -> usize {
     let tells = |digits: &usize| {
         format!("{step:.digits$}").parse::<f64>().is_ok_and(|read| (read / step - 1.0).abs() < 1e-6)
@@ -121,7 +121,7 @@ fn decimals(step: f64) -> usize {
 }
 
 fn step_text(value: f64, decimals: usize, largest: f64) -> String {
-    // What is a rounding error beside the others is zero.
+    // A value within the rounding error of the largest is zero.
     let value = if value.abs() < largest * 1e-12 { 0.0 } else { value };
     if largest >= 1e7 || decimals > 6 {
         return if value == 0.0 { "0".to_owned() } else { short_power(value) };

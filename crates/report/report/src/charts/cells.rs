@@ -1,4 +1,4 @@
-//! Cells of a device in the order of their addresses, row by row, with the addresses at the left.
+//! Grid of a device's cells in address order, row by row, with addresses at the left.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,20 +10,20 @@ use crate::{Number, Style};
 
 const COLUMNS: usize = 128;
 const CELL: (f64, f64) = (6.5, 9.0);
-/// Room for the addresses.
+/// Width of the address column.
 const LEFT: f64 = 68.0;
-/// Addresses at most.
+/// Maximum number of addresses.
 const TICKS: usize = 16;
 
-/// How a cell is painted.
+/// Appearance of a cell.
 pub(super) trait Paint: Copy + Ord {
-    /// The class of its colour.
+    /// CSS class of the colour.
     fn class(self) -> String;
-    /// From 0 to 1.
+    /// Opacity from 0 to 1.
     fn opacity(self) -> f64;
 }
 
-/// Cells from the first row with anything in it to the last such cell.
+/// Cells from the first non-empty row to the last non-empty cell.
 pub(super) struct Cells<P> {
     first: usize,
     looks: Vec<Option<P>>,
@@ -31,8 +31,8 @@ pub(super) struct Cells<P> {
 }
 
 impl<P: Paint> Cells<P> {
-    /// Of all cells of a device, each with how it is painted; one without is left out.
-    pub(super) fn of(looks: Vec<Option<P>>, cell_bytes: u64) -> Self {
+    /// Creates the grid from the appearance of all cells of a device; `None` leaves a cell blank.
+    pub(super) fn new(looks: Vec<Option<P>>, cell_bytes: u64) -> Self {
         let first = looks.iter().position(Option::is_some).unwrap_or(0) / COLUMNS * COLUMNS;
         let last = looks.iter().rposition(Option::is_some).map_or(first, |place| place + 1);
         let looks = looks.get(first..last).unwrap_or_default().to_vec();
@@ -43,12 +43,12 @@ impl<P: Paint> Cells<P> {
         self.looks.len().div_ceil(COLUMNS)
     }
 
-    /// The size of the drawing.
+    /// Width and height of the drawing.
     pub(super) fn size(&self) -> (f64, f64) {
         (LEFT + COLUMNS as f64 * CELL.0, self.rows().max(1) as f64 * CELL.1 + 4.0)
     }
 
-    /// One path for each look: few elements, however many cells.
+    /// Draws one path for each appearance: few elements, however many cells.
     pub(super) fn drawing(&self) -> Markup {
         let mut paths: BTreeMap<P, String> = BTreeMap::new();
         for (row, looks) in self.looks.chunks(COLUMNS).enumerate() {
@@ -59,7 +59,7 @@ impl<P: Paint> Cells<P> {
                 column += alike.len();
                 let Some(look) = alike[0] else { continue };
                 let path = paths.entry(look).or_default();
-                // Writing into a String cannot fail.
+                // Writing to a String cannot fail.
                 let _always = write!(path, "M{} {}h{width}v{height}h-{width}z", px(x), px(y));
             }
         }
@@ -80,7 +80,7 @@ impl<P: Paint> Cells<P> {
     }
 }
 
-/// Bytes in words.
+/// Formats bytes in a suitable unit.
 pub(super) fn sized(bytes: u64) -> String {
     Number { value: bytes as f64, unit: String::new(), style: Style::Size }.text()
 }

@@ -1,5 +1,5 @@
-//! What share of the accesses falls on what share of the data: a curve over the diagonal, which is
-//! where accesses without a preference would lie.
+//! Chart of access concentration: share of the accesses over share of the data, above the diagonal
+//! of uniform access.
 
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use super::mark::line;
 use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, value_grid};
 use crate::escape::visible;
 
-/// Shares that have a tick below, in percent.
+/// Tick values of both shares, in percent.
 const TICKS: [f64; 6] = [0.0, 20.0, 40.0, 60.0, 80.0, 100.0];
 
 pub(super) fn figure(concentration: &Concentration) -> Figure {

@@ -1,58 +1,58 @@
-//! A chart with its words: as a part of a page, or alone in a file.
+//! A chart with its texts: part of a page, or a file of its own.
 //!
-//! On a page the words are HTML, so that they break as the page is wide; alone they are lines of
-//! the drawing.
+//! On a page the texts are HTML, which wraps at the page's width; in a file they are lines of the
+//! drawing.
 
 use maud::{Markup, PreEscaped, html};
 
 use super::mark::{Shape, label, mark, px, wrapped};
 
-/// The colours, for light and dark.
+/// Colours of the light and dark themes.
 pub(crate) const PALETTE: &str = include_str!("palette.css");
 
-/// What charts look like.
+/// Style sheet of charts.
 pub(crate) const STYLE: &str = include_str!("chart.css");
 
-/// The mark of our own files, by which a later run knows that it may write them anew.
+/// Marker of generated files, by which a later run knows that it may overwrite them.
 pub(crate) const MARK: &str = "<!-- Made by treering. -->";
 
-/// The room around a drawing that stands alone.
+/// Margin around a drawing in a file of its own.
 const MARGIN: f64 = 16.0;
 
-/// A chart in its parts. All texts are safe to show.
+/// Parts of a chart. All texts are escaped.
 pub(super) struct Figure {
-    /// The word for its kind, by which it is styled.
+    /// CSS class of the kind of chart.
     pub(super) class: &'static str,
-    /// What it shows, in a few words.
+    /// Short title.
     pub(super) title: String,
-    /// How the title goes on, on a page.
+    /// Continuation of the title, on a page.
     pub(super) says: String,
-    /// What is to be known beside.
+    /// Additional remark.
     pub(super) aside: String,
-    /// What a page says once for all charts of the sort, and a file has to say itself.
+    /// Explanation that a page gives once for all charts of the kind, and a file repeats.
     pub(super) key: String,
-    pub(super) legend: Vec<Entry>,
-    /// The whole in words, for those who cannot see it.
+    pub(super) legend: Vec<LegendEntry>,
+    /// Text alternative of the whole chart, for screen readers.
     pub(super) spoken: String,
-    /// The drawing's width and height in its own units.
+    /// Width and height of the drawing in its own units.
     pub(super) size: (f64, f64),
     pub(super) drawing: Markup,
-    /// A remark below it.
+    /// Remark below the drawing.
     pub(super) below: String,
 }
 
-/// A line of a legend.
-pub(super) struct Entry {
-    /// The class that gives it its colour.
+/// Entry of a legend.
+pub(super) struct LegendEntry {
+    /// CSS class of the entry's colour.
     pub(super) class: String,
     pub(super) shape: Shape,
     pub(super) name: String,
-    /// Its figures.
+    /// Name and figures of the entry.
     pub(super) text: String,
 }
 
 impl Figure {
-    /// The chart as a part of a page.
+    /// Renders the chart as part of a page.
     pub(super) fn on_page(&self) -> Markup {
         html! {
             figure class=(format!("chart {}", self.class)) {
@@ -68,7 +68,7 @@ impl Figure {
         }
     }
 
-    /// The words above the drawing.
+    /// Texts above the drawing.
     pub(super) fn words(&self) -> Markup {
         html! {
             b { (self.title) } (self.says)
@@ -76,7 +76,7 @@ impl Figure {
         }
     }
 
-    /// A drawing of this chart in an element of its own.
+    /// Wraps a drawing of this chart in an `svg` element.
     pub(super) fn svg(&self, class: &str, (width, height): (f64, f64), drawing: &Markup) -> Markup {
         let class = (!class.is_empty()).then_some(class);
         html! {
@@ -87,7 +87,7 @@ impl Figure {
         }
     }
 
-    /// The chart as an element that needs no page around it.
+    /// Renders the chart as a self-contained SVG element.
     pub(super) fn alone(&self) -> String {
         let (width, height) = self.size;
         let mut y = MARGIN;
@@ -132,11 +132,11 @@ impl Figure {
     }
 }
 
-/// What a page says to a whole document, for a drawing alone.
+/// Style that a page provides and a file of its own needs.
 const ALONE: &str = "text { font-family: system-ui, -apple-system, \"Segoe UI\", Roboto, \
     \"Noto Sans\", \"DejaVu Sans\", sans-serif; } .chart text.title { font-weight: 600; }\n";
 
-impl Entry {
+impl LegendEntry {
     pub(super) fn on_page(&self) -> Markup {
         html! {
             li class=(self.class) {
@@ -150,7 +150,7 @@ impl Entry {
     }
 
     fn alone(&self, y: f64, width: f64) -> Markup {
-        // Half the line is the name's, the rest the figures'.
+        // The name gets 40 % of the width, the figures the rest.
         html! {
             g class=(self.class) {
                 (mark(self.shape, 6.0, y - 4.5, 4.5))

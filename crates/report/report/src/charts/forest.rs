@@ -1,7 +1,8 @@
-//! A forest plot: a line for each ratio with its interval, the band of what does not matter behind.
+//! Forest plot: a line for each ratio with its interval, over the band of differences below the
+//! threshold.
 //!
-//! It is drawn twice, wide with the names beside the plot and narrow with the names above their
-//! rows; the page's style shows the one that fits.
+//! Drawn twice: wide with the names beside the plot, and narrow with the names above their rows;
+//! the page's style shows the one that fits.
 
 use maud::{Markup, html};
 use treering_analysis::compare::Verdict;
@@ -14,30 +15,30 @@ use super::{Forest, ForestRow};
 use crate::escape::visible;
 use crate::verdict::words;
 
-/// No plot shows more than a thousandfold to either side.
+/// Maximum of the axis as a natural logarithm: a ratio of a thousand in either direction.
 const FARTHEST: f64 = 6.9;
 
-/// How many times the farthest ratio an interval may stretch the axis.
+/// Limit to which intervals may extend the axis, as a multiple of the farthest ratio.
 const STRETCH: f64 = 3.0;
 
-/// Where things stand.
-struct Layout {
+/// Geometry of the plot.
+struct ForestLayout {
     wide: bool,
     width: f64,
-    /// From where to where the ratios go.
+    /// Left and right edge of the ratio axis.
     plot: (f64, f64),
-    /// The height of a row, and where in it the mark stands.
+    /// Height of a row, and vertical position of the mark in it.
     row: (f64, f64),
-    /// Room above the first row.
+    /// Height above the first row.
     top: f64,
-    /// Where each row begins, and behind the last where it ends.
+    /// Top of each row, and the bottom of the last one.
     tops: Vec<f64>,
     several: bool,
-    /// Whether rows say themselves which way is better.
+    /// True when rows have different better directions and state their own.
     mixed: bool,
 }
 
-impl Layout {
+impl ForestLayout {
     fn new(forest: &Forest, wide: bool) -> Self {
         let first = forest.rows.first();
         let several = forest.rows.iter().any(|row| Some(&row.contender) != first.map(contender));
@@ -60,21 +61,21 @@ impl Layout {
         Self { wide, width, plot, row, top, tops, several, mixed }
     }
 
-    /// Where a row begins.
+    /// Top of a row.
     fn of(&self, place: usize) -> f64 {
         self.tops.get(place).copied().unwrap_or(self.top)
     }
 
-    /// Where the last row ends.
+    /// Bottom of the last row.
     fn bottom(&self) -> f64 {
         self.of(self.tops.len().saturating_sub(1))
     }
 }
 
-/// The height of the line that names a job.
+/// Height of a job's heading.
 const HEADING: f64 = 30.0;
 
-/// Whether the name of a job stands above a row.
+/// Reports whether a row is preceded by the name of a job.
 fn begins_job(forest: &Forest, place: usize) -> bool {
     let job = &forest.rows[place].job;
     !job.is_empty() && (place == 0 || forest.rows[place - 1].job != *job)
@@ -84,7 +85,7 @@ fn contender(row: &ForestRow) -> &String {
     &row.contender
 }
 
-/// The chart in both layouts, for a page.
+/// Renders the chart in both layouts, for a page.
 pub(super) fn on_page(forest: &Forest) -> Markup {
     let figure = figure(forest);
     html! {
@@ -98,7 +99,7 @@ pub(super) fn on_page(forest: &Forest) -> Markup {
     }
 }
 
-/// The chart in its wide layout.
+/// Chart in its wide layout.
 pub(super) fn figure(forest: &Forest) -> Figure {
     let clipped = forest.rows.iter().any(|row| {
         let beyond = |(low, high): (f64, f64)| low < ends(forest).0 || high > ends(forest).1;
@@ -126,15 +127,15 @@ pub(super) fn figure(forest: &Forest) -> Figure {
     }
 }
 
-/// The drawing in one of its layouts, with its width and height.
+/// Draws one of the layouts; returns its width and height.
 fn laid_out(forest: &Forest, wide: bool) -> ((f64, f64), Markup) {
-    let layout = Layout::new(forest, wide);
+    let layout = ForestLayout::new(forest, wide);
     let axis = Axis::new(Scale::Log, ends(forest), layout.plot);
     let height = layout.bottom() + 26.0;
     ((layout.width, height), drawing(forest, &layout, &axis))
 }
 
-/// Which way is better.
+/// Label of the better direction.
 fn directions(forest: &Forest) -> &'static str {
     let has = |better| forest.rows.iter().any(|row| row.better == better);
     match (has(Better::Higher), has(Better::Lower)) {
@@ -154,14 +155,14 @@ fn band_words(forest: &Forest) -> String {
     format!("less than {} to {} % (each metric has its own)", text(least), text(most))
 }
 
-/// A share in percent without needless digits.
+/// Formats a percentage without trailing zeros.
 fn ratio_free(percent: f64) -> String {
     let text = format!("{percent:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The lowest and the highest ratio of the axis: all estimates, the band, and the intervals as far
-/// as they do not push everything else together.
+/// Logarithms of the lowest and highest ratio on the axis: all estimates, the band, and intervals
+/// within the stretch limit.
 fn ends(forest: &Forest) -> (f64, f64) {
     let mut ends = (0f64, 0f64);
     let mut take = |log: f64| {
@@ -185,7 +186,7 @@ fn ends(forest: &Forest) -> (f64, f64) {
     ((ends.0 - room).exp(), (ends.1 + room).exp())
 }
 
-fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
+fn drawing(forest: &Forest, layout: &ForestLayout, axis: &Axis) -> Markup {
     let bottom = layout.bottom();
     html! {
         @for (place, row) in forest.rows.iter().enumerate() {
@@ -193,7 +194,7 @@ fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
         }
         (grid(forest, layout, axis, bottom))
         @if !layout.wide {
-            // The names stand above the marks, and on nothing else.
+            // Blank strips behind the names, which are placed above the marks.
             @for place in 0..forest.rows.len() {
                 rect class="clear" x="0" y=(px(layout.of(place)))
                     width=(px(layout.width)) height="38" {}
@@ -214,8 +215,9 @@ fn drawing(forest: &Forest, layout: &Layout, axis: &Axis) -> Markup {
     }
 }
 
-/// The band of differences that do not matter, as high as the row: neighbours join.
-fn band(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64) -> Markup {
+/// Draws the band of differences below the threshold, as high as the row so that neighbouring bands
+/// join.
+fn band(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64) -> Markup {
     let factor = 1.0 + row.threshold.max(0.0);
     let (from, to) = (axis.place(1.0 / factor), axis.place(factor));
     html! {
@@ -224,11 +226,11 @@ fn band(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64) -> Markup {
     }
 }
 
-fn grid(forest: &Forest, layout: &Layout, axis: &Axis, bottom: f64) -> Markup {
+fn grid(forest: &Forest, layout: &ForestLayout, axis: &Axis, bottom: f64) -> Markup {
     let one = axis.place(1.0);
     let (left, right) = layout.plot;
-    let all = |better| forest.rows.iter().all(|row| row.better == better);
-    let hints = match (all(Better::Higher), all(Better::Lower)) {
+    let all_better = |better| forest.rows.iter().all(|row| row.better == better);
+    let hints = match (all_better(Better::Higher), all_better(Better::Lower)) {
         (true, _) => Some(("◀ worse", "better ▶")),
         (_, true) => Some(("◀ better", "worse ▶")),
         _ => None,
@@ -255,7 +257,7 @@ fn grid(forest: &Forest, layout: &Layout, axis: &Axis, bottom: f64) -> Markup {
     }
 }
 
-/// On which variant of its place a text stands so that it stays in the plot.
+/// Text anchor that keeps a label at `x` inside the plot.
 fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
     match (x - left < 60.0, right - x < 60.0) {
         (true, _) => "start",
@@ -264,14 +266,14 @@ fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
     }
 }
 
-fn of_row(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64, repeats: bool) -> Markup {
+fn of_row(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64, repeats: bool) -> Markup {
     html! {
         g class=(format!("row {}", row.verdict.name())) {
             title { (spoken(row)) }
             @if !(layout.wide && repeats) {
                 (line("rule", (0.0, top), (layout.width, top)))
             }
-            // Something to point at wherever the row is empty.
+            // Tooltip area over the empty parts of the row.
             rect class="ground" x="0" y=(px(top)) width=(px(layout.width))
                 height=(px(layout.row.0)) {}
             (names(row, layout, top, repeats))
@@ -282,7 +284,7 @@ fn of_row(row: &ForestRow, layout: &Layout, axis: &Axis, top: f64, repeats: bool
     }
 }
 
-fn names(row: &ForestRow, layout: &Layout, top: f64, repeats: bool) -> Markup {
+fn names(row: &ForestRow, layout: &ForestLayout, top: f64, repeats: bool) -> Markup {
     let sign = match (layout.mixed, row.better) {
         (false, _) => "",
         (true, Better::Higher) => " ↑",
@@ -317,7 +319,7 @@ fn names(row: &ForestRow, layout: &Layout, top: f64, repeats: bool) -> Markup {
     }
 }
 
-/// The ratio and its interval in figures.
+/// Formats the ratio with its interval.
 fn figures(row: &ForestRow) -> String {
     match (row.ratio, row.interval) {
         (Some(ratio), Some((low, high))) => {
@@ -329,7 +331,7 @@ fn figures(row: &ForestRow) -> String {
     }
 }
 
-/// The whole row in words.
+/// Text alternative of a row.
 fn spoken(row: &ForestRow) -> String {
     let who = format!("{}, {}", visible(&row.metric), visible(&row.contender));
     let better = row.better.phrase();
@@ -337,7 +339,7 @@ fn spoken(row: &ForestRow) -> String {
     format!("{who}: {}{change}, {} ({better})", figures(row), words(row.verdict))
 }
 
-/// The interval as a line, with an arrow where it leaves the picture, and the estimate on it.
+/// Draws the interval as a line, with an arrow where it leaves the plot, and the estimate on it.
 fn estimate(row: &ForestRow, ratio: f64, axis: &Axis, y: f64) -> Markup {
     let bounds = if row.unbounded { Some((0.0, f64::INFINITY)) } else { row.interval };
     let (low, high) = bounds.unwrap_or((ratio, ratio));

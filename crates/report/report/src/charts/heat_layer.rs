@@ -1,28 +1,28 @@
-//! Hot data on the device: the cells of the map, those in use in one grey, and over them the hot
-//! ones, the deeper the hotter.
+//! Map of hot data on the device: used cells in one grey, overlaid with hot cells whose colour
+//! deepens with temperature.
 
 use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
 
 use super::HeatLayer;
 use super::cells::{Cells, Paint, sized};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::Shape;
 use crate::escape::visible;
 use crate::{Number, Style};
 
-/// Steps of the temperature, each twice that below.
+/// Number of temperature steps, each twice the previous one.
 const STEPS: u32 = 8;
 
-/// How a cell looks.
+/// Appearance of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Look {
+enum HeatLook {
     Free,
     Used,
-    /// In steps of the hottest cell.
+    /// Hot data, with its temperature step; `STEPS` is the hottest.
     Hot(u32),
 }
 
-impl Paint for Look {
+impl Paint for HeatLook {
     fn class(self) -> String {
         let class = match self {
             Self::Free => "map-free",
@@ -45,10 +45,10 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
     let map = &layer.map;
     let temperatures = temperatures(map, &layer.heat);
     let hottest = temperatures.iter().copied().fold(0.0, f64::max);
-    let looks: Vec<Option<Look>> = (0..temperatures.len())
+    let looks: Vec<Option<HeatLook>> = (0..temperatures.len())
         .map(|place| look(map.cells.get(place), temperatures[place], hottest))
         .collect();
-    let cells = Cells::of(looks, map.cell_bytes);
+    let cells = Cells::new(looks, map.cell_bytes);
     Figure {
         class: "map",
         title: visible(&layer.title),
@@ -72,8 +72,7 @@ fn measured(value: f64) -> String {
     Number { value, unit: String::new(), style: Style::Measured }.text()
 }
 
-/// The temperatures in the cells of the map: those of smaller cells added up, those of larger ones
-/// shared out.
+/// Temperatures resampled to the cells of the map: smaller cells are summed, larger ones divided.
 fn temperatures(map: &LayoutMap, heat: &LayoutHeat) -> Vec<f64> {
     let (own, theirs) = (map.cell_bytes.max(1), heat.cell_bytes.max(1));
     let bytes = theirs.saturating_mul(heat.cells.len() as u64);
@@ -92,7 +91,7 @@ fn temperatures(map: &LayoutMap, heat: &LayoutHeat) -> Vec<f64> {
     cells
 }
 
-fn look(cell: Option<&LayoutMapCell>, temperature: f64, hottest: f64) -> Option<Look> {
+fn look(cell: Option<&LayoutMapCell>, temperature: f64, hottest: f64) -> Option<HeatLook> {
     if temperature > 0.0 {
         let below = (hottest / temperature).log2().floor().clamp(0.0, f64::from(STEPS - 1));
         #[expect(
@@ -100,37 +99,37 @@ fn look(cell: Option<&LayoutMapCell>, temperature: f64, hottest: f64) -> Option<
             clippy::cast_sign_loss,
             reason = "from 0 to the number of steps"
         )]
-        return Some(Look::Hot(STEPS - below as u32));
+        return Some(HeatLook::Hot(STEPS - below as u32));
     }
     let cell = cell.filter(|cell| cell.space > 0 || !cell.groups.is_empty())?;
-    Some(if cell.free * 2 > cell.space { Look::Free } else { Look::Used })
+    Some(if cell.free * 2 > cell.space { HeatLook::Free } else { HeatLook::Used })
 }
 
-fn legend(map: &LayoutMap, temperatures: &[f64]) -> Vec<Entry> {
+fn legend(map: &LayoutMap, temperatures: &[f64]) -> Vec<LegendEntry> {
     let hot = temperatures.iter().filter(|temperature| **temperature > 0.0).count() as u64;
-    let entry = |look: Look, name: &str, text: String| Entry {
+    let entry = |look: HeatLook, name: &str, text: String| LegendEntry {
         class: look.class(),
         shape: Shape::Square,
         name: name.to_owned(),
         text,
     };
-    let all = temperatures.iter().sum::<f64>();
+    let total = temperatures.iter().sum::<f64>();
     vec![
         entry(
-            Look::Hot(STEPS),
+            HeatLook::Hot(STEPS),
             "hot",
-            format!("{} accesses in {}", measured(all), {
+            format!("{} accesses in {}", measured(total), {
                 sized(hot.saturating_mul(map.cell_bytes))
             }),
         ),
-        entry(Look::Used, "in use, not accessed", String::new()),
-        entry(Look::Free, "free", String::new()),
+        entry(HeatLook::Used, "in use, not accessed", String::new()),
+        entry(HeatLook::Free, "free", String::new()),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Look, STEPS, figure, look, temperatures};
+    use super::{HeatLook, STEPS, figure, look, temperatures};
     use crate::charts::HeatLayer;
     use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
 
@@ -145,9 +144,9 @@ mod tests {
         let map = LayoutMap { cell_bytes: 8192, groups: Vec::new(), cells: vec![cell; 3] };
         assert_eq!(temperatures(&map, &heat(4096, &[1.0, 2.0, 0.0, 4.0])), [3.0, 4.0, 0.0]);
         assert_eq!(temperatures(&map, &heat(16_384, &[6.0, 2.0])), [3.0, 3.0, 1.0, 1.0]);
-        assert_eq!(look(map.cells.first(), 0.0, 4.0), Some(Look::Free));
-        assert_eq!(look(None, 4.0, 4.0), Some(Look::Hot(STEPS)));
-        assert_eq!(look(None, 1.0, 4.0), Some(Look::Hot(STEPS - 2)));
+        assert_eq!(look(map.cells.first(), 0.0, 4.0), Some(HeatLook::Free));
+        assert_eq!(look(None, 4.0, 4.0), Some(HeatLook::Hot(STEPS)));
+        assert_eq!(look(None, 1.0, 4.0), Some(HeatLook::Hot(STEPS - 2)));
         assert_eq!(look(None, 0.0, 4.0), None);
         let title = "hot".to_owned();
         let drawn = figure(&HeatLayer { title, map, heat: heat(4096, &[1.0, 2.0, 0.0, 4.0]) });

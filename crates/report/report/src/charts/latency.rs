@@ -1,20 +1,20 @@
-//! Latencies of one kind of call: a curve for each variant over the share of its calls.
+//! Latency chart of one kind of call: a curve for each variant over the share of its calls.
 //!
-//! The axis across counts nines: half of it is the slowest tenth of the calls, where filesystems
-//! differ and people wait. A mark stands at each percentile that tables name.
+//! The horizontal axis counts nines: half of it is the slowest tenth of the calls, where
+//! filesystems differ and people wait. Each percentile named in tables has a mark.
 
 use maud::{Markup, html};
 use treering_analysis::nines_of;
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{latency_text, line, mark, time_tick};
 use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, shape, value_grid};
 use super::{Latencies, LatencyVariant};
 use crate::Number;
 use crate::escape::visible;
 
-/// The shares that have a tick, in percent.
+/// Shares with a tick, in percent.
 const TICKS: [(f64, &str); 8] = [
     (0.0, "0"),
     (50.0, "50"),
@@ -26,7 +26,7 @@ const TICKS: [(f64, &str); 8] = [
     (99.9999, "99.9999"),
 ];
 
-/// The shares that are named in legends and marked.
+/// Percentiles that are named in legends and marked.
 const NAMED: [(f64, &str); 4] = [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99.9")];
 
 pub(super) fn figure(latencies: &Latencies) -> Figure {
@@ -45,16 +45,16 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
     }
 }
 
-fn legend(variants: &[LatencyVariant]) -> Vec<Entry> {
+fn legend(variants: &[LatencyVariant]) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &LatencyVariant)| {
-        // Where the slowest hundredth is not known, the slowest tenth stands for it.
+        // Where p99 is unknown, p90 is used instead.
         let has_p99 = at(variant, 99.0).is_some();
         let named = NAMED.iter().filter(|(percent, _)| *percent != 90.0 || !has_p99);
         let value = |(percent, word): &(f64, &str)| {
             Some(format!("{word} {}", at(variant, *percent).map(latency_text)?))
         };
         let values: Vec<String> = named.filter_map(value).collect();
-        Entry {
+        LegendEntry {
             class: class(place, variants.len()),
             shape: shape(place),
             name: visible(&variant.name),
@@ -64,7 +64,7 @@ fn legend(variants: &[LatencyVariant]) -> Vec<Entry> {
     variants.iter().enumerate().map(entry).collect()
 }
 
-/// The latency at a percentile, if the curve goes so far.
+/// Latency at a percentile, if the curve extends to it.
 fn at(variant: &LatencyVariant, percent: f64) -> Option<f64> {
     let nines = nines_of(percent / 100.0);
     let point = variant.curve.iter().find(|(known, _)| (known - nines).abs() < 1e-6)?;

@@ -1,5 +1,5 @@
-//! Map of the device: cells in the order of their addresses, row by row, each in the colour of what
-//! it has most of, paler the smaller its share.
+//! Map of the device: cells in address order, row by row, each in the colour of its predominant
+//! content, paler for a smaller share.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,29 @@ use treering_model::{LayoutMap, LayoutMapCell};
 
 use super::DeviceMapChart;
 use super::cells::{Cells, Paint, sized};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::Shape;
 use crate::escape::visible;
 
-/// Directories with a colour of their own.
+/// Number of directories with a colour of their own.
 const COLOURS: usize = 5;
-/// Steps of how much of a cell is of its colour.
+/// Number of opacity steps for a cell's share.
 const STEPS: u64 = 4;
 
-/// What a cell has most of.
+/// Predominant content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Most {
-    /// One of the largest directories.
+enum CellContent {
+    /// Files of one of the largest directories.
     Directory(usize),
-    /// Files of others.
+    /// Files of other directories.
     OtherFiles,
-    /// Metadata, and files that were not looked at.
+    /// Metadata, and files that were not examined.
     Other,
-    /// Nothing: free.
+    /// Free space.
     Free,
 }
 
-impl Most {
+impl CellContent {
     fn class(self) -> String {
         match self {
             Self::Directory(place) => format!("map-{}", place + 1),
@@ -40,11 +40,11 @@ impl Most {
     }
 }
 
-/// What a cell has most of, and how many of the steps of it.
+/// Predominant content of a cell and its share, in steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Look(Most, u64);
+struct CellLook(CellContent, u64);
 
-impl Paint for Look {
+impl Paint for CellLook {
     fn class(self) -> String {
         self.0.class()
     }
@@ -58,7 +58,7 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
     let map = &chart.map;
     let largest = largest(map);
     let looks = map.cells.iter().map(|cell| most(cell, &largest)).collect();
-    let cells = Cells::of(looks, map.cell_bytes);
+    let cells = Cells::new(looks, map.cell_bytes);
     Figure {
         class: "map",
         title: visible(&chart.title),
@@ -77,20 +77,20 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
     }
 }
 
-/// The places of the largest groups, the largest first, those with a name and bytes.
+/// Indices of the largest groups that have a name and bytes, the largest first.
 fn largest(map: &LayoutMap) -> Vec<usize> {
     let mut places: Vec<usize> = (0..map.groups.len())
         .filter(|&place| !map.groups[place].name.is_empty() && map.groups[place].bytes > 0)
         .collect();
     places.sort_by_key(|&place| (std::cmp::Reverse(map.groups[place].bytes), place));
     places.truncate(COLOURS);
-    // In the order in which they are met: neighbours keep different colours from page to page.
+    // In order of occurrence, so that colours are stable from page to page.
     places.sort_unstable();
     places
 }
 
-fn legend(map: &LayoutMap, largest: &[usize]) -> Vec<Entry> {
-    let entry = |most: Most, name: String, bytes: u64| Entry {
+fn legend(map: &LayoutMap, largest: &[usize]) -> Vec<LegendEntry> {
+    let entry = |most: CellContent, name: String, bytes: u64| LegendEntry {
         class: most.class(),
         shape: Shape::Square,
         name,
@@ -98,49 +98,49 @@ fn legend(map: &LayoutMap, largest: &[usize]) -> Vec<Entry> {
     };
     let named = largest.iter().enumerate().map(|(colour, &place)| {
         let group = &map.groups[place];
-        entry(Most::Directory(colour), visible(&group.name), group.bytes)
+        entry(CellContent::Directory(colour), visible(&group.name), group.bytes)
     });
-    let mut entries: Vec<Entry> = named.collect();
+    let mut entries: Vec<LegendEntry> = named.collect();
     let of_files: u64 = map.groups.iter().fold(0, |sum, group| sum.saturating_add(group.bytes));
     let of_named: u64 =
         largest.iter().fold(0, |sum, &place| map.groups[place].bytes.saturating_add(sum));
     if of_files > of_named {
-        let rest = of_files - of_named;
-        entries.push(entry(Most::OtherFiles, "other files of the tree".to_owned(), rest));
+        let unnamed = of_files - of_named;
+        entries.push(entry(CellContent::OtherFiles, "other files of the tree".to_owned(), unnamed));
     }
     let sum = |of: fn(&LayoutMapCell) -> u64| {
         map.cells.iter().fold(0u64, |sum, cell| sum.saturating_add(of(cell)))
     };
     let other = sum(rest);
     if other > 0 {
-        entries.push(entry(Most::Other, "metadata, and files elsewhere".to_owned(), other));
+        entries.push(entry(CellContent::Other, "metadata, and files elsewhere".to_owned(), other));
     }
     let free = sum(|cell| cell.free);
     if free > 0 {
-        entries.push(entry(Most::Free, "free".to_owned(), free));
+        entries.push(entry(CellContent::Free, "free".to_owned(), free));
     }
     entries
 }
 
-/// Bytes of a cell that are neither free nor of a file that was looked at.
+/// Bytes of a cell that are neither free nor part of an examined file.
 fn rest(cell: &LayoutMapCell) -> u64 {
     let files = cell.groups.iter().fold(0u64, |sum, (_, bytes)| sum.saturating_add(*bytes));
     cell.space.saturating_sub(cell.free).saturating_sub(files)
 }
 
-/// The look of a cell; `None` where there is no space.
-fn most(cell: &LayoutMapCell, largest: &[usize]) -> Option<Look> {
-    let mut of: BTreeMap<Most, u64> = BTreeMap::new();
+/// Appearance of a cell; `None` for a cell without space on the device.
+fn most(cell: &LayoutMapCell, largest: &[usize]) -> Option<CellLook> {
+    let mut of: BTreeMap<CellContent, u64> = BTreeMap::new();
     for &(group, bytes) in &cell.groups {
         let colour = largest.iter().position(|&place| place == usize::from(group));
-        let most = colour.map_or(Most::OtherFiles, Most::Directory);
+        let most = colour.map_or(CellContent::OtherFiles, CellContent::Directory);
         let sum = of.entry(most).or_default();
         *sum = sum.saturating_add(bytes);
     }
-    of.insert(Most::Free, cell.free);
-    of.insert(Most::Other, rest(cell));
+    of.insert(CellContent::Free, cell.free);
+    of.insert(CellContent::Other, rest(cell));
     let (most, bytes) = of.into_iter().max_by_key(|(_, bytes)| *bytes)?;
-    let all = cell.space.max(bytes);
-    let steps = u128::from(bytes) * u128::from(STEPS) / u128::from(all.max(1));
-    (bytes > 0).then(|| Look(most, u64::try_from(steps).unwrap_or(STEPS).clamp(1, STEPS)))
+    let capacity = cell.space.max(bytes);
+    let steps = u128::from(bytes) * u128::from(STEPS) / u128::from(capacity.max(1));
+    (bytes > 0).then(|| CellLook(most, u64::try_from(steps).unwrap_or(STEPS).clamp(1, STEPS)))
 }

@@ -1,4 +1,4 @@
-//! Pieces that charts are drawn from: coordinates, shapes, texts that fit.
+//! Building blocks of charts: coordinates, shapes, fitted texts.
 //!
 //! Every element is closed, so that a drawing is also well-formed XML.
 
@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthChar;
 use crate::escape::visible;
 use crate::{Number, Style};
 
-/// The shapes of marks. Shape tells variants and findings apart where colour does not.
+/// Mark shapes, which distinguish variants and findings without colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     Circle,
@@ -19,14 +19,14 @@ pub(super) enum Shape {
     Cross,
 }
 
-/// A coordinate as text; what is no number becomes zero.
+/// Formats a coordinate; NaN and infinities become zero.
 pub(super) fn px(value: f64) -> String {
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or_else(|| text.clone(), str::to_owned)
 }
 
-/// A mark around a point.
+/// Draws a mark centred at a point.
 pub(super) fn mark(shape: Shape, x: f64, y: f64, size: f64) -> Markup {
     let at = |dx: f64, dy: f64| format!("{} {}", px(x + dx * size), px(y + dy * size));
     let path = match shape {
@@ -46,13 +46,12 @@ pub(super) fn mark(shape: Shape, x: f64, y: f64, size: f64) -> Markup {
     html! { path d=(format!("M{path}Z")) {} }
 }
 
-/// A straight line.
+/// Draws a straight line.
 pub(super) fn line(class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) -> Markup {
     html! { line class=(class) x1=(px(x1)) y1=(px(y1)) x2=(px(x2)) y2=(px(y2)) {} }
 }
 
-/// The text if it fits into so many units of a drawing; else its beginning, the whole being in the
-/// title.
+/// Renders text that fits into `room` units, else its beginning with the full text as a tooltip.
 pub(super) fn label(text: &str, room: f64) -> Markup {
     let whole = visible(text);
     let short = shortened(&whole, room);
@@ -62,7 +61,7 @@ pub(super) fn label(text: &str, room: f64) -> Markup {
     }
 }
 
-/// The text in the room there is, with an ellipsis where something is missing.
+/// Shortens text to `room` units, with an ellipsis where it was cut.
 fn shortened(text: &str, room: f64) -> String {
     if text.chars().map(breadth).sum::<f64>() <= room {
         return text.to_owned();
@@ -80,7 +79,7 @@ fn shortened(text: &str, room: f64) -> String {
     short
 }
 
-/// About how broad a character is in a broad font of the size that names have.
+/// Estimated width of a character in a wide font, at the size of labels.
 fn breadth(c: char) -> f64 {
     let share = match c {
         'i' | 'j' | 'l' | 'f' | 't' | 'r' | 'I' | ' ' | '.' | ',' | ':' | ';' | '\'' | '|'
@@ -92,7 +91,7 @@ fn breadth(c: char) -> f64 {
     8.0 * share * c.width().unwrap_or(0) as f64
 }
 
-/// A text in lines that fit into so many units of a drawing; a word that is too long is cut.
+/// Wraps text into lines of at most `room` units; longer words are cut.
 pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let long = |line: &str| line.chars().map(breadth).sum::<f64>();
@@ -108,17 +107,17 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
     lines
 }
 
-/// A latency or another time in nanoseconds, in a unit that suits it.
+/// Formats a time in nanoseconds in a suitable unit.
 pub(super) fn latency_text(ns: f64) -> String {
     Number { value: ns, unit: String::new(), style: Style::Latency }.text()
 }
 
-/// A time in nanoseconds at a tick, without zeros that say nothing: `20 µs`.
+/// Formats a tick in nanoseconds without trailing zeros: `20 µs`.
 pub(super) fn time_tick(ns: f64) -> String {
     if ns == 0.0 { "0".to_owned() } else { trimmed(&latency_text(ns)) }
 }
 
-/// A number, with or without a unit behind it, without the zeros at its end that say nothing.
+/// Removes trailing zeros from a number, with or without a unit.
 pub(super) fn trimmed(text: &str) -> String {
     let (number, unit) = text.split_once(' ').map_or((text, None), |(n, unit)| (n, Some(unit)));
     let plain = number.contains('.') && !number.contains('e');
@@ -126,7 +125,7 @@ pub(super) fn trimmed(text: &str) -> String {
     unit.map_or_else(|| number.to_owned(), |unit| format!("{number} {unit}"))
 }
 
-/// A ratio as tables write it; one far from 1 with three digits, which is all there is room for.
+/// Formats a ratio as tables do, but with three digits far from 1, where space is short.
 pub(super) fn ratio_text(value: f64) -> String {
     if (9.9995..1e4).contains(&value) {
         let decimals = usize::from(value < 99.95);
@@ -135,7 +134,7 @@ pub(super) fn ratio_text(value: f64) -> String {
     Number { value, unit: String::new(), style: Style::Ratio }.text()
 }
 
-/// A ratio as a change in percent: `-7.7 %`.
+/// Formats a ratio as a change in percent: `-7.7 %`.
 pub(super) fn change_text(ratio: f64) -> String {
     let value = (ratio - 1.0) * 100.0;
     format!("{} %", Number { value, unit: String::new(), style: Style::Change }.text())

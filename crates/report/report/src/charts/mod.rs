@@ -1,6 +1,6 @@
-//! Charts of a page: what they show, as data, here; how they are drawn as SVG in the files beside.
+//! Charts of a page: their data here, their rendering as SVG in the submodules.
 //!
-//! A chart repeats numbers that stand in a table too, so formats without pictures leave it out.
+//! A chart repeats numbers that a table has too, so formats without graphics leave it out.
 
 mod aging;
 mod axis;
@@ -35,384 +35,384 @@ pub use trace::{TraceChart, TraceChartRun};
 use self::figure::Figure;
 use crate::escape::visible;
 
-/// A chart. A new kind is a new variant with a file of its own.
+/// A chart. Each kind is a variant with a file of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "chart", rename_all = "snake_case")]
 pub enum Chart {
     /// Ratios with their intervals, one below the other.
     Forest(Forest),
-    /// The ratio of each round.
+    /// Ratio of each round.
     Ratios(Ratios),
-    /// What every trial measured, trial by trial, where they are no pairs.
+    /// Values of each trial, where trials are not paired.
     Rounds(Rounds),
-    /// How throughput grows with the number of those who work at once.
+    /// Scaling of throughput with concurrency.
     Scaling(ScalingChart),
-    /// What was measured over the values of a sweep.
+    /// Values of a metric over the values of a swept key.
     Curves(Curves),
-    /// The same over two keys.
+    /// Values of a metric over two swept keys.
     SweepMap(SweepMap),
-    /// How long the calls of a kind took.
+    /// Latencies of one kind of call.
     Latencies(Latencies),
-    /// How fast a phase was from its start to its end.
+    /// Rate of a phase over its duration.
     Timeline(Timeline),
-    /// What share of the accesses falls on what share of the data.
+    /// Concentration of accesses on the data.
     Concentration(Concentration),
-    /// What the tasks of a kind cost over a run.
+    /// Cost of a kind's tasks over a run.
     Aging(Aging),
-    /// How a measure of the layout moves over a run.
+    /// A layout measure over a run.
     Layout(LayoutTimeline),
     /// Map of the device.
     Map(DeviceMapChart),
-    /// Hot data on the device.
+    /// Heat map of the device.
     Heat(HeatLayer),
-    /// What block devices did over time.
+    /// Requests to block devices over time.
     Trace(TraceChart),
-    /// Words among charts: how to read those that follow, or why there are none.
+    /// Text between charts: how to read the following ones, or why there are none.
     Remark {
-        /// The title of what follows; may be empty.
+        /// Heading of the charts that follow; may be empty.
         title: String,
-        /// The words.
+        /// Explanatory text.
         text: String,
     },
 }
 
-/// A measure of the layout over a run.
+/// A layout measure over a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutTimeline {
-    /// The measure.
+    /// Name of the measure.
     pub measure: String,
-    /// The unit of its values.
+    /// Unit of its values.
     pub unit: Unit,
-    /// The runs that are drawn above each other, the baseline first.
+    /// Variants drawn in one plot, the baseline first.
     pub variants: Vec<LayoutTimelineVariant>,
-    /// The trend in words; may be empty.
+    /// Description of the trend; may be empty.
     pub trend: String,
 }
 
-/// A measure of the layout over one run.
+/// A layout measure over one variant's run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LayoutTimelineVariant {
-    /// Its name; empty where it is alone.
+    /// Name of the variant; empty if it is the only one.
     pub name: String,
-    /// Tasks that had ended, and the value then, finite; at least two.
+    /// Number of completed tasks and the value at that time, finite; at least two points.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A map of the device.
+/// A device map with a title.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeviceMapChart {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// The map.
+    /// Map to draw.
     pub map: LayoutMap,
 }
 
-/// Temperatures over a map of the device.
+/// Temperatures overlaid on a device map.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HeatLayer {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// The map below.
+    /// Underlying device map.
     pub map: LayoutMap,
-    /// The temperatures.
+    /// Temperatures to overlay.
     pub heat: LayoutHeat,
 }
 
 /// Ratios with their intervals on a logarithmic axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Forest {
-    /// Over what the ratios are.
+    /// Name of the baseline, the denominator of the ratios.
     pub baseline: String,
-    /// One for each metric and contender.
+    /// Rows, one for each metric and contender.
     pub rows: Vec<ForestRow>,
 }
 
-/// A ratio.
+/// A row of the forest plot.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ForestRow {
-    /// The job, a heading above the first of its rows; may be empty.
+    /// Name of the job, shown as a heading above its first row; may be empty.
     #[serde(default)]
     pub job: String,
-    /// The metric.
+    /// Name of the metric.
     pub metric: String,
-    /// Who is compared with the baseline.
+    /// Name of the contender.
     pub contender: String,
-    /// Contender over baseline, above zero; `None` where values forbid a ratio.
+    /// Ratio contender / baseline, positive; `None` where values rule out a ratio.
     pub ratio: Option<f64>,
-    /// The ends of its interval, above zero.
+    /// Interval of the ratio; both ends positive.
     pub interval: Option<(f64, f64)>,
-    /// Whether the rounds are too few for any interval.
+    /// True when the rounds are too few for any interval.
     #[serde(default)]
     pub unbounded: bool,
-    /// What is known of it.
+    /// Verdict on the metric.
     pub verdict: Verdict,
-    /// The smallest relative difference that matters: .03 is 3 %.
+    /// Smallest relative difference that matters: .03 is 3 %.
     pub threshold: f64,
-    /// Which way is better.
+    /// Better direction of the metric.
     pub better: Better,
 }
 
-/// The ratios of one metric, round by round, on a logarithmic axis.
+/// Ratios of one metric, round by round, on a logarithmic axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratios {
-    /// The metric, with its unit at the end.
+    /// Name of the metric, with its unit at the end.
     pub metric: String,
-    /// Over what the ratios are.
+    /// Name of the baseline, the denominator of the ratios.
     pub baseline: String,
-    /// Which way is better.
+    /// Better direction of the metric.
     pub better: Better,
-    /// The smallest relative difference that matters: .03 is 3 %.
+    /// Smallest relative difference that matters: .03 is 3 %.
     pub threshold: f64,
-    /// The numbers of the rounds.
+    /// Round numbers.
     pub numbers: Vec<u32>,
-    /// The contenders.
+    /// Contenders with their ratios.
     pub variants: Vec<RatioVariant>,
-    /// Charts of this job that were left out behind this one, lest there be too many.
+    /// Number of this job's charts omitted after this one to limit their number.
     pub left_out: usize,
 }
 
-/// The ratios of a contender.
+/// Ratios of one contender.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RatioVariant {
-    /// Its name.
+    /// Name of the contender.
     pub name: String,
-    /// A ratio for each round, above zero; `None` where the round does not count.
+    /// Ratio of each round, positive; `None` where the round does not count.
     pub ratios: Vec<Option<f64>>,
-    /// The estimate over all rounds, above zero.
+    /// Estimate over all rounds, positive.
     pub ratio: f64,
-    /// The ends of its interval, above zero.
+    /// Interval of the estimate; both ends positive.
     pub interval: Option<(f64, f64)>,
-    /// Whether the rounds are too few for any interval.
+    /// True when the rounds are too few for any interval.
     pub unbounded: bool,
 }
 
-/// The values of one metric, round by round.
+/// Values of one metric, round by round.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// The metric, with its unit at the end.
+    /// Name of the metric, with its unit at the end.
     pub metric: String,
-    /// The unit of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Which way is better.
+    /// Better direction of the metric.
     pub better: Better,
-    /// Whether values at the same place are of the same round.
+    /// True when values at the same index belong to the same round.
     pub paired: bool,
-    /// The numbers of the rounds; where there are none, places are counted from 1.
+    /// Round numbers; if empty, indices are counted from 1.
     pub numbers: Vec<u32>,
-    /// What values at the same place have in common where these are no rounds: `date`.
+    /// Key that values at the same index share where they are not rounds: `date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What changed around the values: drawn as lines across the plot.
+    /// Changes between values, drawn as vertical lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<RoundsEvent>,
-    /// The variants, the baseline first.
+    /// Variants with their values, the baseline first.
     pub variants: Vec<RoundsVariant>,
-    /// Charts of this job that were left out behind this one, lest there be too many.
+    /// Number of this job's charts omitted after this one to limit their number.
     pub left_out: usize,
 }
 
-/// Something that happened between two places.
+/// An event between two values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundsEvent {
-    /// The place of the first value after it, from 0.
+    /// Index of the first value after the event, from 0.
     pub place: usize,
-    /// What it was.
+    /// Description of the event.
     pub what: String,
 }
 
-/// The values of a variant.
+/// Values of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RoundsVariant {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// A value for each round, finite; `None` where the round does not count.
+    /// Value of each round, finite; `None` where the round does not count.
     pub values: Vec<Option<f64>>,
-    /// The ends of the interval of each value, where these are known.
+    /// Interval of each value, where it is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<Option<(f64, f64)>>,
 }
 
-/// What was measured over the values of a sweep.
+/// Curves of a metric over the values of a swept key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curves {
-    /// The metric, with its unit at the end.
+    /// Name of the metric, with its unit at the end.
     pub metric: String,
-    /// The unit of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Which way is better.
+    /// Better direction of the metric.
     pub better: Better,
-    /// The key across.
+    /// Key on the horizontal axis.
     pub key: String,
-    /// Its values, in their order.
+    /// Values of the key, in axis order.
     pub values: Vec<String>,
-    /// The curves.
+    /// Curves, one for each combination of the other keys.
     pub curves: Vec<Curve>,
 }
 
-/// One curve over the values of a sweep.
+/// A curve over the values of a swept key.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// Its name; empty where it is alone.
+    /// Name of the curve; empty if it is the only one.
     pub name: String,
-    /// A point for each value, where there is one.
+    /// Point for each value of the key, where there is one.
     pub points: Vec<Option<CurvePoint>>,
 }
 
-/// A point of a curve; all numbers are above zero.
+/// Point of a curve; all numbers are positive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CurvePoint {
-    /// The mean.
+    /// Mean over the rounds.
     pub mean: f64,
-    /// Its 95 % interval.
+    /// 95 % confidence interval of the mean.
     pub interval: Option<(f64, f64)>,
 }
 
-/// What was measured over the values of two keys.
+/// Values of a metric over two swept keys.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepMap {
-    /// The metric, with its unit at the end.
+    /// Name of the metric, with its unit at the end.
     pub metric: String,
-    /// The unit of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// Which way is better.
+    /// Better direction of the metric.
     pub better: Better,
-    /// The key whose values are the rows.
+    /// Key whose values are the rows.
     pub rows: SweepKey,
-    /// The key whose values are the columns.
+    /// Key whose values are the columns.
     pub columns: SweepKey,
-    /// The means by row and column, above zero.
+    /// Means by row and column, positive.
     pub means: Vec<Vec<Option<f64>>>,
 }
 
-/// A key of a sweep.
+/// A swept key with its values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepKey {
-    /// Its name.
+    /// Name of the key.
     pub key: String,
-    /// Its values, in their order.
+    /// Values of the key, in axis order.
     pub values: Vec<String>,
 }
 
-/// Throughput over the number of those who work at once.
+/// Throughput over concurrency.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalingChart {
-    /// The metric, with its unit at the end.
+    /// Name of the metric, with its unit at the end.
     pub metric: String,
-    /// The unit of the values.
+    /// Unit of the values.
     pub unit: Unit,
-    /// What is counted: `ranks`.
+    /// Key that denotes the concurrency: `ranks`.
     pub key: String,
-    /// The curves.
+    /// Curves of the chart.
     pub curves: Vec<ScalingCurve>,
 }
 
-/// One curve.
+/// A scaling curve.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalingCurve {
-    /// Its name; empty where it is alone.
+    /// Name of the curve; empty if it is the only one.
     pub name: String,
-    /// Its points, by their size.
+    /// Points by ascending size.
     pub points: Vec<ScalingChartPoint>,
-    /// Sizes and what the model says of them; empty without a model.
+    /// Sizes with the model's predictions; empty without a model.
     pub model: Vec<(f64, f64)>,
 }
 
-/// A point of a curve; all numbers are above zero.
+/// Point of a scaling curve; all numbers are positive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ScalingChartPoint {
-    /// How many work at once.
+    /// Number of concurrent ranks, clients or threads.
     pub size: f64,
-    /// The throughput.
+    /// Mean throughput.
     pub mean: f64,
-    /// The ends of its interval.
+    /// Interval of the mean.
     pub interval: Option<(f64, f64)>,
-    /// What the smallest size would give if all of them worked as fast.
+    /// Ideal throughput: linear scaling from the smallest size.
     pub ideal: f64,
 }
 
-/// Latencies of the calls of one kind.
+/// Latencies of one kind of call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// The kind of call.
+    /// Name of the kind of call.
     pub call: String,
-    /// The variants, the baseline first.
+    /// Variants with their curves, the baseline first.
     pub variants: Vec<LatencyVariant>,
 }
 
-/// The latencies of a variant.
+/// Latencies of one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyVariant {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// Calls that were timed.
+    /// Number of timed calls.
     pub timed: u64,
-    /// How many nines a share of the calls has (0: the fastest, 1: 90 %, 2: 99 %), and the latency
-    /// in nanoseconds that it does not exceed; both ascending, empty where calls are too few.
+    /// Points of share in nines (0: the fastest call, 1: 90 %, 2: 99 %) and the latency in
+    /// nanoseconds it does not exceed; both ascending, empty when calls are too few.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// How unevenly data are used.
+/// Concentration of accesses on the data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Concentration {
-    /// Which data.
+    /// Data the curve describes.
     pub of: String,
-    /// Share of the data and share of the accesses on it, both from 0 to 1 and ascending, the data
-    /// with the most accesses first.
+    /// Share of the data and share of the accesses on it, both from 0 to 1 and ascending, the most
+    /// accessed data first.
     pub curve: Vec<(f64, f64)>,
 }
 
-/// The rate of a phase in slices of its time.
+/// Rate of a phase over its duration, in slices.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timeline {
-    /// The phase.
+    /// Name of the phase.
     pub phase: String,
-    /// The unit of the rates.
+    /// Unit of the rates.
     pub unit: String,
-    /// Seconds of a slice.
+    /// Length of a slice in seconds.
     pub slice_seconds: u64,
-    /// The variants, the baseline first.
+    /// Variants with their rates, the baseline first.
     pub variants: Vec<TimelineVariant>,
 }
 
-/// The rate of a phase on one variant.
+/// Rate of a phase on one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimelineVariant {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// How many rounds it is of.
+    /// Number of rounds summarised.
     pub rounds: usize,
-    /// Of each slice the median over the rounds, the lowest and the highest, all finite.
+    /// Median, minimum and maximum over the rounds for each slice, all finite.
     pub slices: Vec<(f64, f64, f64)>,
 }
 
-/// The cost of the tasks of one kind.
+/// Cost of the tasks of one kind over a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Aging {
-    /// The kind.
+    /// Kind of the tasks.
     pub kind: String,
-    /// For what the time is taken: MiB, file or task.
+    /// Unit of work the cost is normalised by: MiB, file or task.
     pub basis: String,
-    /// The variants, the baseline first.
+    /// Variants with their costs, the baseline first.
     pub variants: Vec<AgingVariant>,
 }
 
-/// The cost of tasks on one variant.
+/// Cost of tasks on one variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AgingVariant {
-    /// Its name.
+    /// Name of the variant.
     pub name: String,
-    /// The number of each task in its run with its cost in nanoseconds, finite.
+    /// Number of each task in its run with its cost in nanoseconds, finite.
     pub points: Vec<(u32, f64)>,
-    /// The line of the trend, in the same units.
+    /// Trend line, in the same units as the points.
     pub line: Vec<(u32, f64)>,
     /// Change of the cost over ten tasks of the kind, in percent.
     pub percent_per_10_tasks: f64,
-    /// Its interval, or from the lowest to the highest of the rounds.
+    /// Interval of the change, or its range over the rounds.
     pub range: Option<(f64, f64)>,
 }
 
 impl Chart {
-    /// The chart as SVG, with its title and its legend.
+    /// Renders the chart as SVG, with title and legend.
     pub(crate) fn figure(&self) -> Markup {
         match self {
             Self::Forest(forest) => forest::on_page(forest),
@@ -425,7 +425,7 @@ impl Chart {
         }
     }
 
-    /// Whether it stands beside others of its size where there is room.
+    /// Reports whether the chart is small enough to be placed beside others.
     pub(crate) fn is_small(&self) -> bool {
         !matches!(
             self,
@@ -438,7 +438,7 @@ impl Chart {
         )
     }
 
-    /// The chart as an SVG file of its own; `None` where it is only words.
+    /// Renders the chart as an SVG file; `None` for a remark.
     pub(crate) fn alone(&self) -> Option<String> {
         self.drawn().map(|figure| figure.alone())
     }

@@ -1,12 +1,11 @@
-//! The ground of a small chart: its size, the axis of values, grid and ticks, and the variants that
-//! it can tell apart.
+//! Base of a small chart: size, value axis, grid, ticks, and the variants it can distinguish.
 
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
 use super::mark::{Shape, line, px};
 
-/// The variants that a chart can tell apart, the baseline included.
+/// Maximum number of variants in a chart, the baseline included.
 pub(crate) const MOST_SIDES: usize = 6;
 
 const SHAPES: [Shape; MOST_SIDES] =
@@ -15,26 +14,26 @@ const SHAPES: [Shape; MOST_SIDES] =
 pub(super) const WIDTH: f64 = 400.0;
 pub(super) const HEIGHT: f64 = 236.0;
 
-/// From where to where the marks go.
+/// Horizontal and vertical extent of the plot area.
 pub(super) const ACROSS: (f64, f64) = (60.0, 398.0);
 pub(super) const DOWN: (f64, f64) = (10.0, 196.0);
 
-/// From this ratio of the largest to the smallest value on, zero is on the axis.
+/// Ratio of the largest to the smallest value from which the axis includes zero.
 const SHOWS_ZERO: f64 = 2.0;
 
-/// The class of a variant, which gives it its colour. One variant alone is blue.
+/// CSS class of a variant's colour. A single variant is blue.
 pub(super) fn class(place: usize, variants: usize) -> String {
     let place = if variants == 1 { 1 } else { place % MOST_SIDES };
     format!("s{place}")
 }
 
-/// The shape of a variant.
+/// Mark shape of a variant.
 pub(super) fn shape(place: usize) -> Shape {
     SHAPES[place % MOST_SIDES]
 }
 
-/// The axis of values: logarithmic when the largest is so many times the smallest, with zero when
-/// that costs little.
+/// Value axis: logarithmic from a ratio of `log_from` between largest and smallest value, and
+/// including zero when that costs little space.
 pub(super) fn value_axis(values: impl Iterator<Item = f64> + Clone, log_from: f64) -> Axis {
     let low = values.clone().fold(f64::INFINITY, f64::min);
     let high = values.fold(f64::NEG_INFINITY, f64::max);
@@ -49,7 +48,7 @@ pub(super) fn value_axis(values: impl Iterator<Item = f64> + Clone, log_from: f6
     Axis::new(Scale::Linear, (low - room, high + room), places)
 }
 
-/// What is to be known of an axis of values.
+/// Remark on the scale of a value axis.
 pub(super) fn axis_remark(axis: &Axis) -> &'static str {
     match (axis.scale, axis.low > 0.0) {
         (Scale::Log, _) => "Logarithmic axis.",
@@ -58,7 +57,7 @@ pub(super) fn axis_remark(axis: &Axis) -> &'static str {
     }
 }
 
-/// The lines of the values with their texts, the axis' own or those that `text` gives.
+/// Horizontal grid lines with their labels: the axis' own, or those `text` returns.
 pub(super) fn value_grid(axis: &Axis, text: impl Fn(f64) -> Option<String>) -> Markup {
     let ticks = axis.ticks(5).into_iter();
     let (values, mut texts): (Vec<f64>, Vec<String>) =
@@ -75,7 +74,7 @@ pub(super) fn value_grid(axis: &Axis, text: impl Fn(f64) -> Option<String>) -> M
     }
 }
 
-/// The texts with as many decimals as the longest of the same unit: `3.60 ms` beside `3.65 ms`.
+/// Pads labels of the same unit to equal decimals: `3.60 ms` beside `3.65 ms`.
 fn even(texts: &[String]) -> Vec<String> {
     let parts = |text: &str| -> (String, String) {
         let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
@@ -96,7 +95,7 @@ fn even(texts: &[String]) -> Vec<String> {
     texts.iter().map(evened).collect()
 }
 
-/// Texts below the plot, and below them what they count.
+/// Labels below the plot, and below them the axis title.
 pub(super) fn feet(ticks: &[(f64, String)], hint: &str) -> Markup {
     let middle = f64::midpoint(ACROSS.0, ACROSS.1);
     html! {
@@ -109,14 +108,13 @@ pub(super) fn feet(ticks: &[(f64, String)], hint: &str) -> Markup {
     }
 }
 
-/// A text at the right end must not leave the drawing.
+/// Text anchor that keeps a label inside the drawing's right edge.
 fn anchor(x: f64, text: &str) -> &'static str {
     let half = text.chars().count() as f64 * 4.0;
     if x + half > WIDTH { "end" } else { "middle" }
 }
 
-/// A line through points; nothing where there are fewer than two. Points that stand on the line
-/// between their neighbours on one level are left out.
+/// Path through points; `None` for fewer than two. Points within a horizontal run are left out.
 pub(super) fn path(points: &[(f64, f64)]) -> Option<String> {
     let texts: Vec<(String, String)> = points.iter().map(|&(x, y)| (px(x), px(y))).collect();
     let level = |place: usize| {
@@ -131,7 +129,7 @@ pub(super) fn path(points: &[(f64, f64)]) -> Option<String> {
     (parts.len() > 1).then(|| format!("M{}", parts.join("L")))
 }
 
-/// All points in one path, which is small: a line of no length with round ends is a dot.
+/// Draws all points as one path to save space: a zero-length line with round caps is a dot.
 pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> Markup {
     let mut path = String::new();
     for (x, y) in points {
@@ -140,7 +138,7 @@ pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> Markup {
     html! { @if !path.is_empty() { path class="dots" d=(path) {} } }
 }
 
-/// So many of the places of a list, evenly spread, the first and the last among them.
+/// At most `most` of `count` indices, evenly spread, including the first and the last.
 pub(super) fn spread(count: usize, most: usize) -> Vec<usize> {
     if count <= most || most < 2 {
         return (0..count).collect();

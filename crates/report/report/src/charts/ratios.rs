@@ -1,39 +1,43 @@
-//! The ratio of each round, contender over baseline, on a logarithmic axis: a mark for each round,
-//! the estimate as a line, its interval as a shaded area.
+//! Chart of the ratio of each round, contender over baseline, on a logarithmic axis: a mark for
+//! each round, the estimate as a line, its interval as a shaded area.
 //!
-//! It is drawn twice, wide and narrow; the page's style shows the one that fits. Values of rounds
-//! that are no pairs are drawn in `rounds`.
+//! Drawn twice, wide and narrow; the page's style shows the one that fits. Unpaired rounds are
+//! drawn in `rounds`.
 
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{change_text, line, mark, px, ratio_text};
 use super::plot::{class, dots, shape};
 use super::{RatioVariant, Ratios};
 use crate::escape::visible;
 
-/// More marks than this are dots that cannot be pointed at.
+/// Number of marks beyond which they are drawn as dots without tooltips.
 const SINGLE_MARKS: usize = 1500;
 
-/// No plot shows more than a thousandfold to either side.
+/// Maximum of the axis as a natural logarithm: a ratio of a thousand in either direction.
 const FARTHEST: f64 = 6.9;
 
-/// Places of a layout.
-struct Layout {
+/// Geometry of a layout.
+struct RatiosLayout {
     size: (f64, f64),
     across: (f64, f64),
     down: (f64, f64),
-    /// How many rounds are numbered.
+    /// Maximum number of round labels.
     numbered: usize,
 }
 
-const WIDE: Layout =
-    Layout { size: (1100.0, 216.0), across: (60.0, 1096.0), down: (10.0, 176.0), numbered: 30 };
-const NARROW: Layout =
-    Layout { size: (400.0, 226.0), across: (60.0, 396.0), down: (10.0, 186.0), numbered: 8 };
+const WIDE: RatiosLayout = RatiosLayout {
+    size: (1100.0, 216.0),
+    across: (60.0, 1096.0),
+    down: (10.0, 176.0),
+    numbered: 30,
+};
+const NARROW: RatiosLayout =
+    RatiosLayout { size: (400.0, 226.0), across: (60.0, 396.0), down: (10.0, 186.0), numbered: 8 };
 
-/// The chart in both layouts, for a page.
+/// Renders the chart in both layouts, for a page.
 pub(super) fn on_page(ratios: &Ratios) -> Markup {
     let figure = figure(ratios);
     html! {
@@ -50,7 +54,7 @@ pub(super) fn on_page(ratios: &Ratios) -> Markup {
     }
 }
 
-/// The chart in its wide layout.
+/// Chart in its wide layout.
 pub(super) fn figure(ratios: &Ratios) -> Figure {
     let better = ratios.better.phrase();
     let below = match ratios.left_out {
@@ -73,14 +77,14 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
     }
 }
 
-fn legend(ratios: &Ratios) -> Vec<Entry> {
+fn legend(ratios: &Ratios) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &RatioVariant)| {
         let interval = match variant.interval {
             Some((low, high)) => format!(" ({}–{})", ratio_text(low), ratio_text(high)),
             None if variant.unbounded => " (unbounded)".to_owned(),
             None => String::new(),
         };
-        Entry {
+        LegendEntry {
             class: class(place + 1, ratios.variants.len() + 1),
             shape: shape(place + 1),
             name: visible(&variant.name),
@@ -90,7 +94,7 @@ fn legend(ratios: &Ratios) -> Vec<Entry> {
     ratios.variants.iter().enumerate().map(entry).collect()
 }
 
-/// The lowest and the highest ratio of the axis: every round, and the band around 1.
+/// Logarithms of the lowest and highest ratio on the axis: every round, and the band around 1.
 fn ends(ratios: &Ratios) -> (f64, f64) {
     let margin = ratios.threshold.max(0.01).ln_1p() * 1.3;
     let mut ends = (-margin, margin);
@@ -105,7 +109,7 @@ fn ends(ratios: &Ratios) -> (f64, f64) {
     ((ends.0 - room).exp(), (ends.1 + room).exp())
 }
 
-fn drawing(ratios: &Ratios, layout: &Layout) -> Markup {
+fn drawing(ratios: &Ratios, layout: &RatiosLayout) -> Markup {
     let axis = Axis::new(Scale::Log, ends(ratios), (layout.down.1, layout.down.0));
     let count = ratios.numbers.len().max(1);
     let slot = (layout.across.1 - layout.across.0) / count as f64;
@@ -132,8 +136,8 @@ fn drawing(ratios: &Ratios, layout: &Layout) -> Markup {
     }
 }
 
-/// The estimate across all rounds, on its interval.
-fn estimate(variant: &RatioVariant, class: &str, layout: &Layout, axis: &Axis) -> Markup {
+/// Draws the estimate across all rounds, over its interval.
+fn estimate(variant: &RatioVariant, class: &str, layout: &RatiosLayout, axis: &Axis) -> Markup {
     let (left, right) = layout.across;
     let y = axis.place(variant.ratio);
     html! {
@@ -149,12 +153,12 @@ fn estimate(variant: &RatioVariant, class: &str, layout: &Layout, axis: &Axis) -
     }
 }
 
-/// The marks of a contender, moved a little aside so that those of a round stand side by side.
+/// Draws the marks of a contender, offset so that those of one round stand side by side.
 fn marks(
     ratios: &Ratios,
     variant: &RatioVariant,
     place: usize,
-    layout: &Layout,
+    layout: &RatiosLayout,
     axis: &Axis,
 ) -> Markup {
     let variants = ratios.variants.len() as f64;
@@ -186,8 +190,8 @@ fn marks(
     }
 }
 
-/// The numbers of the rounds below the plot; of many every second, fifth, tenth …
-fn numbers(ratios: &Ratios, layout: &Layout, slot: f64) -> Markup {
+/// Draws round numbers below the plot; of many only every second, fifth, tenth …
+fn numbers(ratios: &Ratios, layout: &RatiosLayout, slot: f64) -> Markup {
     let count = ratios.numbers.len();
     let least = count.div_ceil(layout.numbered).max(1);
     let powers = (0..7).map(|power| 10usize.pow(power));

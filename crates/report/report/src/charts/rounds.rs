@@ -1,13 +1,14 @@
-//! What every trial measured, round by round: a mark for each trial, the marks of a round joined.
+//! Chart of the values of each trial, round by round: a mark for each trial, the marks of a round
+//! joined.
 //!
-//! What a round has in common shows as lines of one slope, a drift as marks that climb, a trial
-//! that went wrong as a mark far from the others.
+//! Effects common to a round show as lines of equal slope, a drift as rising marks, a failed trial
+//! as an outlying mark.
 
 use maud::{Markup, html};
 use treering_model::Unit;
 
 use super::axis::Axis;
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{line, mark, px, trimmed};
 use super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, value_axis,
@@ -17,16 +18,16 @@ use super::{Rounds, RoundsVariant};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
-/// From this ratio of the largest to the smallest value on, the axis is logarithmic.
+/// Ratio of the largest to the smallest value from which the axis is logarithmic.
 const LOG_FROM: f64 = 20.0;
 
-/// More trials than this are dots that cannot be pointed at, each round on a line of its own.
+/// Number of trials beyond which marks are dots without tooltips, drawn variant by variant.
 const SINGLE_MARKS: usize = 1500;
 
-/// From so much room on each interval is a line of its own; closer ones are a band.
+/// Width per round from which intervals are drawn as single lines; narrower ones form a band.
 const WHISKERS_FROM: f64 = 7.0;
 
-/// How many rounds are numbered one by one.
+/// Maximum number of rounds that are all numbered.
 const NUMBERED: usize = 12;
 
 pub(super) fn figure(rounds: &Rounds) -> Figure {
@@ -58,10 +59,10 @@ fn by(rounds: &Rounds) -> String {
     rounds.by.as_deref().map_or_else(|| "round".to_owned(), visible)
 }
 
-fn legend(rounds: &Rounds) -> Vec<Entry> {
+fn legend(rounds: &Rounds) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &RoundsVariant)| {
         let median = median(variant).map(|median| format!("median {}", shown(median, rounds.unit)));
-        Entry {
+        LegendEntry {
             class: class(place, rounds.variants.len()),
             shape: shape(place),
             name: visible(&variant.name),
@@ -94,7 +95,7 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     let count = rounds.variants.iter().map(|variant| variant.values.len()).max().unwrap_or(0);
     let slot = (ACROSS.1 - ACROSS.0) / count.max(1) as f64;
     let variants = rounds.variants.len();
-    // What people read in ns or bytes comes with a unit of its own.
+    // Values in ns or bytes are formatted with a unit of their own.
     let text = |value: f64| {
         let number = Number::measured(value, rounds.unit);
         number.style.scales().then(|| trimmed(&number.text()))
@@ -121,12 +122,12 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     }
 }
 
-/// The number of the round at a place.
+/// Number of the round at an index.
 fn number(rounds: &Rounds, place: usize) -> u64 {
     rounds.numbers.get(place).map_or(place as u64 + 1, |number| u64::from(*number))
 }
 
-/// The numbers of the rounds below the plot; of many those that a nice step divides.
+/// Draws round numbers below the plot; of many only multiples of a round step.
 fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let digits = (0..count).map(|place| number(rounds, place)).max().unwrap_or(1).to_string().len();
     let most = usize::min(NUMBERED, 64 / (digits + 3)).max(2) as u64;
@@ -134,7 +135,7 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     let powers = (0..18).map(|power| 10u64.pow(power));
     let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);
     let step = nice.find(|step| *step >= least).unwrap_or(least);
-    // Values that were swept over are few, and not in steps.
+    // Swept values are few and unevenly spaced: label all of them.
     let is_sweep = rounds.by.is_some() && !rounds.numbers.is_empty();
     let shown = (0..count).filter(|place| is_sweep || number(rounds, *place).is_multiple_of(step));
     let tick =
@@ -150,7 +151,7 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     feet(&ticks, foot)
 }
 
-/// What changed around the values: a line across the plot, what it was in its title.
+/// Draws each event as a vertical line, with its description as a tooltip.
 fn events(rounds: &Rounds, slot: f64) -> Markup {
     html! {
         @for event in &rounds.events {
@@ -163,7 +164,7 @@ fn events(rounds: &Rounds, slot: f64) -> Markup {
     }
 }
 
-/// The intervals of each variant as a band.
+/// Draws the intervals of each variant as a band.
 fn bands(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
     let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
     let band = |variant: &RoundsVariant| {
@@ -184,7 +185,7 @@ fn bands(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
     }
 }
 
-/// All trials of each variant as dots.
+/// Draws all trials of each variant as dots.
 fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
     let variants = rounds.variants.len();
     let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
@@ -203,7 +204,7 @@ fn interval(variant: &RoundsVariant, round: usize) -> Option<(f64, f64)> {
     variant.intervals.get(round).copied().flatten()
 }
 
-/// The marks of a round, side by side, joined by a line.
+/// Draws the marks of a round side by side, joined by a line.
 fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
     let variants = rounds.variants.len();
     let apart = (slot * 0.8 / variants as f64).min(16.0);

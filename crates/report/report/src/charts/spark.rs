@@ -1,5 +1,4 @@
-//! A chart so small that it stands in a cell of a table: the course of a value, the places where
-//! its level changed, and its newest point. Figures stand beside it.
+//! Sparkline for a table cell: the course of a value, its changes of level, and its newest point.
 
 use maud::{Markup, html};
 
@@ -7,38 +6,38 @@ use super::axis::{Axis, Scale};
 use super::mark::{Shape, line, mark, px};
 use super::plot::path;
 
-/// The size of the drawing in its own units.
+/// Size of the drawing in its own units.
 const SIZE: (f64, f64) = (132.0, 34.0);
-/// From where to where points go.
+/// Horizontal and vertical extent of the points.
 const ACROSS: (f64, f64) = (5.0, 127.0);
 const DOWN: (f64, f64) = (5.0, 29.0);
 
-/// Points that are drawn; of more, each is the median of its neighbours.
+/// Maximum number of points drawn; longer series are reduced to medians of neighbours.
 const POINTS: usize = 64;
 
-/// The axis covers this share of the median on both sides at least: noise is to look small.
+/// Minimum half-height of the axis as a share of the median, so that noise looks small.
 const LEAST: f64 = 0.05;
 
-/// A value over time.
+/// Values of a sparkline.
 pub(crate) struct Spark<'a> {
-    /// Its points, finite, one at least.
+    /// Values over time, finite; at least one.
     pub(crate) values: &'a [f64],
-    /// Where its level changed.
+    /// Changes of level.
     pub(crate) changes: Vec<SparkChange>,
-    /// The whole in words.
+    /// Text alternative of the sparkline.
     pub(crate) spoken: String,
 }
 
 /// A change of level.
 pub(crate) struct SparkChange {
-    /// The first point of the new level, from 0.
+    /// Index of the first point of the new level, from 0.
     pub(crate) index: usize,
-    /// Whether it is worse.
+    /// True when the new level is worse.
     pub(crate) is_worse: bool,
 }
 
 impl Spark<'_> {
-    /// The drawing.
+    /// Renders the sparkline.
     pub(crate) fn svg(&self) -> Markup {
         let values = thinned(self.values);
         let axis = axis(&values);
@@ -78,7 +77,7 @@ fn axis(values: &[f64]) -> Axis {
     Axis::new(Scale::Linear, ends, (DOWN.1, DOWN.0))
 }
 
-/// As many points as are drawn, the newest as it is.
+/// Reduces the values to the number drawn, keeping the newest one exact.
 fn thinned(values: &[f64]) -> Vec<f64> {
     let Some((newest, before)) = values.split_last() else { return Vec::new() };
     let share = before.len().div_ceil(POINTS).max(1);

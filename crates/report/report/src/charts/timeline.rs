@@ -1,10 +1,10 @@
-//! The rate of a phase over time: for each variant the median over the rounds as a line, and the
-//! range from the slowest to the fastest round as a shaded area behind it.
+//! Timeline of a phase's rate: for each variant the median over the rounds as a line, over a shaded
+//! area from the slowest to the fastest round.
 
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{mark, px, trimmed};
 use super::plot::{
     ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, feet, path, shape, spread, value_grid,
@@ -13,13 +13,13 @@ use super::{Timeline, TimelineVariant};
 use crate::escape::visible;
 use crate::{Number, Style};
 
-/// Marks on a line: shape tells variants apart where colour does not.
+/// Number of marks on a line: shape distinguishes variants without colour.
 const MARKS: usize = 7;
 
-/// Places to point at, each telling the values of all variants.
+/// Number of positions with a tooltip, each listing the values of all variants.
 const SPOTS: usize = 24;
 
-/// From so many seconds on, the axis counts minutes, and from so many, hours.
+/// Durations in seconds from which the axis counts minutes, and hours.
 const MINUTES_FROM: f64 = 600.0;
 const HOURS_FROM: f64 = 5.0 * 3600.0;
 
@@ -48,13 +48,13 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
     }
 }
 
-fn legend(timeline: &Timeline) -> Vec<Entry> {
+fn legend(timeline: &Timeline) -> Vec<LegendEntry> {
     let entry = |(place, variant): (usize, &TimelineVariant)| {
         let rounds = match variant.rounds {
             1 => String::new(),
             rounds => format!("median of {rounds} rounds"),
         };
-        Entry {
+        LegendEntry {
             class: class(place, timeline.variants.len()),
             shape: shape(place),
             name: visible(&variant.name),
@@ -64,7 +64,7 @@ fn legend(timeline: &Timeline) -> Vec<Entry> {
     timeline.variants.iter().enumerate().map(entry).collect()
 }
 
-/// The axis of the rates, always with zero: a stall is what it is for.
+/// Rate axis, always including zero so that stalls are visible.
 fn axis(timeline: &Timeline) -> Axis {
     let highs = timeline.variants.iter().flat_map(|variant| &variant.slices).map(|slice| slice.2);
     let high = highs.fold(0.0, f64::max);
@@ -72,7 +72,7 @@ fn axis(timeline: &Timeline) -> Axis {
     Axis::new(Scale::Linear, (0.0, high), (DOWN.1, DOWN.0))
 }
 
-/// The axis of the time, with the word of its unit and how many seconds that has.
+/// Time axis, with the name of its unit and the unit's seconds.
 fn across(timeline: &Timeline) -> (Axis, &'static str, f64) {
     let most =
         timeline.variants.iter().map(|variant| variant.slices.len()).max().unwrap_or(0).max(1);
@@ -109,7 +109,8 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
                 .collect();
             g class=(class(place, variants)) {
                 @if let Some(path) = path(&line) { path class="curve" d=(path) {} }
-                // Not all variants at the same slices, lest one mark cover the other.
+                // Variants have their marks at different slices, so that marks do not cover each
+                // other.
                 @for (number, at) in spread(line.len(), MARKS * variants).into_iter().enumerate() {
                     @if variants > 1 && number % variants == place {
                         (mark(shape(place), line[at].0, line[at].1, 3.4))
@@ -121,7 +122,7 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
     }
 }
 
-/// From the slowest to the fastest round; nothing where there is no room between them.
+/// Area from the slowest to the fastest round; `None` where it has no height.
 fn swath(variant: &TimelineVariant, up: &Axis, x: impl Fn(usize) -> f64) -> Option<String> {
     if variant.slices.iter().all(|(_, low, high)| low == high) {
         return None;
@@ -133,7 +134,7 @@ fn swath(variant: &TimelineVariant, up: &Axis, x: impl Fn(usize) -> f64) -> Opti
     Some(format!("{}L{}Z", path(&highs)?, path(&lows)?.strip_prefix('M')?))
 }
 
-/// Something to point at all over the plot, which tells the values of every variant.
+/// Draws invisible tooltip areas over the plot, which list the values of every variant.
 fn spots(timeline: &Timeline, across: &Axis, slice: f64, word: &str) -> Markup {
     let most = timeline.variants.iter().map(|variant| variant.slices.len()).max().unwrap_or(0);
     let stride = most.div_ceil(SPOTS).max(1);
@@ -156,7 +157,7 @@ fn spots(timeline: &Timeline, across: &Axis, slice: f64, word: &str) -> Markup {
     }
 }
 
-/// The values of a variant: `; ext4: 210.5 MiB/s (190.0–230.1)`.
+/// Formats the values of a variant: `; ext4: 210.5 MiB/s (190.0–230.1)`.
 fn reported(
     variant: &TimelineVariant,
     &(median, low, high): &(f64, f64, f64),

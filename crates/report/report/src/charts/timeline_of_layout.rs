@@ -1,9 +1,9 @@
-//! How a measure of the layout changes over a run: a line through the layouts.
+//! Chart of a layout measure over a run: a line through the layouts.
 
 use maud::{Markup, html};
 
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{Shape, px, trimmed};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, spread, value_axis, value_grid,
@@ -12,10 +12,10 @@ use super::{LayoutTimeline, LayoutTimelineVariant};
 use crate::escape::visible;
 use treering_model::Unit;
 
-/// Points of the line, and dots on it.
+/// Maximum number of points of the line, and of dots on it.
 const POINTS: usize = 400;
 
-/// Shares and gaps may be 0: the axis is never logarithmic.
+/// Ratio that disables a logarithmic axis: shares and gaps may be 0.
 const NEVER: f64 = f64::INFINITY;
 
 pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
@@ -42,10 +42,10 @@ pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
     }
 }
 
-/// The names of the variants, where there are several.
-fn legend(timeline: &LayoutTimeline) -> Vec<Entry> {
+/// Names of the variants, if there are several.
+fn legend(timeline: &LayoutTimeline) -> Vec<LegendEntry> {
     let variants = timeline.variants.len();
-    let entry = |(place, variant): (usize, &LayoutTimelineVariant)| Entry {
+    let entry = |(place, variant): (usize, &LayoutTimelineVariant)| LegendEntry {
         class: class(place, variants),
         shape: Shape::Circle,
         name: visible(&variant.name),

@@ -1,12 +1,12 @@
-//! The JSON of an export: the model's own JSON, with quantiles beside each histogram.
+//! JSON of an export: the model's own JSON, with quantiles added to each histogram.
 //!
-//! The structures are taken apart field by field, so that a new word of the model cannot be
-//! forgotten here: it would not compile. What is not known is left out.
+//! The structures are destructured field by field, so that a new field of the model causes a
+//! compile error here. Unknown values are left out.
 
 use std::io;
 
 use serde::Serialize;
-use treering_analysis::Known;
+use treering_analysis::KnownTotals;
 use treering_model::{
     Annotation, Artifact, Beginning, Caution, Counters, Cpu, Ending, Fact, Interval, Latency,
     Metric, OpTotals, PhaseTotals, TaskTotals, Trial,
@@ -15,18 +15,18 @@ use treering_model::{
 use super::EXPORT_VERSION;
 use crate::json;
 
-/// Everything before the first trial.
+/// Writes the opening before the first trial.
 pub(super) fn begin(out: &mut dyn io::Write) -> io::Result<()> {
     write!(out, "{{\"treering_export\":{{\"version\":{EXPORT_VERSION}}},\"trials\":[")
 }
 
-/// A trial in a line of its own.
+/// Writes a trial in a line of its own.
 pub(super) fn trial(trial: &Trial, first: bool, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(if first { b"\n" } else { b",\n" })?;
     json::write(&ExportedTrial::of(trial), out)
 }
 
-/// Everything behind the last trial.
+/// Writes the closing after the last trial.
 pub(super) fn finish(out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(b"\n]}\n")
 }
@@ -55,7 +55,7 @@ impl<'t> ExportedTrial<'t> {
             beginning, facts, phases, tasks, metrics, artifacts, cautions, annotations, ending,
             wall_ns,
         } = trial;
-        let known = Known::of(trial);
+        let known = KnownTotals::for_trial(trial);
         Self {
             beginning,
             facts,
@@ -71,7 +71,7 @@ impl<'t> ExportedTrial<'t> {
     }
 }
 
-/// A task as exports and `treering show --tasks` write it.
+/// A task as written by exports and `treering show --tasks`.
 #[derive(Debug, Serialize)]
 pub(crate) struct TaskForm<'t> {
     phase: u32,
@@ -102,7 +102,7 @@ pub(crate) struct TaskForm<'t> {
 }
 
 impl<'t> TaskForm<'t> {
-    pub(crate) fn of(totals: &'t TaskTotals, known: Known) -> Self {
+    pub(crate) fn of(totals: &'t TaskTotals, known: KnownTotals) -> Self {
         #[rustfmt::skip]
         let TaskTotals {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
@@ -121,7 +121,7 @@ impl<'t> TaskForm<'t> {
             sync_ns: known.amount(*sync_ns),
             cpu: known.amount(*cpu),
             sync_cpu: known.amount(*sync_cpu),
-            files: Known::files(*files),
+            files: KnownTotals::files(*files),
             bytes: known.amount(*bytes),
             listed_bytes: known.amount(*listed_bytes),
             ops: exported_ops(ops),
@@ -149,7 +149,7 @@ struct ExportedPhase<'t> {
     intervals: &'t [Interval],
 }
 
-fn exported_phase(totals: &PhaseTotals, known: Known) -> ExportedPhase<'_> {
+fn exported_phase(totals: &PhaseTotals, known: KnownTotals) -> ExportedPhase<'_> {
     let PhaseTotals { phase, name, began_ns, wall_ns, tasks, files, bytes, cpu, ops, intervals } =
         totals;
     ExportedPhase {
@@ -158,7 +158,7 @@ fn exported_phase(totals: &PhaseTotals, known: Known) -> ExportedPhase<'_> {
         began_ns: *began_ns,
         wall_ns: known.amount(*wall_ns),
         tasks: known.amount(*tasks),
-        files: Known::files(*files),
+        files: KnownTotals::files(*files),
         bytes: known.amount(*bytes),
         cpu: known.amount(*cpu),
         ops: exported_ops(ops),
@@ -179,7 +179,7 @@ fn exported_ops(all: &[OpTotals]) -> Vec<ExportedOp<'_>> {
     all.iter().map(one).collect()
 }
 
-/// The quantiles of a histogram in nanoseconds.
+/// Quantiles of a histogram in nanoseconds.
 #[derive(Debug, Serialize)]
 struct Quantiles {
     timed: u64,
@@ -191,7 +191,7 @@ struct Quantiles {
 }
 
 impl Quantiles {
-    /// `None` when no call was timed.
+    /// Computes the quantiles; `None` when no call was timed.
     fn of(latency: &Latency) -> Option<Self> {
         (latency.samples() > 0).then(|| Self {
             timed: latency.samples(),

@@ -1,19 +1,19 @@
-//! The CSV forms of an export: RFC 4180, one header, one row per thing.
+//! CSV forms of an export: RFC 4180, one header, one row for each item.
 //!
-//! Times are in seconds, exact to the nanosecond; rates are rounded to six significant digits;
-//! empty fields were not measured or mean nothing.
+//! Times are in seconds, exact to the nanosecond; rates have six significant digits; empty fields
+//! were not measured or are not applicable.
 
 use std::io;
 
-use treering_analysis::Known;
+use treering_analysis::KnownTotals;
 use treering_model::{Cpu, OpTotals, Scope, TaskTotals, Trial};
 
 use crate::formats::csv::{text_field, write_record};
 
-/// Columns that every table begins with.
+/// Leading columns of every table.
 const TRIAL: [&str; 4] = ["trial", "workload", "mode", "label"];
 
-/// Columns of the table of tasks, behind those of the trial.
+/// Columns of the task table, after the leading ones.
 pub(super) const TASKS: &[&str] = &[
     "phase",
     "phase_name",
@@ -37,7 +37,7 @@ pub(super) const TASKS: &[&str] = &[
     "files_per_s",
 ];
 
-/// Columns of the table of calls.
+/// Columns of the call table.
 pub(super) const OPS: &[&str] = &[
     "scope",
     "phase",
@@ -58,22 +58,22 @@ pub(super) const OPS: &[&str] = &[
     "max_ns",
 ];
 
-/// Columns of the table of seconds.
+/// Columns of the interval table.
 pub(super) const INTERVALS: &[&str] = &["phase", "phase_name", "second", "calls", "bytes"];
 
-/// Columns of the table of metrics.
+/// Columns of the metric table.
 pub(super) const METRICS: &[&str] =
     &["metric", "scope", "scope_name", "value", "unit", "better", "primary", "tasks"];
 
-/// The header of a table.
+/// Writes the header of a table.
 pub(super) fn header(columns: &[&str], out: &mut dyn io::Write) -> io::Result<()> {
     let names: Vec<String> = TRIAL.iter().chain(columns).map(ToString::to_string).collect();
     write_record(&names, out)
 }
 
-/// One row per task.
+/// Writes one row for each task.
 pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
-    let known = Known::of(trial);
+    let known = KnownTotals::for_trial(trial);
     let reported = |ns: u64| known.amount(ns).map(seconds).unwrap_or_default();
     let number = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
     for task in &trial.tasks {
@@ -101,7 +101,7 @@ pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
             system,
             sync_user,
             sync_system,
-            number(Known::files(task.files)),
+            number(KnownTotals::files(task.files)),
             number(known.amount(task.bytes)),
             number(known.amount(task.listed_bytes)),
             rate(moves, task.mib_per_second()),
@@ -112,7 +112,7 @@ pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// One row per kind of call in each task, then in each phase.
+/// Writes one row for each kind of call in each task, then in each phase.
 pub(super) fn ops(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
     for task in &trial.tasks {
         for op in &task.ops {
@@ -154,7 +154,7 @@ fn op_record(trial: &Trial, phase: u32, task: Option<&TaskTotals>, op: &OpTotals
     record
 }
 
-/// One row per second of a phase.
+/// Writes one row for each second of a phase.
 pub(super) fn intervals(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
     for phase in &trial.phases {
         for interval in &phase.intervals {
@@ -172,7 +172,7 @@ pub(super) fn intervals(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()
     Ok(())
 }
 
-/// One row per metric.
+/// Writes one row for each metric.
 pub(super) fn metrics(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
     for metric in &trial.metrics {
         let (scope, scope_name) = match &metric.scope {
@@ -207,20 +207,20 @@ fn identity(trial: &Trial) -> Vec<String> {
     ]
 }
 
-/// The name of a phase; empty when it never ended, since the name comes with the end.
+/// Name of a phase; empty for an unfinished phase, since the name is recorded at its end.
 fn phase_name(trial: &Trial, number: u32) -> String {
     let phase = trial.phases.iter().find(|phase| phase.phase == number);
     phase.map(|phase| text_field(&phase.name)).unwrap_or_default()
 }
 
-/// Nanoseconds as seconds, exactly: `1.5`, `0.000000001`.
+/// Formats nanoseconds as seconds, exactly: `1.5`, `0.000000001`.
 fn seconds(ns: u64) -> String {
     let (whole, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
     let text = format!("{whole}.{rest:09}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A rate with six significant digits; empty where there is none.
+/// Formats a rate with six significant digits; empty unless `there`.
 fn rate(there: bool, value: f64) -> String {
     if !there {
         return String::new();

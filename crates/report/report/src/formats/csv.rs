@@ -1,9 +1,9 @@
-//! The tables of a document as CSV (RFC 4180), units in the header, values not rounded for people.
+//! Tables of a document as CSV (RFC 4180), units in the header, values at full precision.
 //!
-//! The first column says to which table a row belongs. Each table has its own header; an empty
-//! line stands between two tables. Ranges become two columns, numbers of different units a number
-//! and a unit. Text comes from anywhere: what would act on a terminal is shown as `\x1b`, as in all
-//! formats, and a text that a spreadsheet would take for a formula begins with an apostrophe.
+//! The first column names the table a row belongs to. Each table has its own header; an empty line
+//! separates tables. A range takes two columns, a number of variable unit a number and a unit
+//! column. Untrusted text is neutralised: control characters are shown as `\x1b`, as in all
+//! formats, and text that a spreadsheet would take for a formula begins with an apostrophe.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use crate::escape::visible;
 use crate::table::titled;
 use crate::{Cell, Column, ColumnKind, Format, Report, Table};
 
-/// The format for spreadsheets.
+/// CSV format, for spreadsheets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Csv;
 
@@ -49,7 +49,7 @@ fn write_table(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What a column is called: `min [s]` and `max [s]` for a range named `min–max`.
+/// Headers of a column: `min [s]` and `max [s]` for a range named `min–max`.
 fn titles(column: &Column) -> Vec<String> {
     match column.kind {
         ColumnKind::Text | ColumnKind::Number => vec![column.title()],
@@ -81,7 +81,7 @@ fn fields(cell: &Cell, kind: ColumnKind, record: &mut Vec<String>) {
     }
 }
 
-/// One record with its line end; the fields are quoted already.
+/// Writes one record with a newline; the fields are quoted already.
 pub(crate) fn write_record(fields: &[String], out: &mut dyn io::Write) -> io::Result<()> {
     for (place, field) in fields.iter().enumerate() {
         if place > 0 {
@@ -92,8 +92,8 @@ pub(crate) fn write_record(fields: &[String], out: &mut dyn io::Write) -> io::Re
     out.write_all(b"\r\n")
 }
 
-/// A text as a field, neither acting on a terminal nor computed by a spreadsheet; quoted where RFC
-/// 4180 asks for it, and where a reader with other separators could take it for two fields.
+/// Formats text as a field that neither controls a terminal nor is evaluated by a spreadsheet;
+/// quoted where RFC 4180 requires it, and where a reader with other separators would split it.
 pub(crate) fn text_field(text: &str) -> String {
     let text = spreadsheet_text(text);
     let special = text.contains([',', '"']) || text.split(';').any(is_formula);
@@ -104,8 +104,8 @@ pub(crate) fn text_field(text: &str) -> String {
     text
 }
 
-/// A text as a cell of any table for spreadsheets: control characters are made visible, and what
-/// would be taken for a formula begins with an apostrophe. Numbers stay numbers.
+/// Neutralises text for spreadsheet cells: control characters are escaped, and text that looks like
+/// a formula begins with an apostrophe. Numbers stay numbers.
 pub(crate) fn spreadsheet_text(text: &str) -> String {
     let text = visible(text);
     if is_formula(&text) { format!("'{text}") } else { text }

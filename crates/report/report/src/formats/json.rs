@@ -1,7 +1,7 @@
 //! The document as JSON: `{"treering_report": {"version": 1}, "title": …, "blocks": […]}`.
 //!
-//! Numbers are the values with their units; only people get rounded ones. The blocks are those
-//! of [`crate::Block`], each with its kind in `block`.
+//! Numbers are exact values with their units; only formats for people round them. Blocks are those
+//! of [`crate::Block`], with the kind in `block`.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use serde::Serialize;
 use crate::document::REPORT_VERSION;
 use crate::{Block, Format, Report, json};
 
-/// The format for programs that want pages, not trials.
+/// JSON format of whole pages, for programs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Json;
 

@@ -1,12 +1,12 @@
-//! Markdown as GitHub and most others read it. Whatever would be markup in a name is escaped.
+//! Markdown as read by GitHub and most others. Markup characters in names are escaped.
 
 use std::io;
 
 use crate::escape::visible;
 use crate::{Align, Cell, Format, Report, Table};
-use crate::{Block, Pair, Warning};
+use crate::{Block, KeyValue, Warning};
 
-/// The format for issues and wikis.
+/// Markdown format, for issues and wikis.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Markdown;
 
@@ -65,8 +65,8 @@ fn write_table(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     }
 }
 
-fn write_pairs(pairs: &[Pair], out: &mut dyn io::Write) -> io::Result<()> {
-    for Pair { key, value } in pairs {
+fn write_pairs(pairs: &[KeyValue], out: &mut dyn io::Write) -> io::Result<()> {
+    for KeyValue { key, value } in pairs {
         let value = if *value == Cell::Missing { "–".to_owned() } else { safe(&value.shown("")) };
         writeln!(out, "- **{}**: {value}", safe(key))?;
     }
@@ -84,7 +84,7 @@ fn write_warnings(warnings: &[Warning], out: &mut dyn io::Write) -> io::Result<(
     Ok(())
 }
 
-/// A fence longer than any run of backticks in the line.
+/// Writes a command in a fence longer than any run of backticks in it.
 fn write_command(purpose: &str, line: &str, out: &mut dyn io::Write) -> io::Result<()> {
     let line = visible(line);
     let longest = line.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -92,7 +92,7 @@ fn write_command(purpose: &str, line: &str, out: &mut dyn io::Write) -> io::Resu
     writeln!(out, "{}:\n\n{fence}sh\n{line}\n{fence}", paragraph(purpose))
 }
 
-/// Text at the start of a line: what would begin a list or a heading there is escaped too.
+/// Escapes text at the start of a line, including list and heading markers.
 fn paragraph(text: &str) -> String {
     let text = safe(text);
     let number = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -102,14 +102,14 @@ fn paragraph(text: &str) -> String {
     if text.starts_with(['#', '+', '-', '=']) { format!("\\{text}") } else { text }
 }
 
-/// Text inside a line or a cell.
+/// Escapes text inside a line or a cell.
 fn safe(text: &str) -> String {
     let text = visible(text);
     let mut safe = String::with_capacity(text.len());
     let mut before = ' ';
     let mut chars = text.trim().chars().peekable();
     while let Some(c) = chars.next() {
-        // An underscore inside a word is no markup: `files_per_second` stays readable.
+        // An underscore inside a word is not markup: `files_per_second` stays readable.
         let inside =
             before.is_alphanumeric() && chars.peek().is_some_and(|next| next.is_alphanumeric());
         let markup = match c {

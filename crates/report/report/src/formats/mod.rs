@@ -1,4 +1,4 @@
-//! The formats a document can be written in. A new one is a file here and a line in the list.
+//! Output formats of a document. A new format is a file here and a line in the list.
 
 pub(crate) mod csv;
 pub(crate) mod html;
@@ -11,29 +11,29 @@ use std::io;
 
 use crate::Report;
 
-/// A way to write a document.
+/// An output format of documents.
 pub trait Format: Sync {
-    /// The word that chooses it: `--format plain`.
+    /// Name that selects the format: `--format plain`.
     fn name(&self) -> &'static str;
 
-    /// Writes the document.
+    /// Renders the document.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()>;
 }
 
-/// Every format, the first being what people get who choose none.
+/// All formats, the default first.
 pub const ALL: &[&dyn Format] = &[
-    &terminal::DEFAULT,  // for people at a terminal
+    &terminal::DEFAULT,  // terminal, the default
     &plain::MAIL,        // for mail
     &markdown::Markdown, // for issues and wikis
     &csv::Csv,           // for spreadsheets
     &json::Json,         // for programs
-    &html::Html,         // for a browser, a talk, a printer
+    &html::Html,         // browsers and printing
 ];
 
-/// The format with this name.
+/// Looks up a format by its name.
 pub fn by_name(name: &str) -> Option<&'static dyn Format> {
     ALL.iter().copied().find(|format| format.name() == name)
 }

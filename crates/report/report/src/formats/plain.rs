@@ -1,22 +1,22 @@
-//! Plain text for mail and pipes: ASCII, at most 72 columns by default, no colour, no tabs.
+//! Plain text for mail and pipes: ASCII, at most 72 columns by default, without colour or tabs.
 
 use std::io;
 
 use crate::escape::ascii;
-use crate::lines::{Look, render};
+use crate::lines::{TextLook, render};
 use crate::{Format, Report};
 
-/// The narrowest page that is laid out.
+/// Minimum page width in columns.
 const NARROWEST: usize = 40;
 
-/// The format for mail.
+/// Plain-text format.
 #[derive(Clone, Copy, Debug)]
 pub struct Plain {
-    /// Columns of a line.
+    /// Maximum number of columns.
     pub width: usize,
 }
 
-/// Columns of a line of mail.
+/// Format for mail, with 72 columns.
 pub const MAIL: Plain = Plain { width: 72 };
 
 impl Format for Plain {
@@ -26,7 +26,7 @@ impl Format for Plain {
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         let width = self.width.max(NARROWEST);
-        let look = Look {
+        let look = TextLook {
             width,
             prose: width,
             clean: ascii,

@@ -1,29 +1,29 @@
-//! Text for a terminal: as wide as the caller says, light rules, colour when the caller wants it.
+//! Terminal output: the caller sets the width and whether to use colour; rules are light.
 //!
-//! Colour only repeats what words and signs say already, so the page reads the same without it.
+//! Colour only repeats words and signs, so the page reads the same without it.
 
 use std::io;
 
 use crate::escape::visible;
-use crate::lines::{Look, Role, render};
+use crate::lines::{TextLook, TextRole, render};
 use crate::{Format, Report, Tone};
 
-/// The narrowest page that is laid out; a narrower terminal breaks its lines itself.
+/// Minimum page width in columns; a narrower terminal wraps the lines itself.
 const NARROWEST: usize = 40;
 
-/// Running text wider than this is hard to read.
+/// Maximum width of running text in columns, for readability.
 const PROSE: usize = 100;
 
-/// The format for people at a terminal.
+/// Terminal format, for people.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
-    /// Columns of the terminal.
+    /// Number of columns of the terminal.
     pub width: usize,
-    /// Whether to use colour.
+    /// True to use colour.
     pub colour: bool,
 }
 
-/// What is used where nobody knows the terminal.
+/// Format used when the terminal's properties are unknown.
 pub(crate) const DEFAULT: Terminal = Terminal { width: 100, colour: false };
 
 impl Format for Terminal {
@@ -33,7 +33,7 @@ impl Format for Terminal {
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         let width = self.width.max(NARROWEST);
-        let look = Look {
+        let look = TextLook {
             width,
             prose: width.min(PROSE),
             clean: visible,
@@ -50,16 +50,16 @@ impl Format for Terminal {
     }
 }
 
-/// The text in the colours of its role. The pair blue and yellow is distinguished by everybody.
-fn painted(role: Role, text: &str) -> String {
+/// Colours text by its role. Blue and yellow can be distinguished with any colour vision.
+fn painted(role: TextRole, text: &str) -> String {
     let codes = match role {
-        Role::Title | Role::Heading => "1",
-        Role::Name => "36",
-        Role::Rule | Role::Aside => "2",
-        Role::Warning | Role::Cell(Tone::Caution) => "1;33",
-        Role::Cell(Tone::Good) => "34",
-        Role::Cell(Tone::Bad) => "1;7",
-        Role::Cell(Tone::Plain) => return text.to_owned(),
+        TextRole::Title | TextRole::Heading => "1",
+        TextRole::Name => "36",
+        TextRole::Rule | TextRole::Aside => "2",
+        TextRole::Warning | TextRole::Cell(Tone::Caution) => "1;33",
+        TextRole::Cell(Tone::Good) => "34",
+        TextRole::Cell(Tone::Bad) => "1;7",
+        TextRole::Cell(Tone::Plain) => return text.to_owned(),
     };
     format!("\x1b[{codes}m{text}\x1b[0m")
 }

@@ -1,31 +1,31 @@
-//! Breaks a shell command line into several that mean the same when pasted.
+//! Folds a shell command into several lines with the same meaning when pasted.
 //!
-//! Lines end in a backslash, at a blank between words where possible. Inside a word the break is
-//! made without indentation; inside single quotes, where a backslash means itself, the quotes are
-//! closed before it and opened again behind it.
+//! Lines end in a backslash, at a blank between words where possible. A break inside a word has no
+//! indentation; inside single quotes, where a backslash is literal, the quotes are closed before it
+//! and reopened after it.
 
-/// Blanks before a line that goes on.
+/// Indentation of continued lines.
 const INDENT: &str = "    ";
 
-/// Columns kept free at the end of a line: for a closing quote, a blank and a backslash.
+/// Columns reserved at the end of a line for a closing quote, a blank and a backslash.
 const SPARE: usize = 3;
 
-/// Where in a word the shell is.
+/// Quoting state of the shell within a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Quote {
+enum QuoteState {
     None,
     Single,
     Double,
 }
 
-/// A piece of the line that may not be broken, and how the shell reads at its end.
+/// An unbreakable piece of the line, with the quoting state after it.
 struct Atom {
     text: String,
-    after: Quote,
+    after: QuoteState,
 }
 
-/// The command in lines of at most `room` columns (at least 16), `indent` before each that does
-/// not go on inside a word. The command holds ASCII only.
+/// Folds a command into lines of at most `room` columns (at least 16), with `indent` before each
+/// line that does not continue inside a word. The command must be ASCII.
 pub(crate) fn fold(line: &str, indent: &str, room: usize) -> Vec<String> {
     let room = room.max(16);
     let mut current = indent.to_owned();
@@ -47,12 +47,12 @@ pub(crate) fn fold(line: &str, indent: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// Adds a word, broken where it is longer than the line.
+/// Appends a word, breaking it where it is longer than the line.
 fn push_word(word: &[Atom], current: &mut String, room: usize, lines: &mut Vec<String>) {
-    let mut quote = Quote::None;
+    let mut quote = QuoteState::None;
     for atom in word {
         if current.len() + atom.text.len() + SPARE > room {
-            let (close, open) = if quote == Quote::Single { ("'", "'") } else { ("", "") };
+            let (close, open) = if quote == QuoteState::Single { ("'", "'") } else { ("", "") };
             lines.push(format!("{current}{close}\\"));
             open.clone_into(current);
         }
@@ -61,23 +61,23 @@ fn push_word(word: &[Atom], current: &mut String, room: usize, lines: &mut Vec<S
     }
 }
 
-/// The words of the line, quoted blanks inside them, each in atoms.
+/// Splits the line into words, keeping quoted blanks inside them, each as a list of atoms.
 fn words(line: &str) -> Vec<Vec<Atom>> {
     let mut words: Vec<Vec<Atom>> = vec![Vec::new()];
-    let mut quote = Quote::None;
+    let mut quote = QuoteState::None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         let mut text = String::from(c);
         match (quote, c) {
-            (Quote::None, ' ') => {
+            (QuoteState::None, ' ') => {
                 words.push(Vec::new());
                 continue;
             }
-            (Quote::None, '\'') => quote = Quote::Single,
-            (Quote::None, '"') => quote = Quote::Double,
-            (Quote::Single, '\'') | (Quote::Double, '"') => quote = Quote::None,
-            (Quote::None | Quote::Double, '\\') => text.extend(chars.next()),
-            (Quote::None | Quote::Single | Quote::Double, _) => {}
+            (QuoteState::None, '\'') => quote = QuoteState::Single,
+            (QuoteState::None, '"') => quote = QuoteState::Double,
+            (QuoteState::Single, '\'') | (QuoteState::Double, '"') => quote = QuoteState::None,
+            (QuoteState::None | QuoteState::Double, '\\') => text.extend(chars.next()),
+            (QuoteState::None | QuoteState::Single | QuoteState::Double, _) => {}
         }
         if let Some(word) = words.last_mut() {
             word.push(Atom { text, after: quote });
@@ -92,7 +92,7 @@ mod tests {
     use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
     use std::process::Command;
 
-    /// What a shell makes of the line: its words.
+    /// Words of the line as a shell parses them.
     fn by_shell(line: &str) -> Vec<u8> {
         let script = format!("printf '%s\\0' {line}");
         let output = Command::new("sh").arg("-c").arg(script).output().unwrap();

@@ -1,21 +1,21 @@
-//! Arranges a table in lines of a given width: whole, or with texts broken, or in several panels
-//! below each other, or row by row. Nothing is cut off.
+//! Lays out a table in lines of a given width: whole, with wrapped texts, in several panels below
+//! each other, or row by row. Nothing is truncated.
 
 use treering_model::Better;
 
-use super::look::{Look, Role, assembled, padded};
+use super::look::{TextLook, TextRole, assembled, padded};
 use super::wrap::{width, wrap};
 use crate::{Align, Cell, Column, Table, Tone};
 
-/// A text column is not broken narrower than this.
+/// Minimum width of a wrapped text column.
 const NARROWEST: usize = 14;
 
-/// Columns of indentation below the name of a row that stands alone.
+/// Indentation below the name of a row laid out by itself.
 const INDENT: &str = "  ";
 
-/// A table as clean text.
+/// A table as escaped text, ready for layout.
 pub(crate) struct Grid<'l> {
-    look: &'l Look,
+    look: &'l TextLook,
     columns: Vec<GridColumn>,
     rows: Vec<Vec<Text>>,
     keys: usize,
@@ -25,11 +25,11 @@ struct GridColumn {
     name: String,
     unit: String,
     align: Align,
-    /// Columns of its longest text, its name and unit included.
+    /// Width of the longest text, including name and unit.
     wide: usize,
-    /// The least it can be squeezed to with all words whole.
+    /// Minimum width that keeps all words whole.
     narrow: usize,
-    /// The same with long words broken, which is better than a table in several parts.
+    /// Minimum width with long words broken, which is better than splitting the table.
     narrowest: usize,
 }
 
@@ -38,12 +38,12 @@ struct Text {
     tone: Tone,
 }
 
-/// Columns that stand beside each other: number and width of each.
-type Panel = Vec<(usize, usize)>;
+/// Columns of a panel: index and width of each.
+type ColumnPanel = Vec<(usize, usize)>;
 
 impl<'l> Grid<'l> {
-    /// The table's texts, cleaned.
-    pub(crate) fn new(table: &Table, look: &'l Look) -> Self {
+    /// Escapes the table's texts and measures its columns.
+    pub(crate) fn new(table: &Table, look: &'l TextLook) -> Self {
         let shown = |cell: &Cell, column: &Column| Text {
             text: (look.clean)(&cell.shown(&column.unit)),
             tone: cell.tone(),
@@ -67,7 +67,7 @@ impl<'l> Grid<'l> {
             let least = |word: usize| {
                 if column.wraps { wide.min(NARROWEST.max(head).max(word)) } else { wide }
             };
-            // A word that is longer than a line is broken in any case.
+            // A word longer than a line is broken in any case.
             let narrow = least(if word > look.width { look.width / 2 } else { word });
             let narrowest = least(word.min(look.width / 3));
             GridColumn { name, unit, align: column.align, wide, narrow, narrowest }
@@ -77,7 +77,7 @@ impl<'l> Grid<'l> {
         Self { look, columns, rows, keys }
     }
 
-    /// The table in lines of at most the look's width.
+    /// Lays the table out in lines of at most the look's width.
     pub(crate) fn lines(&self) -> Vec<String> {
         let panels = self.panels(self.keys).or_else(|| self.panels(self.keys.min(1)));
         let Some(panels) = panels else { return self.stacked() };
@@ -91,19 +91,19 @@ impl<'l> Grid<'l> {
         lines
     }
 
-    /// As few panels as possible, as even as possible: a last panel of one lonely column would
-    /// read worse. `None` when a column does not fit behind the naming ones.
-    fn panels(&self, keys: usize) -> Option<Vec<Panel>> {
+    /// Splits the columns into as few, and as even, panels as possible: a last panel with a single
+    /// column would read badly. `None` when a column does not fit next to the key columns.
+    fn panels(&self, keys: usize) -> Option<Vec<ColumnPanel>> {
         let mut best = self.packed(keys, self.look.width)?;
         if best.len() == 1 {
             return Some(best);
         }
-        // Texts must not be broken more often for the sake of evenness.
-        let widths = |panels: &[Panel]| {
-            let mut all: Panel = panels.iter().flatten().copied().collect();
-            all.sort_unstable();
-            all.dedup();
-            all
+        // Evenness must not cost additional wrapping.
+        let widths = |panels: &[ColumnPanel]| {
+            let mut columns: ColumnPanel = panels.iter().flatten().copied().collect();
+            columns.sort_unstable();
+            columns.dedup();
+            columns
         };
         for width in (1..self.look.width).rev() {
             match self.packed(keys, width) {
@@ -116,9 +116,9 @@ impl<'l> Grid<'l> {
         Some(best)
     }
 
-    /// All columns beside each other when they fit (texts broken where allowed), otherwise as
-    /// many as fit in each panel behind the naming ones.
-    fn packed(&self, keys: usize, room: usize) -> Option<Vec<Panel>> {
+    /// Puts all columns into one panel if they fit (wrapping where allowed), otherwise as many as
+    /// fit into each panel after the key columns.
+    fn packed(&self, keys: usize, room: usize) -> Option<Vec<ColumnPanel>> {
         let everything: Vec<usize> = (0..self.columns.len()).collect();
         let broken = || self.squeezed_to(&everything, room, |column| column.narrowest);
         if let Some(panel) = self.squeezed(&everything, room).or_else(broken) {
@@ -143,9 +143,9 @@ impl<'l> Grid<'l> {
         Some(panels)
     }
 
-    /// The widths of these columns beside each other, texts squeezed as far as needed; `None`
-    /// when there is too little room.
-    fn squeezed(&self, chosen: &[usize], room: usize) -> Option<Panel> {
+    /// Widths of these columns side by side, texts squeezed as far as needed; `None` when space is
+    /// too short.
+    fn squeezed(&self, chosen: &[usize], room: usize) -> Option<ColumnPanel> {
         self.squeezed_to(chosen, room, |column| column.narrow)
     }
 
@@ -154,7 +154,7 @@ impl<'l> Grid<'l> {
         chosen: &[usize],
         room: usize,
         least: fn(&GridColumn) -> usize,
-    ) -> Option<Panel> {
+    ) -> Option<ColumnPanel> {
         let gaps = chosen.windows(2).map(|pair| self.gap(pair[0], pair[1])).sum();
         let room = room.checked_sub(gaps)?;
         let mut widths: Vec<usize> = chosen.iter().map(|&c| self.columns[c].wide).collect();
@@ -163,7 +163,7 @@ impl<'l> Grid<'l> {
             if excess == 0 {
                 return Some(chosen.iter().copied().zip(widths).collect());
             }
-            // The widest that can still give goes down to the next widest, so that they share.
+            // Shrink the widest shrinkable column to the next widest, so that they share the loss.
             let narrow = |place: usize| least(&self.columns[chosen[place]]);
             let gives = |&place: &usize| widths[place] > narrow(place);
             let widest = (0..chosen.len()).filter(gives).max_by_key(|&place| widths[place])?;
@@ -178,14 +178,15 @@ impl<'l> Grid<'l> {
         if self.bar(left, right).is_some() { 3 } else { 2 }
     }
 
-    /// The bar between the naming columns and the others, where the look has one.
+    /// Bar between the key columns and the others, if the look has one.
     fn bar(&self, left: usize, right: usize) -> Option<char> {
         self.look.bar.filter(|_| left < self.keys && right >= self.keys)
     }
 
-    fn draw(&self, panel: &Panel, lines: &mut Vec<String>) {
+    fn draw(&self, panel: &ColumnPanel, lines: &mut Vec<String>) {
         let head = |of: fn(&GridColumn) -> &str| {
-            let texts = panel.iter().map(|&(column, _)| (of(&self.columns[column]), Role::Name));
+            let texts =
+                panel.iter().map(|&(column, _)| (of(&self.columns[column]), TextRole::Name));
             self.line(panel, texts)
         };
         lines.push(head(|column| &column.name));
@@ -200,21 +201,25 @@ impl<'l> Grid<'l> {
             for level in 0..height {
                 let texts = panel.iter().zip(&broken).map(|(&(column, _), pieces)| {
                     let piece = pieces.get(level).map_or("", String::as_str);
-                    (piece, Role::Cell(texts[column].tone))
+                    (piece, TextRole::Cell(texts[column].tone))
                 });
                 lines.push(self.line(panel, texts));
             }
         }
     }
 
-    fn line<'t>(&self, panel: &Panel, texts: impl Iterator<Item = (&'t str, Role)>) -> String {
+    fn line<'t>(
+        &self,
+        panel: &ColumnPanel,
+        texts: impl Iterator<Item = (&'t str, TextRole)>,
+    ) -> String {
         let mut pieces = Vec::new();
         let mut left = None;
         for (&(column, wide), (text, role)) in panel.iter().zip(texts) {
             let bar = left.and_then(|left| self.bar(left, column));
             match (left, bar) {
-                (_, Some(bar)) => pieces.push((format!(" {bar} "), Role::Rule)),
-                (Some(_), None) => pieces.push(("  ".to_owned(), Role::Rule)),
+                (_, Some(bar)) => pieces.push((format!(" {bar} "), TextRole::Rule)),
+                (Some(_), None) => pieces.push(("  ".to_owned(), TextRole::Rule)),
                 (None, None) => {}
             }
             pieces.push((padded(text, wide, self.columns[column].align), role));
@@ -223,7 +228,7 @@ impl<'l> Grid<'l> {
         assembled(pieces, self.look)
     }
 
-    fn rule(&self, panel: &Panel) -> String {
+    fn rule(&self, panel: &ColumnPanel) -> String {
         let mut line = String::new();
         let mut left = None;
         for &(column, wide) in panel {
@@ -236,10 +241,10 @@ impl<'l> Grid<'l> {
             line.extend(std::iter::repeat_n(self.look.rule, wide));
             left = Some(column);
         }
-        (self.look.paint)(Role::Rule, &line)
+        (self.look.paint)(TextRole::Rule, &line)
     }
 
-    /// Each row by itself, one line or more for each of its cells.
+    /// Lays each row out by itself, one or more lines for each of its cells.
     fn stacked(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for texts in &self.rows {
@@ -259,25 +264,25 @@ impl<'l> Grid<'l> {
     }
 }
 
-/// `name: text`, broken below itself when it is long.
-fn stack(name: &str, text: &Text, indent: &str, look: &Look, lines: &mut Vec<String>) {
+/// Adds `name: text`, wrapped below itself if it is long.
+fn stack(name: &str, text: &Text, indent: &str, look: &TextLook, lines: &mut Vec<String>) {
     let room = look.width.saturating_sub(indent.len() + INDENT.len());
     let names = wrap(&format!("{name}:"), room);
     let (last, above) = names.split_last().map_or(("", &[][..]), |(last, above)| (last, above));
     for name in above {
-        lines.push(format!("{indent}{}", (look.paint)(Role::Name, name)));
+        lines.push(format!("{indent}{}", (look.paint)(TextRole::Name, name)));
     }
-    let role = Role::Cell(text.tone);
+    let role = TextRole::Cell(text.tone);
     let beside = width(last) + 1 + width(&text.text) <= room;
-    let mut pieces = vec![(indent.to_owned(), Role::Name), (last.to_owned(), Role::Name)];
+    let mut pieces = vec![(indent.to_owned(), TextRole::Name), (last.to_owned(), TextRole::Name)];
     if beside {
-        pieces.extend([(" ".to_owned(), Role::Name), (text.text.clone(), role)]);
+        pieces.extend([(" ".to_owned(), TextRole::Name), (text.text.clone(), role)]);
     }
     lines.push(assembled(pieces, look));
     if !beside {
         for piece in wrap(&text.text, room) {
             let indent = format!("{indent}{INDENT}");
-            lines.push(assembled(vec![(indent, Role::Name), (piece, role)], look));
+            lines.push(assembled(vec![(indent, TextRole::Name), (piece, role)], look));
         }
     }
 }

@@ -1,55 +1,55 @@
-//! How lines look: how wide they are, which signs draw the rules, how a role is painted.
+//! Look of text output: line widths, rule characters, and highlighting of roles.
 
 use super::wrap::width;
 use crate::{Align, Tone};
 
-/// What a piece of a line is, for those who paint.
+/// Role of a piece of text, for highlighting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// The title of the page.
+pub(crate) enum TextRole {
+    /// Title of the page.
     Title,
-    /// The title of a part.
+    /// Heading of a section.
     Heading,
-    /// The names of columns and keys.
+    /// Name of a column or key.
     Name,
     /// Rules and bars.
     Rule,
-    /// Beside the matter.
+    /// Side notes.
     Aside,
-    /// The word before a warning.
+    /// Code of a caution.
     Warning,
-    /// A cell, by its tone.
+    /// Cell, by its tone.
     Cell(Tone),
 }
 
-/// The look of a format.
-pub(crate) struct Look {
+/// Look of a text format.
+pub(crate) struct TextLook {
     /// Columns of a line.
     pub(crate) width: usize,
-    /// Columns of running text, which is read with more effort the longer its lines are.
+    /// Columns of running text; shorter lines are easier to read.
     pub(crate) prose: usize,
-    /// Makes text safe, and ASCII where that is wanted.
+    /// Escapes text, and transliterates to ASCII where required.
     pub(crate) clean: fn(&str) -> String,
-    /// Draws the line below the title.
+    /// Character of the line below the title.
     pub(crate) title_rule: char,
-    /// Draws the line below the names of columns.
+    /// Character of the line below column names.
     pub(crate) rule: char,
-    /// What stands in that line between two columns.
+    /// Character of that line between two columns.
     pub(crate) rule_gap: char,
-    /// Where that line meets the bar.
+    /// Character where that line crosses the bar.
     pub(crate) cross: char,
-    /// The bar behind the columns that name a row, when there is one.
+    /// Character of the bar after the key columns, if there is one.
     pub(crate) bar: Option<char>,
-    /// Signs behind a column's name for lower and higher is better; the words stand below the
-    /// table in any case.
+    /// Signs after a column's name for lower and higher is better; a legend below the table repeats
+    /// them in words.
     pub(crate) arrows: Option<(char, char)>,
-    /// Whether long command lines are broken with a backslash. A terminal breaks them itself.
+    /// True to fold long command lines with a backslash. A terminal wraps them itself.
     pub(crate) folds_commands: bool,
-    /// Paints a piece; does not change its width.
-    pub(crate) paint: fn(Role, &str) -> String,
+    /// Highlights a piece of text without changing its width.
+    pub(crate) paint: fn(TextRole, &str) -> String,
 }
 
-/// The text with blanks on the variant where it does not stand.
+/// Pads text to `room` columns on the side opposite its alignment.
 pub(crate) fn padded(text: &str, room: usize, align: Align) -> String {
     let blanks = " ".repeat(room.saturating_sub(width(text)));
     match align {
@@ -58,8 +58,8 @@ pub(crate) fn padded(text: &str, room: usize, align: Align) -> String {
     }
 }
 
-/// A line from its pieces: painted, blanks left unpainted, none at its end.
-pub(crate) fn assembled(mut pieces: Vec<(String, Role)>, look: &Look) -> String {
+/// Joins pieces into a line: highlighted, blanks left plain, trailing blanks removed.
+pub(crate) fn assembled(mut pieces: Vec<(String, TextRole)>, look: &TextLook) -> String {
     while let Some((last, _)) = pieces.last_mut() {
         last.truncate(last.trim_end_matches(' ').len());
         if !last.is_empty() {

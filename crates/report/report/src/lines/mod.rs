@@ -1,7 +1,6 @@
-//! Lays a document out in lines of characters, for the terminal and for mail.
+//! Lays out a document in lines of text, for the terminal and for mail.
 //!
-//! Breaking and arranging live here; what a line looks like (which rules, which colours) is said
-//! by the formats.
+//! Wrapping and arranging are done here; the formats define rules and colours.
 
 mod command;
 mod grid;
@@ -9,5 +8,5 @@ mod look;
 mod sheet;
 mod wrap;
 
-pub(crate) use look::{Look, Role};
+pub(crate) use look::{TextLook, TextRole};
 pub(crate) use sheet::render;

@@ -4,23 +4,23 @@ use std::io::{self, Write};
 
 use super::command::fold;
 use super::grid::Grid;
-use super::look::{Look, Role, assembled, padded};
+use super::look::{TextLook, TextRole, assembled, padded};
 use super::wrap::{width, wrap};
-use crate::{Align, Block, Pair, Report, Table, Tone, Warning};
+use crate::{Align, Block, KeyValue, Report, Table, Tone, Warning};
 
-/// Blanks before a command line.
+/// Indentation of command lines.
 const INDENT: &str = "  ";
 
-/// Writes the document in lines of the look, an empty line between blocks.
-pub(crate) fn render(report: &Report, look: &Look, out: &mut dyn Write) -> io::Result<()> {
+/// Renders the document with a look, with an empty line between blocks.
+pub(crate) fn render(report: &Report, look: &TextLook, out: &mut dyn Write) -> io::Result<()> {
     let title = wrap(&(look.clean)(&report.title), look.width);
     let longest = title.iter().map(|line| width(line)).max().unwrap_or(0);
     for line in &title {
-        let painted = (look.paint)(Role::Title, line.trim_end_matches(' '));
+        let painted = (look.paint)(TextRole::Title, line.trim_end_matches(' '));
         writeln!(out, "{painted}")?;
     }
     let rule: String = std::iter::repeat_n(look.title_rule, longest).collect();
-    writeln!(out, "{}", (look.paint)(Role::Rule, &rule))?;
+    writeln!(out, "{}", (look.paint)(TextRole::Rule, &rule))?;
     for block in report.blocks.iter().filter(|block| !block.is_beside_text()) {
         writeln!(out)?;
         for line in lines(block, look) {
@@ -30,19 +30,20 @@ pub(crate) fn render(report: &Report, look: &Look, out: &mut dyn Write) -> io::R
     Ok(())
 }
 
-fn lines(block: &Block, look: &Look) -> Vec<String> {
+fn lines(block: &Block, look: &TextLook) -> Vec<String> {
     match block {
         Block::Heading { text } => {
             let heading = wrap(&(look.clean)(text), look.width);
             let longest = heading.iter().map(|line| width(line)).max().unwrap_or(0);
             let rule: String = std::iter::repeat_n(look.rule, longest).collect();
-            let painted = |line: &String| (look.paint)(Role::Heading, line.trim_end_matches(' '));
+            let painted =
+                |line: &String| (look.paint)(TextRole::Heading, line.trim_end_matches(' '));
             let mut lines: Vec<String> = heading.iter().map(painted).collect();
-            lines.push((look.paint)(Role::Rule, &rule));
+            lines.push((look.paint)(TextRole::Rule, &rule));
             lines
         }
         Block::Paragraph { text } => wrap(&(look.clean)(text), look.prose),
-        Block::Note { text } => hanging("note: ", Role::Aside, text, look),
+        Block::Note { text } => hanging("note: ", TextRole::Aside, text, look),
         Block::Table(table) => of_table(table, look),
         Block::KeyValues { pairs } => of_pairs(pairs, look),
         Block::Cautions { cautions } => of_warnings(cautions, look),
@@ -51,7 +52,7 @@ fn lines(block: &Block, look: &Look) -> Vec<String> {
     }
 }
 
-fn of_table(table: &Table, look: &Look) -> Vec<String> {
+fn of_table(table: &Table, look: &TextLook) -> Vec<String> {
     let mut lines = Vec::new();
     let caption = (look.clean)(&table.caption);
     if !caption.is_empty() {
@@ -64,14 +65,14 @@ fn of_table(table: &Table, look: &Look) -> Vec<String> {
     lines.extend(Grid::new(table, look).lines());
     if let Some(directions) = table.directions() {
         let directions = wrap(&(look.clean)(&directions), look.prose);
-        lines.extend(directions.iter().map(|line| (look.paint)(Role::Aside, line)));
+        lines.extend(directions.iter().map(|line| (look.paint)(TextRole::Aside, line)));
     }
     lines
 }
 
-/// Keys of one width, values beside them; a value without enough room stands below its key.
-fn of_pairs(pairs: &[Pair], look: &Look) -> Vec<String> {
-    let cleaned = |pair: &Pair| ((look.clean)(&pair.key), (look.clean)(&pair.value.shown("")));
+/// Lays out key-value pairs with aligned values; a value without enough space goes below its key.
+fn of_pairs(pairs: &[KeyValue], look: &TextLook) -> Vec<String> {
+    let cleaned = |pair: &KeyValue| ((look.clean)(&pair.key), (look.clean)(&pair.value.shown("")));
     let cleaned: Vec<(String, String)> = pairs.iter().map(cleaned).collect();
     let most = look.width * 2 / 5;
     let keys = cleaned.iter().map(|(key, _)| width(key)).filter(|&wide| wide <= most);
@@ -82,34 +83,34 @@ fn of_pairs(pairs: &[Pair], look: &Look) -> Vec<String> {
         let mut key_column = key.clone();
         if width(key) > beside {
             let broken = wrap(key, look.width);
-            lines.extend(broken.iter().map(|line| (look.paint)(Role::Name, line)));
+            lines.extend(broken.iter().map(|line| (look.paint)(TextRole::Name, line)));
             key_column.clear();
         }
         for piece in wrap(value, room) {
             let key = padded(&key_column, beside, Align::Left);
-            let gap = ("  ".to_owned(), Role::Name);
-            let value = (piece, Role::Cell(pair.value.tone()));
-            lines.push(assembled(vec![(key, Role::Name), gap, value], look));
+            let gap = ("  ".to_owned(), TextRole::Name);
+            let value = (piece, TextRole::Cell(pair.value.tone()));
+            lines.push(assembled(vec![(key, TextRole::Name), gap, value], look));
             key_column.clear();
         }
     }
     lines
 }
 
-fn of_warnings(warnings: &[Warning], look: &Look) -> Vec<String> {
+fn of_warnings(warnings: &[Warning], look: &TextLook) -> Vec<String> {
     let mut lines = Vec::new();
     for warning in warnings {
         let text = format!("{} ({})", warning.message, warning.code);
-        lines.extend(hanging("caution: ", Role::Warning, &text, look));
+        lines.extend(hanging("caution: ", TextRole::Warning, &text, look));
         if !warning.advice.is_empty() {
             let advice = format!("{}.", warning.advice);
-            lines.extend(hanging(" advice: ", Role::Aside, &advice, look));
+            lines.extend(hanging(" advice: ", TextRole::Aside, &advice, look));
         }
     }
     lines
 }
 
-fn of_command(purpose: &str, line: &str, look: &Look) -> Vec<String> {
+fn of_command(purpose: &str, line: &str, look: &TextLook) -> Vec<String> {
     let mut lines = wrap(&format!("{}:", (look.clean)(purpose)), look.prose);
     let line = (look.clean)(line);
     if look.folds_commands {
@@ -120,14 +121,14 @@ fn of_command(purpose: &str, line: &str, look: &Look) -> Vec<String> {
     lines
 }
 
-/// Text behind a word, its further lines indented below its beginning.
-fn hanging(word: &str, role: Role, text: &str, look: &Look) -> Vec<String> {
+/// Lays out text after a word, with a hanging indent.
+fn hanging(word: &str, role: TextRole, text: &str, look: &TextLook) -> Vec<String> {
     let room = look.prose.saturating_sub(width(word));
     let text = wrap(&(look.clean)(text), room);
     let mut before = word.to_owned();
     let mut lines = Vec::new();
     for line in text {
-        let text = (line, Role::Cell(Tone::Plain));
+        let text = (line, TextRole::Cell(Tone::Plain));
         lines.push(assembled(vec![(before.clone(), role), text], look));
         before = " ".repeat(width(word));
     }

@@ -1,14 +1,14 @@
-//! Breaks text into lines. Nothing is cut off: a word longer than a line is broken.
+//! Wraps text into lines. Nothing is truncated: a word longer than a line is broken.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that a text takes.
+/// Display width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text in lines of at most `room` columns (at least 2), broken at spaces where possible.
-/// An empty text is one empty line.
+/// Wraps text into lines of at most `room` columns (at least 2), at spaces where possible. Empty
+/// text is one empty line.
 pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
     let room = room.max(2);
     if width(text) <= room {
@@ -33,7 +33,7 @@ pub(crate) fn wrap(text: &str, room: usize) -> Vec<String> {
     lines
 }
 
-/// A word in pieces of at most `room` columns.
+/// Breaks a word into pieces of at most `room` columns.
 fn pieces(word: &str, room: usize) -> Vec<String> {
     let mut pieces = Vec::new();
     let mut piece = String::new();

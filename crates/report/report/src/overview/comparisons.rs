@@ -1,52 +1,52 @@
-//! The campaigns of a store: in the overview a row with the verdict, behind it the whole comparison
-//! with its plan and its trials.
+//! Campaigns in the overview: a table row with the verdict, and a detail page with the whole
+//! comparison, its plan and its trials.
 
 use maud::{Markup, html};
 
 use super::Overview;
-use super::packed::{Detail, Packed};
+use super::packed::{DetailPage, PagePack};
 use crate::escape::visible;
 use crate::formats::html::whole;
 use crate::pages::identity::utc;
 use crate::{Block, Report};
 
-/// Comparisons in a pack.
+/// Number of comparisons in a pack.
 const PACKED: usize = 4;
 
-/// A campaign that was compared.
+/// A compared campaign.
 #[derive(Clone, Debug)]
 pub struct Campaign {
-    /// The short name of its first trial.
+    /// Short id of its first trial.
     pub name: String,
-    /// Milliseconds since 1970 (UTC) when it began.
+    /// Start time, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// The plan's name.
+    /// Name of the plan.
     pub plan: String,
-    /// The plan as it was written; empty where it is not known.
+    /// Text of the plan as written; empty if unknown.
     pub text: String,
-    /// The comparison.
+    /// Page of the comparison.
     pub report: Report,
-    /// Its trials in the order of time.
+    /// Trials of the campaign in time order.
     pub trials: Vec<CampaignTrial>,
 }
 
 /// A trial of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CampaignTrial {
-    /// The short name of the trial; empty where it is not in the file.
+    /// Short id of the trial; empty if it is not part of the file.
     pub name: String,
-    /// Its variant.
+    /// Name of its variant.
     pub variant: String,
-    /// Its job.
+    /// Name of its job.
     pub job: String,
-    /// Its round, or what it was beside the rounds.
+    /// Round number, or the trial's role outside the rounds.
     pub round: String,
-    /// How it ended.
+    /// Word for how it ended.
     pub ending: &'static str,
 }
 
 impl Campaign {
-    /// What its page says first.
+    /// Verdict of the comparison: the first paragraph of its page.
     fn verdict(&self) -> &str {
         let mut paragraphs = self.report.blocks.iter().filter_map(|block| match block {
             Block::Paragraph { text } => Some(text.as_str()),
@@ -55,7 +55,7 @@ impl Campaign {
         paragraphs.next().unwrap_or_default()
     }
 
-    /// Everything but what only files of their own have room for.
+    /// Page without the blocks for which only separate files have space.
     fn short(&self) -> Report {
         let blocks = self.report.blocks.iter();
         let kept =
@@ -107,17 +107,17 @@ fn row(trial: &CampaignTrial) -> Markup {
     }
 }
 
-/// The comparisons, packed.
-pub(super) fn packs(campaigns: &[Campaign]) -> Vec<Packed> {
-    let detail = |campaign: &Campaign| Detail {
+/// Detail pages of the comparisons, packed.
+pub(super) fn packs(campaigns: &[Campaign]) -> Vec<PagePack> {
+    let detail = |campaign: &Campaign| DetailPage {
         name: format!("comparison-{}", campaign.name),
         markup: campaign.markup(),
     };
-    let details: Vec<Detail> = campaigns.iter().map(detail).collect();
-    details.chunks(PACKED).map(Packed::of).collect()
+    let details: Vec<DetailPage> = campaigns.iter().map(detail).collect();
+    details.chunks(PACKED).map(PagePack::new).collect()
 }
 
-/// The comparisons in the overview.
+/// Table of the comparisons in the overview.
 pub(super) fn table(overview: &Overview<'_>) -> Markup {
     html! {
         @if !overview.campaigns.is_empty() {

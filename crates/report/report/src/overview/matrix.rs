@@ -1,5 +1,5 @@
-//! The matrix: a row for each metric of each job, a column for each variant, in each cell a small
-//! chart with the newest value and what happened. The most notable rows stand first.
+//! Overview matrix: a row for each metric of each job, a column for each variant, in each cell a
+//! sparkline with the newest value and its changes. The most notable rows come first.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,27 +7,27 @@ use maud::{Markup, html};
 use treering_analysis::history::History;
 use treering_model::{Better, Mode, Unit};
 
-use super::notable::{Notable, Reason};
+use super::notable::{NotableSeries, Reason};
 use crate::charts::{Spark, SparkChange};
 use crate::escape::visible;
 use crate::pages::history::{HistoryView, percent, title, value};
 
-/// Cells that are drawn; a store with more has its most notable rows drawn.
+/// Maximum number of cells; of a larger store only the most notable rows are drawn.
 const MOST_CELLS: usize = 1200;
-/// Columns of a table; the variants of a sweep may be many.
+/// Maximum number of columns of a table; a sweep may have many variants.
 const MOST_COLUMNS: usize = 12;
 
-/// What the series of a row have in common.
-type Key<'h> = (&'h str, Mode, &'h str, &'h str, Unit);
+/// Properties that the series of a row share.
+type RowKey<'h> = (&'h str, Mode, &'h str, &'h str, Unit);
 
-struct Row<'h> {
-    key: Key<'h>,
-    /// One at least.
-    cells: Vec<Notable<'h>>,
+struct MatrixRow<'h> {
+    key: RowKey<'h>,
+    /// Cells of the row, at least one.
+    cells: Vec<NotableSeries<'h>>,
 }
 
-impl<'h> Row<'h> {
-    fn most(&self) -> Option<&Notable<'h>> {
+impl<'h> MatrixRow<'h> {
+    fn most(&self) -> Option<&NotableSeries<'h>> {
         self.cells.iter().max_by(|one, other| one.order(other))
     }
 
@@ -36,21 +36,21 @@ impl<'h> Row<'h> {
     }
 }
 
-/// Rows of the same variants.
-struct Group<'h> {
+/// Rows with the same variants.
+struct RowGroup<'h> {
     variants: Vec<&'h str>,
-    rows: Vec<Row<'h>>,
+    rows: Vec<MatrixRow<'h>>,
 }
 
-/// The tables of the overview.
+/// Tables of the overview.
 pub(super) struct Matrix<'h> {
-    groups: Vec<Group<'h>>,
-    /// Series that are not drawn.
+    groups: Vec<RowGroup<'h>>,
+    /// Number of series that are not drawn.
     left_out: usize,
 }
 
 impl<'h> Matrix<'h> {
-    pub(super) fn of(history: &'h History, notable: &[Notable<'h>]) -> Self {
+    pub(super) fn new(history: &'h History, notable: &[NotableSeries<'h>]) -> Self {
         let mut rows = rows(notable);
         rows.sort_by(|one, other| match (one.most(), other.most()) {
             (Some(one), Some(other)) => other.order(one),
@@ -66,8 +66,8 @@ impl<'h> Matrix<'h> {
         Self { groups, left_out: history.series.len() - shown }
     }
 
-    /// The series that have a cell.
-    pub(super) fn series(&self) -> impl Iterator<Item = &Notable<'h>> {
+    /// Series that have a cell.
+    pub(super) fn series(&self) -> impl Iterator<Item = &NotableSeries<'h>> {
         self.groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.cells)
     }
 
@@ -99,9 +99,9 @@ impl<'h> Matrix<'h> {
     }
 }
 
-fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
-    let mut rows: Vec<Row<'h>> = Vec::new();
-    let mut places: HashMap<Key<'h>, usize> = HashMap::new();
+fn rows<'h>(notable: &[NotableSeries<'h>]) -> Vec<MatrixRow<'h>> {
+    let mut rows: Vec<MatrixRow<'h>> = Vec::new();
+    let mut places: HashMap<RowKey<'h>, usize> = HashMap::new();
     for one in notable {
         let series = one.series;
         let key = (
@@ -112,7 +112,7 @@ fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
             series.unit,
         );
         let at = *places.entry(key).or_insert_with(|| {
-            rows.push(Row { key, cells: Vec::new() });
+            rows.push(MatrixRow { key, cells: Vec::new() });
             rows.len() - 1
         });
         rows[at].cells.push(*one);
@@ -120,25 +120,25 @@ fn rows<'h>(notable: &[Notable<'h>]) -> Vec<Row<'h>> {
     rows
 }
 
-/// A row belongs to the first of the largest sets of variants that has all of its own, so that a
-/// table has few empty cells.
-fn grouped(rows: Vec<Row<'_>>) -> Vec<Group<'_>> {
-    let mut sets: Vec<BTreeSet<&str>> = rows.iter().map(Row::variants).collect();
+/// Groups rows into tables: a row joins the first of the largest variant sets that contains all of
+/// its own, so that tables have few empty cells.
+fn grouped(rows: Vec<MatrixRow<'_>>) -> Vec<RowGroup<'_>> {
+    let mut sets: Vec<BTreeSet<&str>> = rows.iter().map(MatrixRow::variants).collect();
     sets.sort_by_key(|set| std::cmp::Reverse(set.len()));
-    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut groups: Vec<RowGroup<'_>> = Vec::new();
     for row in rows {
         let own = row.variants();
         let set = sets.iter().find(|set| own.is_subset(set)).unwrap_or(&own);
         let variants: Vec<&str> = set.iter().copied().collect();
         match groups.iter_mut().find(|group| group.variants == variants) {
             Some(group) => group.rows.push(row),
-            None => groups.push(Group { variants, rows: vec![row] }),
+            None => groups.push(RowGroup { variants, rows: vec![row] }),
         }
     }
     groups
 }
 
-impl Group<'_> {
+impl RowGroup<'_> {
     fn markup(&self, view: &HistoryView<'_>) -> Markup {
         html! {
             @for variants in self.variants.chunks(MOST_COLUMNS) {
@@ -165,7 +165,7 @@ fn name(variant: &str) -> String {
     if variant.is_empty() { "(no variant)".to_owned() } else { visible(variant) }
 }
 
-/// A name of several words, which may be broken between them.
+/// Renders a name that may be wrapped between its words.
 fn breakable(name: &str) -> Markup {
     html! {
         @for part in visible(name).split_inclusive(['_', '/']) { (part) wbr; }
@@ -176,7 +176,7 @@ fn named(variants: &[&str]) -> String {
     variants.iter().map(|variant| name(variant)).collect::<Vec<_>>().join(", ")
 }
 
-impl Row<'_> {
+impl MatrixRow<'_> {
     fn markup(&self, variants: &[&str], view: &HistoryView<'_>) -> Markup {
         let (workload, mode, job, metric, _) = self.key;
         let better = self.cells[0].series.better;
@@ -207,7 +207,7 @@ impl Row<'_> {
     }
 }
 
-fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
+fn of_cell(cell: &NotableSeries<'_>, view: &HistoryView<'_>) -> Markup {
     let series = cell.series;
     let values: Vec<f64> = series.points.iter().map(|point| point.value).collect();
     let newest = values.last().map_or_else(String::new, |newest| {
@@ -223,7 +223,7 @@ fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
         visible(&cell.words())
     );
     let spark = Spark { values: &values, changes, spoken };
-    // Sorting by a column brings its most notable cells together.
+    // Sorting by a column groups its most notable cells.
     let rank = cell.rank();
     html! {
         td data-v=(rank) {
@@ -235,8 +235,8 @@ fn of_cell(cell: &Notable<'_>, view: &HistoryView<'_>) -> Markup {
     }
 }
 
-/// What happened, in a word and a figure.
-fn badge(cell: &Notable<'_>) -> Markup {
+/// Badge of a cell: the change in a word and a figure.
+fn badge(cell: &NotableSeries<'_>) -> Markup {
     let series = cell.series;
     let change = cell.shift.map_or_else(String::new, |shift| percent(shift.ratio));
     let suspect = series.suspect.as_ref().map_or_else(String::new, |it| percent(it.ratio));

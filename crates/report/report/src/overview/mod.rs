@@ -1,10 +1,10 @@
-//! A whole store in one HTML file: an overview of all series, and behind it each series, each
-//! comparison and each trial.
+//! Overview of a whole store in one HTML file: all series, with detail pages for each series,
+//! comparison and trial.
 //!
-//! The overview is markup that is read without a script. The details are pages like those of
-//! `treering history`, `report` and `show`, packed (`packed`) so that ten thousand trials can be
-//! mailed; a script unpacks the one that the fragment of the address names. What finds no room is
-//! left out, the oldest trials first, and the page says so.
+//! The overview is markup that is readable without a script. The details are pages like those of
+//! `treering history`, `report` and `show`, compressed (`packed`) so that ten thousand trials can
+//! be mailed; a script unpacks the one named by the URL's fragment. Details beyond the size limit
+//! are left out, the oldest trials first, and the page says so.
 
 mod comparisons;
 mod matrix;
@@ -22,66 +22,66 @@ use treering_model::TrialId;
 pub use comparisons::{Campaign, CampaignTrial};
 pub use trials::StoredTrial;
 
-use self::packed::Packed;
+use self::packed::PagePack;
 use crate::escape::visible;
 use crate::formats::html::frame;
 use crate::pages::history::HistoryView;
 
-/// The size that a file has at most, about.
+/// Approximate maximum size of a file, in bytes.
 pub(crate) const MOST_BYTES: usize = 5_000_000;
-/// Trials that a file has at most.
+/// Maximum number of trials in a file.
 pub const MOST_TRIALS: usize = 10_000;
-/// Campaigns that a file has at most.
+/// Maximum number of campaigns in a file.
 pub const MOST_CAMPAIGNS: usize = 50;
 
 const STYLE: &str = include_str!("overview.css");
 const SCRIPT: &str = include_str!("overview.js");
 
-/// What the file is about.
+/// Contents of an overview.
 #[derive(Debug)]
 pub struct Overview<'a> {
-    /// The series, explained.
+    /// Series with their explained changes.
     pub history: &'a History,
-    /// What makes a point: `date`.
+    /// Key that separates points: `date`.
     pub by: &'a str,
-    /// The variant that values are ratios to.
+    /// Variant that values are divided by.
     pub anchor: Option<&'a str>,
-    /// How many of the newest points are recent.
+    /// Number of newest points that count as recent.
     pub recent: usize,
-    /// The newest campaigns that can be compared, newest first.
+    /// Newest comparable campaigns, newest first.
     pub campaigns: &'a [Campaign],
-    /// Campaigns in the store.
+    /// Number of campaigns in the store.
     pub all_campaigns: usize,
-    /// The newest trials and the short names that the store knows them by, newest first.
+    /// Newest trials with their short ids in the store, newest first.
     pub trials: &'a [(TrialId, String)],
-    /// Trials in the store.
+    /// Number of trials in the store.
     pub all_trials: usize,
 }
 
-/// The file.
+/// A rendered overview.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rendered {
-    /// All of it.
+pub struct RenderedOverview {
+    /// Text of the HTML file.
     pub html: String,
-    /// What the series say, in a sentence.
+    /// Summary of all series in a sentence.
     pub summary: String,
-    /// Trials that are in the file.
+    /// Number of trials included.
     pub trials: usize,
 }
 
-/// The file. Trials are loaded as many at a time as are packed together.
+/// Renders the overview. Trials are loaded in batches of one pack.
 ///
 /// # Errors
-/// Those of `load`.
+/// Errors of `load`.
 pub fn render<E>(
     overview: &Overview<'_>,
     load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,
-) -> Result<Rendered, E> {
+) -> Result<RenderedOverview, E> {
     let view = HistoryView { by: overview.by, anchor: overview.anchor, draws: true };
     let names = overview.trials.iter().map(|(trial, name)| (*trial, name.as_str()));
     let names: HashMap<TrialId, &str> = names.collect();
     let notable = notable::all(overview.history, overview.recent);
-    let matrix = matrix::Matrix::of(overview.history, &notable);
+    let matrix = matrix::Matrix::new(overview.history, &notable);
     let mut packs = series::packs(overview, &matrix, &view, &names);
     packs.extend(comparisons::packs(overview.campaigns));
     let top = html! {
@@ -89,19 +89,19 @@ pub fn render<E>(
         (matrix.markup(&view))
         (comparisons::table(overview))
     };
-    let used: usize = packs.iter().map(Packed::bytes).sum();
+    let used: usize = packs.iter().map(PagePack::bytes).sum();
     let room = MOST_BYTES.saturating_sub(used + top.0.len() + FRAME_BYTES);
     let (of_trials, trials) = trials::packs(overview, load, room)?;
     packs.extend(of_trials);
     let body = body(overview, &top, &packs, trials);
     let html = frame("Overview of a store", STYLE, SCRIPT, &body).into_string() + "\n";
-    Ok(Rendered { html, summary: notable::sentence(overview, &notable), trials })
+    Ok(RenderedOverview { html, summary: notable::sentence(overview, &notable), trials })
 }
 
-/// Style, script and words that every file has.
+/// Size of the style, script and fixed text in every file, in bytes.
 const FRAME_BYTES: usize = 40_000;
 
-fn body(overview: &Overview<'_>, top: &Markup, packs: &[Packed], trials: usize) -> Markup {
+fn body(overview: &Overview<'_>, top: &Markup, packs: &[PagePack], trials: usize) -> Markup {
     html! {
         div id="overview" {
             h1 { "Overview of a store" }

@@ -1,19 +1,19 @@
-//! What is worth looking at first: recent changes for the worse, newest points out of line, recent
-//! changes for the better, older ones.
+//! Notable series: recent changes for the worse, newest points out of line, recent changes for the
+//! better, older changes.
 
 use std::cmp::Ordering;
 
 use maud::{Markup, html};
-use treering_analysis::history::{FEWEST_POINTS, History, Series, Shift};
+use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries, Shift};
 
 use super::Overview;
 use crate::escape::visible;
 use crate::pages::history::{percent, title};
 
-/// Series that are named above the matrix.
+/// Maximum number of series named above the matrix.
 const NAMED: usize = 8;
 
-/// Why a series is worth a look, the least of it first.
+/// Reason why a series is notable, in ascending order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
     TooShort,
@@ -27,19 +27,19 @@ pub(super) enum Reason {
 
 /// A series with its reason.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Notable<'h> {
-    /// Its number, from 0.
+pub(super) struct NotableSeries<'h> {
+    /// Index of the series, from 0.
     pub(super) number: usize,
-    pub(super) series: &'h Series,
+    pub(super) series: &'h HistorySeries,
     pub(super) reason: Reason,
-    /// The change that it is about.
+    /// Change of level behind the reason.
     pub(super) shift: Option<&'h Shift>,
-    /// How large it is: the logarithm of the ratio, without its sign.
+    /// Magnitude of the change: absolute logarithm of the ratio.
     size: f64,
 }
 
-impl<'h> Notable<'h> {
-    fn of(number: usize, series: &'h Series, recent: usize) -> Self {
+impl<'h> NotableSeries<'h> {
+    fn new(number: usize, series: &'h HistorySeries, recent: usize) -> Self {
         let is_recent = |shift: &&Shift| shift.index + recent >= series.points.len();
         let worst = |one: &&Shift, other: &&Shift| {
             let key = |shift: &Shift| (shift.is_worse, shift.ratio.ln().abs());
@@ -61,17 +61,17 @@ impl<'h> Notable<'h> {
         Self { number, series, reason, shift, size: ratio.ln().abs() }
     }
 
-    /// The most notable last.
+    /// Orders by notability, the most notable last.
     pub(super) fn order(&self, other: &Self) -> Ordering {
         self.reason.cmp(&other.reason).then(self.size.total_cmp(&other.size))
     }
 
-    /// How it is asked for.
+    /// Name of the series' detail page.
     pub(super) fn name(&self) -> String {
         format!("series-{}", self.number + 1)
     }
 
-    /// What happened, in words: `worse (-8.2 %) from 2026-11-03 on`.
+    /// Describes the change: `worse (-8.2 %) from 2026-11-03 on`.
     pub(super) fn words(&self) -> String {
         let newest = self.series.points.last().map_or("", |point| &point.key);
         let of_shift = |shift: &Shift| {
@@ -91,25 +91,25 @@ impl<'h> Notable<'h> {
         }
     }
 
-    /// What its column is sorted by: the more notable, the larger.
+    /// Sort key of the column: larger for more notable series.
     pub(super) fn rank(&self) -> String {
         format!("{:.3}", f64::from(self.reason as u8) + self.size.min(0.999))
     }
 
-    /// Whether it is named above the matrix.
+    /// Reports whether the series is named above the matrix.
     fn is_news(&self) -> bool {
         self.reason > Reason::ChangedEarlier
     }
 }
 
-/// Every series, in the order of the history.
-pub(super) fn all(history: &History, recent: usize) -> Vec<Notable<'_>> {
+/// All series with their reasons, in the order of the history.
+pub(super) fn all(history: &History, recent: usize) -> Vec<NotableSeries<'_>> {
     let series = history.series.iter().enumerate();
-    series.map(|(number, series)| Notable::of(number, series, recent)).collect()
+    series.map(|(number, series)| NotableSeries::new(number, series, recent)).collect()
 }
 
-/// What all series say: `3 of 41 series changed within their newest 20 points: …`.
-pub(super) fn sentence(overview: &Overview<'_>, notable: &[Notable<'_>]) -> String {
+/// Summary sentence over all series: `3 of 41 series changed within their newest 20 points: …`.
+pub(super) fn sentence(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -> String {
     let count =
         |reasons: &[Reason]| notable.iter().filter(|one| reasons.contains(&one.reason)).count();
     let (worse, better) = (count(&[Reason::Worse]), count(&[Reason::Better]));
@@ -141,9 +141,9 @@ pub(super) fn sentence(overview: &Overview<'_>, notable: &[Notable<'_>]) -> Stri
     text
 }
 
-/// The sentence, and the series to look at first.
-pub(super) fn summary(overview: &Overview<'_>, notable: &[Notable<'_>]) -> Markup {
-    let mut news: Vec<&Notable<'_>> = notable.iter().filter(|one| one.is_news()).collect();
+/// Summary sentence with the most notable series.
+pub(super) fn summary(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -> Markup {
+    let mut news: Vec<&NotableSeries<'_>> = notable.iter().filter(|one| one.is_news()).collect();
     news.sort_by(|one, other| other.order(one));
     let more = news.len().saturating_sub(NAMED);
     html! {

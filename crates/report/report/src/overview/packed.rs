@@ -1,9 +1,9 @@
-//! Pages that stay packed until somebody asks for them: the details of an overview.
+//! Compressed detail pages of an overview, unpacked on demand.
 //!
-//! A page is markup as `formats::html` makes it. Pages of one sort differ in little but their
-//! texts, so the markup around the texts is kept once, and each text that differs is a column over
-//! the pages. Columns are JSON, compressed and written in base64: no text of the store can end the
-//! element in which they stand. `overview.js` puts them together again.
+//! A page is markup as produced by `formats::html`. Pages of one sort differ little except in their
+//! texts, so the markup around the texts is stored once, and each text that differs is a column
+//! over the pages. Columns are JSON, compressed and encoded in base64: no text of the store can
+//! close the enclosing element. `overview.js` reassembles the pages.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -15,20 +15,20 @@ use flate2::write::DeflateEncoder;
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-/// What tables are sorted by, to the last digit.
+/// Attribute with the exact number a table is sorted by.
 const SORT_KEY: &str = " data-v=\"";
-/// Before where a link leads.
+/// Attribute with the target of a link.
 const LINK: &str = " href=\"";
 
-/// A page and the name it is asked for by, such as `trial-0198c2f1`.
-pub(super) struct Detail {
+/// A detail page with its name, such as `trial-0198c2f1`.
+pub(super) struct DetailPage {
     pub(super) name: String,
     pub(super) markup: Markup,
 }
 
-impl Detail {
-    /// The page without exact numbers, by which its tables could be sorted: of thousands of pages
-    /// these would be most of what is packed.
+impl DetailPage {
+    /// Removes exact numbers for sorting: over thousands of pages they would make up most of the
+    /// packed data.
     pub(super) fn without_sort_keys(self) -> Self {
         let mut parts = self.markup.0.split(SORT_KEY);
         let mut kept = parts.next().unwrap_or_default().to_owned();
@@ -39,34 +39,35 @@ impl Detail {
     }
 }
 
-/// Pages that are packed together.
-pub(super) struct Packed {
+/// Pages packed together.
+pub(super) struct PagePack {
     names: Vec<String>,
     base64: String,
 }
 
-/// The pages whose markup is the same but for its texts.
+/// Pages whose markup is the same except for its texts.
 #[derive(Serialize)]
-struct Alike {
-    /// Places of the pages among all of the pack.
+struct PageGroup {
+    /// Indices of the pages in the pack.
     pages: Vec<usize>,
-    /// The markup around the texts: one piece more than there are texts.
+    /// Markup around the texts: one piece more than there are texts.
     markup: Vec<String>,
-    texts: Vec<Column>,
+    texts: Vec<TextColumn>,
 }
 
-/// A text on all pages; or in a list that of each, in lines, or one by one where one has lines.
+/// A text over all pages: the same on each, or one for each page, joined by newlines unless one
+/// contains newlines.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Column {
+enum TextColumn {
     Same(String),
     Lines([String; 1]),
     Each(Vec<String>),
 }
 
-impl Packed {
-    /// Packs these pages.
-    pub(super) fn of(details: &[Detail]) -> Self {
+impl PagePack {
+    /// Packs the pages.
+    pub(super) fn new(details: &[DetailPage]) -> Self {
         let pages: Vec<&str> = details.iter().map(|detail| detail.markup.0.as_str()).collect();
         let json = serde_json::to_vec(&alike(&pages)).expect("texts and numbers are JSON");
         let mut deflated = DeflateEncoder::new(Vec::new(), Compression::best());
@@ -76,9 +77,9 @@ impl Packed {
         Self { names, base64: STANDARD.encode(bytes) }
     }
 
-    /// The element of the page that holds them.
+    /// HTML element that holds the pack.
     pub(super) fn element(&self) -> Markup {
-        // Base64 has no character that means anything in HTML.
+        // No base64 character has a meaning in HTML.
         html! {
             script type="application/octet-stream" data-names=(self.names.join(" ")) {
                 (PreEscaped(&self.base64))
@@ -86,18 +87,18 @@ impl Packed {
         }
     }
 
-    /// About how many bytes the element has.
+    /// Approximate size of the element in bytes.
     pub(super) fn bytes(&self) -> usize {
         let names: usize = self.names.iter().map(|name| name.len() + 1).sum();
         self.base64.len() + names + 70
     }
 }
 
-/// A page's place among all of the pack, and its texts.
-type Texts<'p> = (usize, Vec<&'p str>);
+/// Index of a page in the pack, with its texts.
+type PageTexts<'p> = (usize, Vec<&'p str>);
 
-fn alike(pages: &[&str]) -> Vec<Alike> {
-    let mut groups: Vec<(Vec<&str>, Vec<Texts<'_>>)> = Vec::new();
+fn alike(pages: &[&str]) -> Vec<PageGroup> {
+    let mut groups: Vec<(Vec<&str>, Vec<PageTexts<'_>>)> = Vec::new();
     let mut known: HashMap<Vec<&str>, usize> = HashMap::new();
     for (place, page) in pages.iter().enumerate() {
         let (markup, texts) = split(page);
@@ -107,7 +108,7 @@ fn alike(pages: &[&str]) -> Vec<Alike> {
         });
         groups[at].1.push((place, texts));
     }
-    let group = |(markup, members): (Vec<&str>, Vec<Texts<'_>>)| Alike {
+    let group = |(markup, members): (Vec<&str>, Vec<PageTexts<'_>>)| PageGroup {
         pages: members.iter().map(|(place, _)| *place).collect(),
         texts: (1..markup.len()).map(|end| of_all(&members, end - 1)).collect(),
         markup: markup.into_iter().map(str::to_owned).collect(),
@@ -115,21 +116,21 @@ fn alike(pages: &[&str]) -> Vec<Alike> {
     groups.into_iter().map(group).collect()
 }
 
-fn of_all(members: &[Texts<'_>], column: usize) -> Column {
+fn of_all(members: &[PageTexts<'_>], column: usize) -> TextColumn {
     let each: Vec<&str> = members.iter().map(|(_, texts)| texts[column]).collect();
     match each.as_slice() {
         [first, rest @ ..] if rest.iter().all(|text| text == first) => {
-            Column::Same((*first).to_owned())
+            TextColumn::Same((*first).to_owned())
         }
         each if each.iter().any(|text| text.contains('\n')) => {
-            Column::Each(each.iter().map(|text| (*text).to_owned()).collect())
+            TextColumn::Each(each.iter().map(|text| (*text).to_owned()).collect())
         }
-        each => Column::Lines([each.join("\n")]),
+        each => TextColumn::Lines([each.join("\n")]),
     }
 }
 
-/// The markup and the texts between it, in turns: the first and the last piece are markup. Where a
-/// link leads is a text too. Within tags `<` and `>` are escaped, so a tag ends where it seems to.
+/// Splits a page into alternating markup and texts; the first and last piece are markup. Link
+/// targets count as texts. Inside tags `<` and `>` are escaped, so tags can be found by scanning.
 fn split(page: &str) -> (Vec<&str>, Vec<&str>) {
     let (mut markup, mut texts) = (Vec::new(), Vec::new());
     let (mut piece, mut at) = (0, 0);
@@ -163,10 +164,10 @@ mod tests {
     use maud::{Markup, html};
     use serde_json::Value;
 
-    use super::{Detail, Packed, split};
+    use super::{DetailPage, PagePack, split};
 
-    /// What the script does.
-    fn unpacked(packed: &Packed) -> Vec<String> {
+    /// Unpacks the pages as the script does.
+    fn unpacked(packed: &PagePack) -> Vec<String> {
         let bytes = STANDARD.decode(&packed.base64).unwrap();
         let mut json = String::new();
         DeflateDecoder::new(bytes.as_slice()).read_to_string(&mut json).unwrap();
@@ -192,8 +193,8 @@ mod tests {
         pages
     }
 
-    fn detail(name: &str, markup: Markup) -> Detail {
-        Detail { name: name.to_owned(), markup }
+    fn detail(name: &str, markup: Markup) -> DetailPage {
+        DetailPage { name: name.to_owned(), markup }
     }
 
     #[test]
@@ -206,8 +207,8 @@ mod tests {
             html! { p { "one" } },
             html! { p { "two\nlines" } },
         ];
-        let details: Vec<Detail> = markups.iter().map(|one| detail("a", one.clone())).collect();
-        let packed = Packed::of(&details);
+        let details: Vec<DetailPage> = markups.iter().map(|one| detail("a", one.clone())).collect();
+        let packed = PagePack::new(&details);
         let wanted: Vec<String> = markups.into_iter().map(|markup| markup.0).collect();
         assert_eq!(unpacked(&packed), wanted);
         let element = packed.element().into_string();
@@ -217,9 +218,9 @@ mod tests {
     #[test]
     fn pages_of_one_form_cost_little_more_than_what_differs() {
         let page = |number: u32| html! { table { tr { th { "a long heading" } td { (number) } } } };
-        let details: Vec<Detail> =
+        let details: Vec<DetailPage> =
             (0..500).map(|number| detail(&format!("trial-{number}"), page(number))).collect();
-        let packed = Packed::of(&details);
+        let packed = PagePack::new(&details);
         assert!(packed.base64.len() < 500 * 6, "{}", packed.base64.len());
     }
 

@@ -1,61 +1,61 @@
-//! A series in full: its chart with intervals, its changes with what else changed there, and its
-//! points with their trials.
+//! Detail page of a series: chart with intervals, changes with suspected causes, and points with
+//! their trials.
 
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use treering_analysis::history::{Point, Series};
+use treering_analysis::history::{HistorySeries, SeriesPoint};
 use treering_model::{TrialId, Unit};
 
 use super::Overview;
 use super::matrix::Matrix;
-use super::notable::Notable;
-use super::packed::{Detail, Packed};
+use super::notable::NotableSeries;
+use super::packed::{DetailPage, PagePack};
 use crate::charts::Chart;
 use crate::escape::visible;
 use crate::formats::html::whole;
 use crate::pages::history::{HistoryView, changes, chart, facts, sentences, title, value};
 use crate::{Cell, Number, Report};
 
-/// Series in a pack.
+/// Number of series in a pack.
 const PACKED: usize = 24;
-/// Points that are listed, and trials of each that are named.
+/// Maximum number of points listed, and of trials named for each.
 const POINTS: usize = 400;
 const TRIALS: usize = 40;
 
-type Names<'a> = HashMap<TrialId, &'a str>;
+type TrialNames<'a> = HashMap<TrialId, &'a str>;
 
-/// The series that the overview draws.
+/// Detail pages of the series drawn in the overview.
 pub(super) fn packs(
     overview: &Overview<'_>,
     matrix: &Matrix<'_>,
     view: &HistoryView<'_>,
-    names: &Names<'_>,
-) -> Vec<Packed> {
-    let mut details: Vec<Detail> = Vec::new();
-    let mut all: Vec<&Notable<'_>> = matrix.series().collect();
-    // Series of the same trials one after the other, so that their points are packed well.
-    all.sort_by_key(|one| one.number);
-    for one in all {
+    names: &TrialNames<'_>,
+) -> Vec<PagePack> {
+    let mut details: Vec<DetailPage> = Vec::new();
+    let mut series: Vec<&NotableSeries<'_>> = matrix.series().collect();
+    // Series of the same trials are adjacent, so that their points compress well.
+    series.sort_by_key(|one| one.number);
+    for one in series {
         let markup = page(one, overview, view, names);
-        details.push(Detail { name: one.name(), markup });
+        details.push(DetailPage { name: one.name(), markup });
     }
-    details.chunks(PACKED).map(Packed::of).collect()
+    details.chunks(PACKED).map(PagePack::new).collect()
 }
 
 fn page(
-    one: &Notable<'_>,
+    one: &NotableSeries<'_>,
     overview: &Overview<'_>,
     view: &HistoryView<'_>,
-    names: &Names<'_>,
+    names: &TrialNames<'_>,
 ) -> Markup {
     let series = one.series;
     let mut report = Report::new(title(series));
-    let said = sentences(series);
-    if said.is_empty() {
+    let series_sentences = sentences(series);
+    if series_sentences.is_empty() {
         report.paragraph(format!("Over {} points: {}.", series.points.len(), one.words()));
     }
-    said.into_iter().for_each(|sentence| report.paragraph(sentence));
+    series_sentences.into_iter().for_each(|sentence| report.paragraph(sentence));
     report.chart(Chart::Rounds(chart(series, view)));
     if !series.shifts.is_empty() {
         report.table(changes(series));
@@ -104,7 +104,7 @@ fn range(low: f64, high: f64, unit: Unit) -> Cell {
     Cell::Range { low, high }
 }
 
-fn row(series: &Series, at: usize, point: &Point, names: &Names<'_>) -> Markup {
+fn row(series: &HistorySeries, at: usize, point: &SeriesPoint, names: &TrialNames<'_>) -> Markup {
     let known = point.trials.iter().filter_map(|trial| names.get(trial));
     let known: Vec<&&str> = known.collect();
     let shown = |number: f64| value(number, series.unit).shown("");

@@ -1,49 +1,51 @@
-//! The trials: each with its figures, cautions, parameters and environment; and lists of them.
+//! Trials in the overview: detail pages with figures, cautions, parameters and environment, and
+//! lists of trials.
 
 use maud::{Markup, html};
 use treering_model::{Trial, TrialId};
 
 use super::Overview;
-use super::packed::{Detail, Packed};
+use super::packed::{DetailPage, PagePack};
 use crate::escape::visible;
 use crate::formats::html::{tone_class, whole};
 use crate::pages::identity::{ending_word, in_short, utc};
 use crate::pages::trial::{View, page};
 
-/// Trials in a pack, and in a list.
+/// Number of trials in a pack, and in a list.
 const PACKED: usize = 500;
 const COLUMNS: [&str; 7] =
     ["trial", "started (UTC)", "workload", "variant", "label", "ending", "measured"];
-/// Metrics that a row of a list has room for.
+/// Maximum number of metrics in a list row.
 const METRICS: usize = 2;
 
-/// A trial as a store gives it.
+/// A trial as read from a store.
 #[derive(Clone, Debug)]
 pub struct StoredTrial {
-    /// The short name that the store knows it by.
+    /// Short id of the trial in the store.
     pub name: String,
-    /// The trial without tasks and calls.
+    /// Trial without tasks and calls.
     pub trial: Trial,
-    /// The short name of the first trial of its campaign; empty outside of campaigns.
+    /// Short id of its campaign's first trial; empty outside campaigns.
     pub campaign: String,
-    /// The command line that repeats it.
+    /// Command line that repeats the trial.
     pub command: String,
 }
 
-/// As many packs as have room, newest trials first, and the number of trials in them.
+/// Packs the newest trials as far as the size limit allows; returns the packs and the number of
+/// trials in them.
 pub(super) fn packs<E>(
     overview: &Overview<'_>,
     mut load: impl FnMut(&[(TrialId, String)]) -> Result<Vec<StoredTrial>, E>,
     room: usize,
-) -> Result<(Vec<Packed>, usize), E> {
+) -> Result<(Vec<PagePack>, usize), E> {
     let (mut packs, mut used, mut count) = (Vec::new(), 0, 0);
     for (list, names) in overview.trials.chunks(PACKED).enumerate() {
         let trials = load(names)?;
         let has_more = count + trials.len() < overview.trials.len();
-        let mut details: Vec<Detail> = trials.iter().map(detail).collect();
+        let mut details: Vec<DetailPage> = trials.iter().map(detail).collect();
         let markup = list_of(list, &trials, has_more);
-        details.push(Detail { name: list_name(list), markup });
-        let pack = Packed::of(&details);
+        details.push(DetailPage { name: list_name(list), markup });
+        let pack = PagePack::new(&details);
         used += pack.bytes();
         if used > room {
             break;
@@ -58,11 +60,11 @@ fn list_name(list: usize) -> String {
     format!("trials-{}", list + 1)
 }
 
-fn detail(stored: &StoredTrial) -> Detail {
+fn detail(stored: &StoredTrial) -> DetailPage {
     let StoredTrial { name, trial, campaign, command } = stored;
     let view = View { short_id: name, command: Some(command), ..View::default() };
     let mut shown = trial.clone();
-    // What has several lines is a document, and no value to be read in a list.
+    // A value of several lines is a document, which does not belong in a list.
     shown.facts.retain(|fact| !fact.value.contains('\n'));
     let markup = html! {
         (whole(&page(&shown, &view)))
@@ -74,7 +76,7 @@ fn detail(stored: &StoredTrial) -> Detail {
             code { "treering show ID --tasks --format html -o trial.html" }
         }
     };
-    Detail { name: format!("trial-{name}"), markup }.without_sort_keys()
+    DetailPage { name: format!("trial-{name}"), markup }.without_sort_keys()
 }
 
 fn list_of(list: usize, trials: &[StoredTrial], has_more: bool) -> Markup {
@@ -119,7 +121,7 @@ fn row(stored: &StoredTrial) -> Markup {
     }
 }
 
-/// The lists in the overview.
+/// Trial lists in the overview.
 pub(super) fn table(overview: &Overview<'_>, trials: usize) -> Markup {
     html! {
         @if trials > 0 {

@@ -1,22 +1,22 @@
-//! What traces would take on modelled disks.
+//! Estimated cost of traces on modelled disks.
 
 use treering_model::Unit;
 use treering_trace::DiskCost;
 
 use crate::{Cell, Column, Report, Table};
 
-/// A trace on a disk.
+/// A trace replayed on a modelled disk.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CostedTrace {
-    /// The trace: the name of its file.
+    /// File name of the trace.
     pub trace: String,
-    /// The disk, as it was named.
+    /// Name of the disk, as given.
     pub disk: String,
-    /// What it would take, of each device of the trace.
+    /// Estimated cost for each device of the trace.
     pub costs: Vec<DiskCost>,
 }
 
-/// The page; `disks` are the names of the disks with what they are.
+/// Page of the costs; `disks` holds the names of the disks with their descriptions.
 pub fn page(costed: &[CostedTrace], disks: &[(String, String)]) -> Report {
     let mut page = Report::new("Traces on a modelled disk");
     for (name, about) in disks {

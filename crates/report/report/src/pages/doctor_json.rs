@@ -1,4 +1,4 @@
-//! What `treering doctor` found, as data: `treering doctor --format json`. What is not known is
+//! Results of `treering doctor` as data: `treering doctor --format json`. Unknown values are
 //! absent.
 
 use serde::Serialize;
@@ -7,129 +7,129 @@ use treering_model::Fact;
 use crate::Warning;
 use crate::data::Data;
 
-/// What was found, the worst first.
+/// Results of a diagnosis, the most severe first.
 #[derive(Debug, Serialize)]
 pub struct Diagnosis<'d> {
-    /// What was looked at: a directory, a device or a plan.
+    /// Path examined: a directory, a device or a plan.
     pub path: &'d str,
-    /// Why it cannot be used as it is.
+    /// Reasons why the target cannot be used as it is.
     pub obstacles: &'d [String],
-    /// What makes measurements questionable.
+    /// Cautions about measurements there.
     pub cautions: &'d [Warning],
-    /// What there is to measure with.
+    /// Inventory of filesystems, devices and tools.
     #[serde(flatten)]
     pub inventory: &'d Inventory,
-    /// How much fixed work varied, a line for each probe.
-    pub noise: &'d [Noise],
-    /// The smallest difference that can be shown here.
+    /// Measured noise, one entry for each probe.
+    pub noise: &'d [ProbeNoise],
+    /// Smallest detectable difference on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<&'d Resolution>,
-    /// What to try next.
+    /// Suggested next commands.
     pub next: &'d [NextCommand],
-    /// Findings.
+    /// Facts about the environment.
     pub environment: &'d [Fact],
 }
 
-/// What there is to measure with.
+/// Resources available for measurements.
 #[derive(Debug, Serialize)]
 pub struct Inventory {
-    /// Whether it was root who asked.
+    /// True when running as root.
     #[serde(rename = "root")]
     pub is_root: bool,
-    /// Every filesystem that treering knows how to make.
+    /// All filesystems that treering can create.
     pub filesystems: Vec<FilesystemHere>,
     /// Disks, without those in memory and on files.
     pub devices: Vec<DeviceHere>,
-    /// Whether loop devices can be attached.
+    /// True when loop devices can be attached.
     pub loop_devices: bool,
-    /// How requests to block devices can be recorded: `perf_event` or `tracefs`.
+    /// Method for recording block requests: `perf_event` or `tracefs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_tracing: Option<String>,
-    /// Originals of the imitated tools that are on the path.
+    /// Original versions of the imitated tools found in `PATH`.
     pub tools: Vec<ToolHere>,
     /// Files of the directory with outputs that can be imported.
     pub logs: Vec<String>,
 }
 
-/// A filesystem that can be made, or what it lacks.
+/// A filesystem type with its availability.
 #[derive(Debug, Serialize)]
 pub struct FilesystemHere {
-    /// The type by which the kernel mounts it.
+    /// Type name, as used for mounting.
     pub name: &'static str,
-    /// Whether it can be made and mounted.
+    /// True when it can be created and mounted.
     #[serde(rename = "ready")]
     pub is_ready: bool,
-    /// Whether it is compared when nobody names filesystems.
+    /// True when it is compared by default.
     #[serde(skip)]
     pub is_usual: bool,
-    /// The version that its mkfs tells.
+    /// Version that its mkfs reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// What is missing, and how to get it.
+    /// Missing requirements, and how to get them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<String>,
 }
 
-/// A disk.
+/// A disk of the machine.
 #[derive(Debug, Serialize)]
 pub struct DeviceHere {
-    /// Its place below `/dev`.
+    /// Device node below `/dev`.
     pub node: String,
-    /// Its size.
+    /// Size in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// What it says it is.
+    /// Model that the disk reports.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// Whether it has moving parts, as far as the kernel knows.
+    /// True for a spinning disk, as far as the kernel knows.
     #[serde(rename = "rotational", skip_serializing_if = "Option::is_none")]
     pub is_rotational: Option<bool>,
-    /// Whether nobody uses it and no data was seen at a glance; only root can know.
+    /// True when the disk is unused and no data was recognised; requires root.
     #[serde(rename = "free", skip_serializing_if = "Option::is_none")]
     pub is_free: Option<bool>,
 }
 
-/// The original of an imitated tool.
+/// Original version of an imitated tool.
 #[derive(Debug, Serialize)]
 pub struct ToolHere {
-    /// Its name.
+    /// Name of the tool.
     pub name: &'static str,
-    /// Where it is.
+    /// Path of the executable.
     pub path: String,
 }
 
-/// How much a fixed piece of work varied.
+/// Measured variation of a fixed piece of work.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Noise {
-    /// The work: `cpu` (arithmetic) or `small_files` (create, write, sync one in 32, remove).
+pub struct ProbeNoise {
+    /// Probe: `cpu` (arithmetic) or `small_files` (create, write, sync one in 32, remove).
     pub probe: &'static str,
-    /// How many values there were.
+    /// Number of measured values.
     pub n: usize,
-    /// The median time of one piece of work.
+    /// Median time of one piece of work, in milliseconds.
     pub median_ms: f64,
-    /// The coefficient of variation: standard deviation over mean.
+    /// Coefficient of variation in percent: standard deviation over mean.
     pub variation_percent: f64,
 }
 
-/// The smallest difference that a comparison of two would show four times out of five at level .05.
+/// Smallest difference that a comparison of two variants detects with 80 % power at level .05.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct Resolution {
-    /// The probe with more noise, which decides.
+    /// Probe with more noise, which determines the result.
     pub probe: &'static str,
-    /// So many rounds.
+    /// Number of rounds assumed.
     pub rounds: u32,
-    /// Runs of at least this length.
+    /// Minimum length of a run, in seconds.
     pub run_seconds: u32,
-    /// The difference.
+    /// Detectable difference in percent.
     pub percent: f64,
 }
 
-/// A command to type next.
+/// A suggested command.
 #[derive(Debug, PartialEq, Serialize)]
 pub struct NextCommand {
-    /// The command line.
+    /// Command line to run.
     pub command: String,
-    /// What it is for.
+    /// Purpose of the command.
     pub purpose: String,
 }
 

@@ -1,27 +1,29 @@
-//! The environments of the variants: what differs, and everything that is known.
+//! Environments of the variants: differences, and all known facts.
 
-use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
+use treering_analysis::compare::{EnvironmentFact, FactStatus, FactValue};
 use treering_model::Unit;
 
 use crate::{Cell, Column, Number, Table, Tone};
 
-/// Variants that a table has a column for; of more the values stand in rows with who has them.
+/// Maximum number of variants with a column each; for more, each value is a row with the variants
+/// that have it.
 const MOST_COLUMNS: usize = 6;
 
-/// Values of one fact that a cell names.
+/// Maximum number of values of one fact in a cell.
 const NAMED: usize = 3;
 
-/// Variants with one value that a cell names.
+/// Maximum number of variants with one value in a cell.
 const NAMED_SIDES: usize = 4;
 
-/// Characters of a value in the table of differences, and in that of everything.
+/// Maximum length of a value in the table of differences, and in that of all facts.
 const SHORT: usize = 60;
 const LONG: usize = 400;
 
-/// The facts in which trials differ, those first that nobody declared.
+/// Table of facts that differ, undeclared differences first.
 pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
-    let tells =
-        |fact: &&EnvironmentFact| !matches!(fact.standing, Standing::Alike | Standing::Momentary);
+    let tells = |fact: &&EnvironmentFact| {
+        !matches!(fact.standing, FactStatus::Alike | FactStatus::Momentary)
+    };
     let mut differing: Vec<&EnvironmentFact> = facts.iter().filter(tells).collect();
     differing.sort_by_key(|fact| fact.standing);
     if differing.is_empty() {
@@ -34,7 +36,7 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
     let mut table = in_columns("environment differences", caption, &differing, variants, SHORT);
     let standing = |fact: &EnvironmentFact| {
         let tone = match fact.standing {
-            Standing::Differs => Tone::Caution,
+            FactStatus::Differs => Tone::Caution,
             _ => Tone::Plain,
         };
         Cell::toned(fact.standing.name(), tone)
@@ -51,14 +53,14 @@ pub(super) fn differences(facts: &[EnvironmentFact], variants: &[&str]) -> Optio
     Some(table)
 }
 
-/// Every fact of every variant; those that are alike have one value for all.
+/// Table of all facts of all variants; equal values are shown once.
 pub(super) fn everything(facts: &[EnvironmentFact], variants: &[&str]) -> Option<Table> {
-    let all: Vec<&EnvironmentFact> = facts.iter().collect();
+    let all_facts: Vec<&EnvironmentFact> = facts.iter().collect();
     let caption = "The environment that every trial recorded when it began.";
-    (!all.is_empty()).then(|| in_columns("environment", caption, &all, variants, LONG))
+    (!all_facts.is_empty()).then(|| in_columns("environment", caption, &all_facts, variants, LONG))
 }
 
-/// Rows that a fact takes.
+/// Number of rows of a fact.
 fn height(fact: &EnvironmentFact, variants: &[&str]) -> usize {
     if variants.len() <= MOST_COLUMNS { 1 } else { by_value(fact).len() }
 }
@@ -94,8 +96,7 @@ fn in_columns(
     table
 }
 
-/// The values of a fact with the places of the variants that have them; where no trial of a variant
-/// knows it, the value is empty.
+/// Values of a fact with the indices of the variants that have them; an unknown value is empty.
 fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
     let mut values: Vec<(&str, Vec<usize>)> = Vec::new();
     let mut note = |value, place| match values.iter_mut().find(|(known, _)| *known == value) {
@@ -108,7 +109,7 @@ fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
             note("", place);
         }
     }
-    // Of what changes with every trial the first few tell enough.
+    // A few values suffice for a fact that changes with every trial.
     values.truncate(NAMED * 4);
     values
 }
@@ -125,7 +126,7 @@ fn who(having: &[usize], variants: &[&str]) -> String {
     }
 }
 
-/// The values of a variant: one, a few with their numbers of trials, or from the least to the most.
+/// Formats the values of a variant: one, a few with their numbers of trials, or a range.
 fn values(name: &str, variant: &[FactValue], length: usize) -> String {
     let shown = |value: &str| readable(name, value, length);
     if let [only] = variant {
@@ -144,12 +145,12 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
         let example = variant.first().map_or("", |one| &one.value);
         return format!("{} values, such as {}", variant.len(), shown(example));
     }
-    let said: Vec<String> =
+    let texts: Vec<String> =
         variant.iter().map(|one| format!("{} ({})", shown(&one.value), one.trials)).collect();
-    said.join(", ")
+    texts.join(", ")
 }
 
-/// A value as people read it: large numbers of bytes scaled, with the number behind.
+/// Formats a value for people: large byte counts are scaled, with the exact number after them.
 fn readable(name: &str, value: &str, length: usize) -> String {
     let bytes = name.ends_with("bytes").then(|| value.parse::<u64>().ok()).flatten();
     match bytes.filter(|bytes| *bytes >= 1 << 20) {
@@ -157,13 +158,13 @@ fn readable(name: &str, value: &str, length: usize) -> String {
             let number = Number::measured(bytes as f64, Unit::Bytes).text();
             format!("{number} ({bytes})")
         }
-        // Of two kernels' options only those are here that differ.
+        // Only kernel options that differ are left here.
         None if name == "kernel.config" => cut(value, LONG),
         None => cut(value, length),
     }
 }
 
-/// The first line of a value, as far as there is room for it.
+/// First line of a value, truncated to `length`.
 fn cut(value: &str, length: usize) -> String {
     let line = value.trim().lines().next().unwrap_or_default();
     let short: String = line.chars().take(length).collect();
@@ -174,9 +175,9 @@ fn cut(value: &str, length: usize) -> String {
 mod tests {
     use super::{cut, differences, everything, readable};
     use crate::Cell;
-    use treering_analysis::compare::{EnvironmentFact, FactValue, Standing};
+    use treering_analysis::compare::{EnvironmentFact, FactStatus, FactValue};
 
-    fn fact(name: &str, standing: Standing, variants: &[&[(&str, usize)]]) -> EnvironmentFact {
+    fn fact(name: &str, standing: FactStatus, variants: &[&[(&str, usize)]]) -> EnvironmentFact {
         let value = |(value, trials): &(&str, usize)| FactValue {
             value: (*value).to_owned(),
             trials: *trials,
@@ -191,14 +192,14 @@ mod tests {
 
     fn some() -> Vec<EnvironmentFact> {
         vec![
-            fact("kernel", Standing::Alike, &[&[("6.1", 2)], &[("6.1", 2)]]),
-            fact("type", Standing::Compared, &[&[("ext4", 2)], &[("xfs", 2)]]),
+            fact("kernel", FactStatus::Alike, &[&[("6.1", 2)], &[("6.1", 2)]]),
+            fact("type", FactStatus::Compared, &[&[("ext4", 2)], &[("xfs", 2)]]),
             fact(
                 "free",
-                Standing::Varies,
+                FactStatus::Varies,
                 &[&[("9", 1), ("10", 1), ("11", 1), ("8", 1)], &[("5", 2), ("6", 1)]],
             ),
-            fact("memory", Standing::Differs, &[&[("8 GiB", 2)], &[]]),
+            fact("memory", FactStatus::Differs, &[&[("8 GiB", 2)], &[]]),
         ]
     }
 
@@ -220,7 +221,7 @@ mod tests {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut variants: Vec<&[(&str, usize)]> = vec![&[("6.1", 1)]; 8];
         variants.push(&[("6.2", 1)]);
-        let table = differences(&[fact("kernel", Standing::Differs, &variants)], &names).unwrap();
+        let table = differences(&[fact("kernel", FactStatus::Differs, &variants)], &names).unwrap();
         let rows: Vec<Vec<String>> = table.rows.iter().map(|row| texts(row)).collect();
         let eight = "variant-0, variant-1, variant-2, variant-3 and 4 more";
         assert_eq!(rows[0], ["kernel", "differs", "6.1", eight]);

@@ -1,4 +1,4 @@
-//! The extents of single files: a table for each, and all of them as JSON.
+//! Extents of single files: a table for each, and all of them as JSON.
 
 use serde::Serialize;
 use serde_json::json;
@@ -6,36 +6,36 @@ use serde_json::json;
 use crate::table::Align;
 use crate::{Cell, Column, Report, Table};
 
-/// A file and where it lies.
+/// A file with its extents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FileExtents {
-    /// As it was named.
+    /// Path as given.
     pub path: String,
-    /// Its size.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Bytes of a block of its filesystem.
+    /// Block size of its filesystem in bytes.
     pub block_bytes: u64,
-    /// Its extents in the order of the file, as the kernel tells them.
+    /// Extents in file order, as the kernel reports them.
     pub extents: Vec<ListedExtent>,
 }
 
 /// An extent of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ListedExtent {
-    /// Where it begins in the file, in bytes.
+    /// Logical offset in the file, in bytes.
     pub logical_bytes: u64,
-    /// Where it lies, in bytes; `None` without a place of its own.
+    /// Physical offset on the device, in bytes; `None` if the extent has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub physical_bytes: Option<u64>,
-    /// How long it is in the file, in bytes.
+    /// Length in bytes.
     pub length_bytes: u64,
-    /// Its flags, by filefrag's names.
+    /// Flags, with filefrag's names.
     pub flags: Vec<&'static str>,
 }
 
 impl FileExtents {
-    /// Pieces that do not continue each other on the device: filefrag's count of extents. What lies
-    /// as far apart as it is in the file, with a hole between, continues.
+    /// Number of physically discontiguous pieces, as filefrag counts them. Extents after a hole
+    /// continue if their physical distance equals the logical one.
     pub fn pieces(&self) -> u64 {
         let continues = |pair: &[ListedExtent]| {
             let apart = pair[1].logical_bytes.checked_sub(pair[0].logical_bytes);
@@ -47,7 +47,7 @@ impl FileExtents {
     }
 }
 
-/// The page: places and lengths in blocks, as filefrag shows them.
+/// Page of the extents: offsets and lengths in blocks, as filefrag shows them.
 pub fn page(files: &[FileExtents]) -> Report {
     let mut page = Report::new("Extents");
     for file in files {
@@ -87,7 +87,7 @@ pub fn page(files: &[FileExtents]) -> Report {
     page
 }
 
-/// A column of places, which are never rounded.
+/// Column of offsets, which are never rounded.
 fn place(name: &str) -> Column {
     Column { align: Align::Right, ..Column::text(name) }
 }
@@ -96,7 +96,7 @@ fn exact(number: u64) -> Cell {
     Cell::text(number.to_string())
 }
 
-/// All of them as JSON, in bytes.
+/// Formats the extents of all files as JSON, in bytes.
 pub fn json(files: &[FileExtents]) -> String {
     let of = |file: &FileExtents| {
         let mut value = json!(file);
@@ -106,7 +106,7 @@ pub fn json(files: &[FileExtents]) -> String {
     let files: Vec<_> = files.iter().map(of).collect();
     let document = json!({ "format": "treering extents", "version": 1, "files": files });
     let mut text = Vec::new();
-    // Memory takes it.
+    // Writing to memory cannot fail.
     let _cannot_fail = crate::json::write(&document, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }

@@ -1,6 +1,8 @@
-//! The tables of figures that pages share: phases, kinds of task, calls, metrics.
+//! Tables of figures shared by pages: phases, kinds of task, calls, metrics.
 
-use treering_analysis::{FEW_BEYOND, KindSummary, OpSummary, PhaseSummary, RequestFigures, Spread};
+use treering_analysis::{
+    FEW_BEYOND, KindSummary, MedianRange, OpSummary, PhaseSummary, RequestFigures,
+};
 use treering_model::Better::{Higher, Lower};
 use treering_model::metrics::is_observation;
 use treering_model::{Metric, Unit};
@@ -8,10 +10,10 @@ use treering_model::{Metric, Unit};
 use super::identity::scope;
 use crate::{Cell, Column, Number, Style, Table};
 
-/// Rows that the remark about a p99.9 names.
+/// Maximum number of rows named in the remark about p99.9.
 const FEW_NAMED: usize = 4;
 
-/// Totals of each phase.
+/// Table of phase totals.
 pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
     let columns = vec![
         Column::text("phase"),
@@ -43,12 +45,12 @@ pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
     table
 }
 
-/// A number of things; missing where it is not known.
+/// Count cell; missing if unknown.
 fn count(number: Option<u64>) -> Cell {
     number.map_or(Cell::Missing, Cell::whole)
 }
 
-/// Requests and operations: what the users of fio, filebench and dbench look at first.
+/// Table of requests and operations: the headline figures of fio, filebench and dbench.
 pub(super) fn requests(requests: &[RequestFigures]) -> Table {
     let latency = |name: &str| Column::number(name, Unit::Nanoseconds).better(Lower);
     let columns = vec![
@@ -82,7 +84,7 @@ pub(super) fn requests(requests: &[RequestFigures]) -> Table {
     table
 }
 
-/// Where the p99.9 rests on few requests: which rows, and on how many; `None` where there are none.
+/// Remark on rows whose p99.9 rests on few requests; `None` if there are none.
 pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
     let few: Vec<&RequestFigures> = requests.iter().filter(|row| row.has_few_beyond()).collect();
     let rows = few.iter().take(FEW_NAMED).map(|row| {
@@ -93,11 +95,11 @@ pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
     if few.len() > FEW_NAMED {
         rows += &format!(" and {} more", few.len() - FEW_NAMED);
     }
-    let said = format!("p99.9 is unreliable if fewer than {FEW_BEYOND} requests exceed it");
-    (!few.is_empty()).then(|| format!("{said}: {rows}"))
+    let remark = format!("p99.9 is unreliable if fewer than {FEW_BEYOND} requests exceed it");
+    (!few.is_empty()).then(|| format!("{remark}: {rows}"))
 }
 
-/// How long tasks took, by kind.
+/// Table of task durations by kind.
 pub(super) fn times(kinds: &[KindSummary]) -> Table {
     let columns = vec![
         Column::text("kind"),
@@ -119,7 +121,7 @@ pub(super) fn times(kinds: &[KindSummary]) -> Table {
     table
 }
 
-/// How fast tasks were, by kind.
+/// Table of task rates by kind.
 pub(super) fn rates(kinds: &[KindSummary]) -> Table {
     let mut columns = vec![Column::text("kind")];
     for unit in [Unit::MibPerSecond, Unit::FilesPerSecond] {
@@ -142,7 +144,7 @@ pub(super) fn rates(kinds: &[KindSummary]) -> Table {
     table
 }
 
-fn rate(spread: Option<Spread>, total: Option<f64>, unit: Unit) -> [Cell; 3] {
+fn rate(spread: Option<MedianRange>, total: Option<f64>, unit: Unit) -> [Cell; 3] {
     [
         Cell::measured(spread.map(|spread| spread.median), unit),
         spread.map_or(Cell::Missing, |spread| Cell::range(spread.min, spread.max, unit)),
@@ -150,7 +152,7 @@ fn rate(spread: Option<Spread>, total: Option<f64>, unit: Unit) -> [Cell; 3] {
     ]
 }
 
-/// What tasks cost the processor, by kind.
+/// Table of CPU cost by kind.
 pub(super) fn cpu(kinds: &[KindSummary]) -> Table {
     let columns = vec![
         Column::text("kind"),
@@ -174,7 +176,7 @@ pub(super) fn cpu(kinds: &[KindSummary]) -> Table {
     table
 }
 
-/// How the kinds that have enough tasks grow slower or faster over the run.
+/// Table of trends over the run, for kinds with enough tasks.
 pub(super) fn trends(kinds: &[KindSummary]) -> Table {
     let columns = vec![
         Column::text("kind"),
@@ -205,7 +207,7 @@ pub(super) fn trends(kinds: &[KindSummary]) -> Table {
     table
 }
 
-/// The kinds in one table, for the end of a run.
+/// Short table of all kinds, for the end of a run.
 pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
     let columns = vec![
         Column::text("kind"),
@@ -232,7 +234,7 @@ pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
     table
 }
 
-/// System calls and their latencies. A p99.9 is shown when enough calls were timed for it.
+/// Table of system calls and their latencies. p99.9 is shown when enough calls were timed.
 pub(super) fn calls(ops: &[OpSummary]) -> Table {
     let latency = |name: &str| Column::number(name, Unit::Nanoseconds).better(Lower);
     let has_p999 = ops.iter().any(|op| op.p999_ns().is_some());
@@ -277,7 +279,7 @@ fn ns(latency_ns: Option<u64>) -> Cell {
     number.map_or(Cell::Missing, |number| number.styled(Style::Latency).into())
 }
 
-/// The headline numbers, those that decide a comparison first.
+/// Table of metrics, primary ones first.
 pub(super) fn metrics(metrics: &[&Metric]) -> Table {
     let columns = vec![
         Column::text("metric"),
@@ -304,7 +306,7 @@ pub(super) fn metrics(metrics: &[&Metric]) -> Table {
     table
 }
 
-/// Whether an observer measured it: the page has a section about what that observer saw.
+/// Reports whether a metric was measured by an observer, which has its own section on the page.
 pub(super) fn is_of_observer(metric: &Metric) -> bool {
     is_observation(&metric.name)
 }

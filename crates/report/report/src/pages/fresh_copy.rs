@@ -1,18 +1,18 @@
-//! `treering layout --fresh-copy`: a tree beside a fresh copy of it.
+//! Page of `treering layout --fresh-copy`: a tree beside a fresh copy of it.
 
 use std::io;
 
 use serde::Serialize;
-use treering_analysis::{CopyMeasure, LAYOUT_MEASURES, Middle, copy_measures};
+use treering_analysis::{CopyMeasure, LAYOUT_MEASURES, MeasureSummary, copy_measures};
 use treering_model::{FreshCopy, Unit};
 
 use super::layout::View;
 use crate::{Cell, Column, Number, Report, Style, Table, json};
 
-/// The version of the document in JSON.
+/// Version of the JSON document.
 const VERSION: u32 = 1;
 
-/// The page.
+/// Page of the comparison with the copy.
 pub fn page(copy: &FreshCopy, view: &View<'_>) -> Report {
     let mut page = Report::new(format!("Fresh copy of {}", view.path));
     page.key_values(about(copy, view));
@@ -35,12 +35,12 @@ fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
         ("directories", Cell::whole(copied.directories)),
         ("content", Cell::measured(copied.bytes as f64, Unit::Bytes)),
     ];
-    // A directory is looked at as it is.
+    // Values that do not apply to a plain directory are missing.
     let reported = pairs.into_iter().filter(|(_, cell)| *cell != Cell::Missing);
     reported.map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
-/// What it costs to read both.
+/// Table of the read cost of both trees.
 fn reads(copy: &FreshCopy) -> Table {
     let turns = copy.reads.iter().filter(|read| read.is_fresh).count();
     let columns = vec![
@@ -70,7 +70,7 @@ fn row(measure: &CopyMeasure) -> Vec<Cell> {
         unit => Number::measured(value, unit),
     };
     let ratio = |value: f64| Number { value, unit: String::new(), style: Style::Ratio };
-    let middle = |middle: &Middle| {
+    let middle = |middle: &MeasureSummary| {
         [number(middle.median).into(), Cell::between(number(middle.low), number(middle.high))]
     };
     let mut cells = vec![Cell::text(measure.name)];
@@ -83,7 +83,7 @@ fn row(measure: &CopyMeasure) -> Vec<Cell> {
     cells
 }
 
-/// Where the files of both lie.
+/// Table of the layout of both trees.
 fn layouts(copy: &FreshCopy) -> Table {
     let columns =
         vec![Column::text("measure"), Column::mixed("as it is"), Column::mixed("fresh copy")];
@@ -100,7 +100,7 @@ fn layouts(copy: &FreshCopy) -> Table {
     table
 }
 
-/// What is missing in the figures, and what is questionable.
+/// Adds notes on missing figures and cautions.
 fn notes(copy: &FreshCopy, page: &mut Report) {
     let copied = &copy.copied;
     for (count, one, many) in [
@@ -142,10 +142,10 @@ struct Version {
     version: u32,
 }
 
-/// Writes it as JSON in one line, as docs/json.md documents it.
+/// Writes the comparison as JSON in one line, as docs/json.md documents it.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_json(copy: &FreshCopy, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let document = Document {
         treering_fresh_copy: Version { version: VERSION },

@@ -1,25 +1,25 @@
-//! The gate in words: what it says, and why it does not pass.
+//! Gate in words: its verdict, and why it does not pass.
 
 use treering_analysis::compare::{Gate, GateReason, Outcome};
 
-/// So many metrics are named at most.
+/// Maximum number of metrics named.
 const NAMED: usize = 4;
 
-/// The word of the gate with what it means, and a line for each reason why it does not pass.
+/// Verdict of the gate with its meaning, and a line for each reason why it does not pass.
 pub fn gate_sentence(outcome: &Outcome) -> String {
-    match Gate::of(outcome) {
+    match Gate::decide(outcome) {
         Gate::Pass => "gate: pass; no primary metric is worse".to_owned(),
         Gate::Worse => "gate: worse; a primary metric is worse".to_owned(),
         Gate::Unclear => gate_unclear(&gate_reasons(outcome)),
     }
 }
 
-/// An unclear gate with its reasons.
+/// Sentence of an unclear gate with its reasons.
 pub fn gate_unclear(reasons: &[String]) -> String {
     format!("gate: unclear; {}", reasons.join("; "))
 }
 
-/// Why the gate does not pass, each reason in words.
+/// Reasons why the gate does not pass, in words.
 pub fn gate_reasons(outcome: &Outcome) -> Vec<String> {
     Gate::reasons(outcome).iter().map(words).collect()
 }

@@ -1,4 +1,4 @@
-//! Which data were hot: the sections of a trial's page that its artifacts of that kind fill.
+//! Sections on hot data: from a trial's heat artifacts, or from a trace.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use treering_model::{HeatOnDevice, HeatReport, HotData, LayoutHeat, LayoutMap, T
 
 use crate::{Cell, Chart, Column, Concentration, HeatLayer, Number, Report, Table, json};
 
-/// The version of the document in JSON.
+/// Version of the JSON document.
 const VERSION: u32 = 1;
 
-/// A page of the requests of a trace, by file, and, where there are pictures, over the map of the
+/// Page of the requests of a trace by file and, in formats with graphics, over the map of the
 /// device.
 pub fn page(path: &str, heat: &HeatReport, layer: Option<(LayoutMap, LayoutHeat)>) -> Report {
     let mut page = Report::new(format!("Heat of {path}"));
@@ -36,10 +36,10 @@ struct Version {
     version: u32,
 }
 
-/// Writes the same as JSON in one line, as docs/json.md documents it.
+/// Writes the heat report as JSON in one line, as docs/json.md documents it.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_json(
     path: &str,
     heat: &HeatReport,
@@ -51,14 +51,14 @@ pub fn write_json(
     writeln!(out)
 }
 
-/// Rows of a table.
+/// Maximum number of rows of a table.
 const ROWS_MOST: usize = 10;
-/// Phases that have a section.
+/// Maximum number of phases with a section.
 const PHASES_MOST: usize = 6;
-/// Shares of the data of which the page says how many of the accesses fall on them.
+/// Shares of the data for which the page states the share of accesses.
 const SHARES: [f64; 4] = [0.01, 0.1, 0.25, 0.5];
 
-/// Adds the sections, where the trial has such artifacts.
+/// Adds the sections if the trial has heat artifacts.
 pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     let reports = trial.artifacts.iter().filter_map(|artifact| {
         let heat: HeatReport = artifact.read(HeatReport::KIND, HeatReport::VERSION)?;
@@ -97,7 +97,7 @@ fn add_phase(page: &mut Report, phase: Option<&str>, heat: &HeatReport, charts: 
     }
     let caption = format!("The hottest files, of {}.", counted(heat.files, "file"));
     page.table(hottest("hot-files", caption, &heat.hottest_files, false));
-    // Of small files a range is the file.
+    // For small files the ranges equal the files.
     if heat.ranges >= 2 * heat.files {
         let caption = format!("The hottest ranges of 1 MiB, of {}.", heat.ranges);
         page.table(hottest("hot-ranges", caption, &heat.hottest_ranges, true));
@@ -120,7 +120,7 @@ fn summary(heat: &HeatReport) -> String {
     )
 }
 
-/// What of the requests of a device belongs to whom.
+/// Describes which data the requests to a device belong to.
 fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
     let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text_with_unit();
     let free = device
@@ -148,7 +148,7 @@ fn counted(count: u64, word: &str) -> String {
     format!("{} {word}{s}", Number::whole(count).text())
 }
 
-/// What share of the accesses falls on the hottest data.
+/// Table of the share of accesses on the hottest data.
 fn concentration(heat: &HeatReport) -> Table {
     let columns = vec![
         Column::number("hottest data", Unit::Percent),
@@ -167,7 +167,7 @@ fn concentration(heat: &HeatReport) -> Table {
     table
 }
 
-/// The share of the accesses on this share of the data, between two points of the curve.
+/// Share of the accesses on a share of the data, interpolated between two points of the curve.
 fn accesses_on(curve: &[(f64, f64)], share: f64) -> f64 {
     let after = curve.iter().position(|(data, _)| *data >= share);
     match after {

@@ -1,19 +1,19 @@
-//! What a page says of a trial before its figures: when, how it ended, how long it took.
+//! Identity of a trial, shown before its figures: start, end, duration.
 
 use jiff::Timestamp;
 use treering_model::{Ending, Metric, Scope, Unit};
 
 use crate::{Cell, Number, Tone};
 
-/// A time in UTC as ISO 8601 to the second.
+/// Formats a time in UTC as ISO 8601 to the second.
 pub(crate) fn utc(unix_ms: i64) -> String {
     let seconds = unix_ms.div_euclid(1000);
     Timestamp::from_second(seconds)
         .map_or_else(|_| format!("{unix_ms} ms after 1970"), |time| time.to_string())
 }
 
-/// How a trial ended, in its word alone, and whether it is left out of comparisons; `None` while
-/// it runs.
+/// Cell with a word for how a trial ended, and whether it is excluded; `running` if it has not
+/// ended.
 pub(crate) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
     let word = ending.map_or("running", Ending::name);
     if is_excluded {
@@ -22,7 +22,7 @@ pub(crate) fn ending_word(ending: Option<&Ending>, is_excluded: bool) -> Cell {
     Cell::toned(word, ending.map_or(Tone::Plain, tone))
 }
 
-/// How a trial ended and why.
+/// Cell with how a trial ended and why.
 pub(super) fn ending_sentence(ending: &Ending) -> Cell {
     let text = match ending.why() {
         "" => ending.name().to_owned(),
@@ -39,12 +39,12 @@ fn tone(ending: &Ending) -> Tone {
     }
 }
 
-/// A duration; missing when nothing was measured.
+/// Duration cell; missing when nothing was measured.
 pub(super) fn duration(wall_ns: u64) -> Cell {
     if wall_ns == 0 { Cell::Missing } else { Number::span(wall_ns as f64 / 1e9).into() }
 }
 
-/// The part of a trial that a metric speaks of.
+/// Name of the part of a trial that a metric covers.
 pub(super) fn scope(scope: &Scope) -> String {
     match scope {
         Scope::Trial => "trial".to_owned(),
@@ -53,7 +53,7 @@ pub(super) fn scope(scope: &Scope) -> String {
     }
 }
 
-/// A metric in a few words: `create 2.550 MiB/s`.
+/// Formats a metric briefly: `create 2.550 MiB/s`.
 pub(crate) fn in_short(metric: &Metric) -> String {
     let words = metric_words(&metric.name, metric.unit);
     let part = match &metric.scope {
@@ -61,12 +61,12 @@ pub(crate) fn in_short(metric: &Metric) -> String {
         Scope::Trial | Scope::Phase(_) | Scope::Kind(_) => "",
     };
     let value = Cell::measured(metric.value, metric.unit).shown("");
-    let said = [part, &words, &value].into_iter().filter(|words| !words.is_empty());
-    said.collect::<Vec<_>>().join(" ")
+    let words_shown = [part, &words, &value].into_iter().filter(|words| !words.is_empty());
+    words_shown.collect::<Vec<_>>().join(" ")
 }
 
-/// A metric's name in words, without that of the unit, which stands behind the number: `latency
-/// max` of `latency_ns_max`.
+/// Name of a metric in words, without its unit, which follows the number: `latency max` for
+/// `latency_ns_max`.
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
     let word = if unit == Unit::Nanoseconds { "ns" } else { unit.word() };
     let rest = match name.strip_suffix(word) {

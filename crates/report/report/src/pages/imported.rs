@@ -1,33 +1,33 @@
-//! `treering import`: what was found in logs, one row an output, and what could not be understood.
+//! Page of `treering import`: outputs found in logs, one row each, and unparsed parts.
 
 use treering_model::{Beginning, Caution, Ending, Trial};
 
 use super::identity::utc;
 use crate::{Cell, Column, Report, Table};
 
-/// An output that was found.
+/// An output found in a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedRow {
-    /// File and lines.
+    /// File and lines of the output.
     pub place: String,
-    /// The tool.
+    /// Tool that wrote it.
     pub tool: String,
-    /// Whether it is in the store now.
+    /// True when the trial is in the store.
     pub is_kept: bool,
-    /// The trial's identity.
+    /// Identity of the trial.
     pub beginning: Beginning,
-    /// Its end.
+    /// End of the trial.
     pub ending: Ending,
-    /// Its cautions.
+    /// Cautions of the trial.
     pub cautions: Vec<Caution>,
-    /// How many phases, tasks and metrics it has, in words.
+    /// Description of its numbers of phases, tasks and metrics.
     pub holds: String,
 }
 
 impl ImportedRow {
-    /// The row of a trial, without what it measured; and how many phases and metrics it has that
-    /// are kept apart from it.
-    pub fn of(
+    /// Creates the row of a trial; `apart` holds the numbers of phases and metrics stored
+    /// separately from it.
+    pub fn new(
         place: String,
         tool: &str,
         is_kept: bool,
@@ -46,7 +46,7 @@ impl ImportedRow {
     }
 }
 
-/// The page: rows in the order of the files, notes below.
+/// Page of the import: rows in file order, followed by notes.
 pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
     let mut page = Report::new("Import");
     let kept = rows.iter().filter(|row| row.is_kept).count();
@@ -94,7 +94,7 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
     page
 }
 
-/// What a trial holds, in words.
+/// Describes the contents of a trial.
 fn holds(trial: &Trial, (phases, metrics): (usize, usize)) -> String {
     let count = |number: usize, word: &str| match number {
         0 => None,

@@ -1,4 +1,4 @@
-//! `treering layout`: where the files of a tree lie, and what is free beside them.
+//! Page of `treering layout`: where the files of a tree lie, and the free space around them.
 
 use std::io;
 
@@ -10,23 +10,23 @@ use treering_model::{
 
 use crate::{Cell, Chart, Column, DeviceMapChart, Number, Report, Style, Table, json};
 
-/// What a page says beside the layout.
+/// Context of a layout page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View<'v> {
-    /// What was looked at.
+    /// Path examined.
     pub path: &'v str,
-    /// How: through which mount.
+    /// Mount through which the layout was read.
     pub through: &'v str,
 }
 
-/// A page with nothing but the map of the device.
+/// Page with only the map of the device.
 pub fn map_page(path: &str, map: LayoutMap) -> Report {
     let mut page = Report::new(format!("Map of {path}"));
     page.chart(Chart::Map(DeviceMapChart { title: format!("Disk layout: {path}"), map }));
     page
 }
 
-/// The page. The map is for pages with pictures.
+/// Page of a layout. The map is shown in formats with graphics.
 pub fn page(layout: &Layout, map: Option<LayoutMap>, view: &View<'_>) -> Report {
     let mut page = Report::new(format!("Layout of {}", view.path));
     page.key_values(about(layout, view));
@@ -76,7 +76,7 @@ fn about(layout: &Layout, view: &View<'_>) -> Vec<(String, Cell)> {
     pairs.into_iter().map(|(name, cell)| (name.to_owned(), cell)).collect()
 }
 
-/// Bytes in use, of how many.
+/// Cell with the bytes in use out of the total.
 fn used(of: LayoutUse) -> Cell {
     let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text();
     match of.share() {
@@ -103,7 +103,7 @@ fn size(bytes: u64) -> Cell {
     Cell::measured(bytes as f64, Unit::Bytes)
 }
 
-/// What is missing in the figures.
+/// Adds notes on missing figures.
 fn notes(layout: &Layout, page: &mut Report) {
     if let Some(sampled) = layout.sampled_files {
         page.note(format!(
@@ -152,7 +152,7 @@ fn measures(layout: &Layout) -> Table {
     let intervals = layout.intervals.unwrap_or_default();
     let ratio = |value: Option<f64>| number(value, Style::Ratio);
     let gaps = layout.gap_bytes.map(|gaps| Number::measured(gaps.p90 as f64, Unit::Bytes).into());
-    let rows: [Row; 7] = [
+    let rows: [MeasureRow; 7] = [
         (
             "extents per file",
             ratio(layout.extents_per_file),
@@ -208,7 +208,7 @@ fn measures(layout: &Layout) -> Table {
     table
 }
 
-/// The rows of a read on a modelled disk.
+/// Table rows of a read on a modelled disk.
 fn modelled(read: &LayoutRead) -> [Vec<Cell>; 2] {
     let LayoutRead { disk, seconds } = read;
     let row = |name: &str, value: Cell, meaning: &str| {
@@ -222,8 +222,8 @@ fn modelled(read: &LayoutRead) -> [Vec<Cell>; 2] {
     ]
 }
 
-/// Name, value, where its interval is, and what it says.
-type Row = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
+/// Row: name, value, accessor of its interval, and explanation.
+type MeasureRow = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
 
 fn ratio_number(value: f64) -> Number {
     Number { value, unit: String::new(), style: Style::Ratio }
@@ -318,7 +318,7 @@ struct Version {
 /// Writes the layout as JSON in one line, as docs/json.md documents it.
 ///
 /// # Errors
-/// When the writer does not take it.
+/// If the writer fails.
 pub fn write_json(layout: &Layout, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let document = Document {
         treering_layout: Version { version: LAYOUT_VERSION },

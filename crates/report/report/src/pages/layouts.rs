@@ -1,5 +1,5 @@
-//! The layouts of a trial on its page: each in a row, how they move, and charts; and what a trial
-//! came to that aged a filesystem on purpose.
+//! Layouts on a trial's page: a row for each, trends and charts; and the result of a deliberate
+//! aging run.
 
 use treering_analysis::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
@@ -17,11 +17,10 @@ use crate::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// Maps that a page has at most: the last ones.
+/// Maximum number of maps on a page: the last ones.
 const MOST_MAPS: usize = 3;
 
-/// Facts of a trial that aged a filesystem on purpose, in the order of the page, each with its
-/// title.
+/// Facts of a deliberate aging run in page order, each with its title.
 const AGING_FACTS: [(&str, &str); 5] = [
     ("age.stopped_by", "stopped by"),
     ("age.operations", "operations"),
@@ -30,12 +29,12 @@ const AGING_FACTS: [(&str, &str); 5] = [
     ("age.fingerprint", "list of operations"),
 ];
 
-/// Whether a trial aged a filesystem on purpose.
+/// Reports whether a trial aged a filesystem deliberately.
 pub(super) fn is_aging(trial: &Trial) -> bool {
     trial.fact("age.operations").is_some()
 }
 
-/// Adds what such a trial came to; nothing of others.
+/// Adds the result of an aging run; nothing for other trials.
 pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
     if !is_aging(trial) {
         return;
@@ -57,7 +56,7 @@ fn known(value: &str) -> Cell {
     value.parse().map_or_else(|_| Cell::text(value), Cell::whole)
 }
 
-/// Adds what there is to say; nothing of a trial without layouts.
+/// Adds the layout sections; nothing for a trial without layouts.
 pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
     let points = layouts(trial);
     if points.is_empty() {
@@ -83,7 +82,7 @@ fn cell(measure: &LayoutMeasure, value: Option<f64>) -> Cell {
     Cell::measured(value, measure.unit)
 }
 
-/// A row for each phase.
+/// Table of layouts, one row for each phase.
 fn phases(points: &[&LayoutPoint]) -> Table {
     let mut columns = vec![Column::text("after phase"), Column::count("files")];
     columns.extend(LAYOUT_MEASURES.iter().map(|measure| match measure.unit {
@@ -101,7 +100,7 @@ fn phases(points: &[&LayoutPoint]) -> Table {
     table
 }
 
-/// How the measures move over the run.
+/// Table of the trends of the layout measures.
 fn trends(points: &[LayoutPoint]) -> Table {
     let columns = vec![
         Column::text("measure"),
@@ -130,7 +129,7 @@ fn trends(points: &[LayoutPoint]) -> Table {
     table
 }
 
-/// A change in the unit of the measure.
+/// Change in the unit of the measure.
 fn change(measure: &LayoutMeasure, value: f64) -> Number {
     match measure.unit {
         Unit::Percent => Number::measured(value, Unit::Percent).styled(Style::Measured),
@@ -139,8 +138,7 @@ fn change(measure: &LayoutMeasure, value: f64) -> Number {
     }
 }
 
-/// Name and unit of an axis, and by how much values are multiplied: an axis of bytes would have
-/// ticks at round numbers of bytes, not of MiB.
+/// Name, unit and factor of an axis: bytes are shown in MiB so that ticks are round.
 pub(super) fn placed_on_axis(measure: &LayoutMeasure) -> (String, Unit, f64) {
     match measure.unit {
         Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
@@ -174,14 +172,14 @@ fn said(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
     format!("Over ten tasks: {}{around}.", text(trend.per_10_tasks))
 }
 
-/// The map in an artifact, where that is one, and after which phase it is.
+/// Map of an artifact, if it is one, with the name of its phase.
 pub(super) fn map_after<'t>(trial: &'t Trial, made: &Artifact) -> Option<(&'t str, LayoutMap)> {
     let map: LayoutMap = made.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
     let phase = trial.phases.iter().find(|phase| Some(phase.phase) == made.phase);
     Some((phase.map_or("the end", |phase| &phase.name), map))
 }
 
-/// The maps of the last phases, each with those of its heat behind it.
+/// Maps of the last phases, each followed by its heat maps.
 fn maps(trial: &Trial) -> Vec<Chart> {
     let chart = |artifact: &Artifact| {
         let (name, map) = map_after(trial, artifact)?;
@@ -196,7 +194,7 @@ fn maps(trial: &Trial) -> Vec<Chart> {
     maps.into_iter().flatten().collect()
 }
 
-/// Where the data lie that were hot in a phase: by accesses, and by requests.
+/// Heat maps of a phase: by accesses, and by device requests.
 fn hot(trial: &Trial, phase: Option<u32>, name: &str, map: &LayoutMap) -> Vec<Chart> {
     let artifacts = trial.artifacts.iter().filter(|artifact| artifact.phase == phase);
     let heat = artifacts

@@ -1,4 +1,4 @@
-//! The pages of treering: values of the model in, documents out.
+//! Pages of treering: converts model values to documents.
 
 pub mod comparison;
 pub mod disk_cost;

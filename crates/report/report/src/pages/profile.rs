@@ -1,10 +1,10 @@
-//! The charts of trials over time: latencies of calls, rates, the cost of tasks. The same for the
-//! variants of a comparison and for one trial alone.
+//! Charts of trials over time: call latencies, rates, task costs; for the variants of a comparison
+//! or a single trial.
 
 use treering_analysis::compare::{JobProfile, KindRounds, VariantProfile};
 use treering_analysis::{
-    Amount, COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, Slice, TrendBasis, curve, has_timeline,
-    line_ns, slice_seconds, timeline,
+    COURSE_MIN_SECONDS, CURVE_MIN_TIMED, OpSummary, RateQuantity, RateSlice, TrendBasis, curve,
+    has_timeline, line_ns, slice_seconds, timeline,
 };
 use treering_model::{Op, PhaseTotals};
 
@@ -13,25 +13,26 @@ use crate::{
     Aging, AgingVariant, Block, Chart, Latencies, LatencyVariant, Timeline, TimelineVariant,
 };
 
-/// Kinds of call that take less than this share of the time of all calls but syncs, of which a few
-/// may outlast all others, have no chart.
+/// Minimum share of a kind's calls in the time of all calls except syncs, for a chart; a few syncs
+/// may outlast all other calls.
 const TELLING_SHARE: f64 = 0.01;
 
-/// Kinds of call, phases and kinds of task that have charts in a job, at most.
+/// Maximum number of call kinds, phases and task kinds with charts in a job.
 const MOST_OF_A_SORT: usize = 6;
 
-/// Rounds whose tasks have dots, at most; the trend is of all.
+/// Maximum number of rounds whose tasks are drawn as dots; the trend uses all rounds.
 const DOTTED_ROUNDS: usize = 12;
 
-/// The charts of a job. `kinds` are the kinds of task that matter (all when it is `None`), `most`
-/// is how many charts there may be of each sort.
+/// Charts of a job. `kinds` selects the kinds of task (all if `None`), `most` limits the charts of
+/// each sort.
 pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) -> Vec<Block> {
     let most = most.min(2 * MOST_OF_A_SORT);
     let variants: Vec<&VariantProfile> = profile.variants.iter().collect();
     if variants.iter().all(|variant| variant.added == 0) {
         return Vec::new();
     }
-    // With more variants than a chart can tell apart, each chart has the baseline and some others.
+    // With more variants than a chart can distinguish, each chart has the baseline and some of the
+    // others.
     let sets: Vec<Vec<&VariantProfile>> = match variants.split_first() {
         Some((baseline, others)) if !others.is_empty() => (others.chunks(MOST_SIDES - 1))
             .map(|some| std::iter::once(*baseline).chain(some.iter().copied()).collect())
@@ -44,7 +45,7 @@ pub(super) fn of_job(profile: &JobProfile, kinds: Option<&[&str]>, most: usize) 
     blocks
 }
 
-/// The charts of a sort below their title; `words` says how to read them.
+/// Section of charts of one sort; `words` explains how to read them.
 fn section(title: &str, words: &str, charts: Vec<Chart>, most: usize) -> Vec<Block> {
     let left_out = charts.len().saturating_sub(most);
     let more = match left_out {
@@ -86,7 +87,7 @@ fn latencies(
     section("Latency of calls", &words, charts.collect(), most)
 }
 
-/// The kinds of call that take most of the time, and the names of the others.
+/// Kinds of call that take most of the time, and the names of the others.
 fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
     let mut times: Vec<(Op, f64, u64)> = Vec::new();
     for op in Op::ALL {
@@ -97,8 +98,8 @@ fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
             times.push((op, time, timed));
         }
     }
-    let all = times.iter().filter(|(op, ..)| *op != Op::Sync);
-    let total: f64 = all.map(|(_, time, _)| time).sum();
+    let except_syncs = times.iter().filter(|(op, ..)| *op != Op::Sync);
+    let total: f64 = except_syncs.map(|(_, time, _)| time).sum();
     times.sort_by(|left, right| right.1.total_cmp(&left.1));
     let is_telling = |&&(_, time, timed): &&(Op, f64, u64)| {
         time >= TELLING_SHARE * total && timed >= CURVE_MIN_TIMED
@@ -135,7 +136,7 @@ fn timelines(
         }
     }
     phases.sort_by_key(|(phase, _)| *phase);
-    // Of a comparison two variants at least.
+    // A comparison needs at least two variants with long rounds.
     let wanted = variants.len().min(2);
     let is_long = |&(phase, name): &(u32, &str)| {
         variants.iter().filter(|variant| !long_rounds(variant, phase, name).is_empty()).count()
@@ -171,24 +172,28 @@ fn timelines(
     section("Rate over time", &words.join(" "), charts, most)
 }
 
-/// The rounds of a phase on a variant that lasted long enough for a timeline; none where most did
-/// not, since the slow ones alone would not be the variant.
+/// Rounds of a phase on a variant that are long enough for a timeline; none when most are not,
+/// since the slow ones alone would not represent the variant.
 fn long_rounds<'s>(variant: &'s VariantProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
     let own = variant.phases.iter().find(|one| one.phase == phase && one.name == name);
-    let all = own.map_or(&[][..], |one| &one.rounds);
-    let long: Vec<&PhaseTotals> = all.iter().filter(|round| has_timeline(round)).collect();
-    if long.len() * 2 < all.len() { Vec::new() } else { long }
+    let rounds = own.map_or(&[][..], |one| &one.rounds);
+    let long: Vec<&PhaseTotals> = rounds.iter().filter(|round| has_timeline(round)).collect();
+    if long.len() * 2 < rounds.len() { Vec::new() } else { long }
 }
 
 fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Option<Timeline> {
     let rounds = || set.iter().flat_map(|variant| long_rounds(variant, phase, name));
     let slice = slice_seconds(rounds().map(|round| round.wall_ns).max()?);
-    // A phase that moves bytes is reported by them, one that only deletes by its calls.
-    let amount = if rounds().any(|round| round.bytes > 0) { Amount::Bytes } else { Amount::Calls };
-    let divisor = if amount == Amount::Bytes { 1_048_576.0 } else { 1.0 };
+    // Use bytes for a phase that moves them, calls for one that only deletes.
+    let amount = if rounds().any(|round| round.bytes > 0) {
+        RateQuantity::Bytes
+    } else {
+        RateQuantity::Calls
+    };
+    let divisor = if amount == RateQuantity::Bytes { 1_048_576.0 } else { 1.0 };
     let variant = |variant: &&VariantProfile| {
         let own = long_rounds(variant, phase, name).into_iter();
-        let timelines: Vec<Vec<Slice>> = own.map(|one| timeline(one, amount, slice)).collect();
+        let timelines: Vec<Vec<RateSlice>> = own.map(|one| timeline(one, amount, slice)).collect();
         TimelineVariant {
             name: variant.name.clone(),
             rounds: timelines.len(),
@@ -197,7 +202,7 @@ fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Opt
     };
     let variants: Vec<TimelineVariant> = set.iter().map(variant).collect();
     let any = variants.iter().any(|variant| !variant.slices.is_empty());
-    let unit = if amount == Amount::Bytes { "MiB/s" } else { "calls/s" };
+    let unit = if amount == RateQuantity::Bytes { "MiB/s" } else { "calls/s" };
     any.then(|| Timeline {
         phase: title.to_owned(),
         unit: unit.to_owned(),
@@ -206,11 +211,12 @@ fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Opt
     })
 }
 
-/// The median over the rounds with the lowest and the highest, as long as half of them go on. One
-/// round alone has the extremes of its own seconds.
-fn merged(timelines: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
+/// Median, minimum and maximum over the rounds, as long as half of them continue. A single round
+/// has the extremes of its own seconds.
+fn merged(timelines: &[Vec<RateSlice>], divisor: f64) -> Vec<(f64, f64, f64)> {
     if let [only] = timelines {
-        let of = |slice: &Slice| (slice.mean / divisor, slice.low / divisor, slice.high / divisor);
+        let of =
+            |slice: &RateSlice| (slice.mean / divisor, slice.low / divisor, slice.high / divisor);
         return only.iter().map(of).collect();
     }
     let mut merged = Vec::new();
@@ -227,7 +233,7 @@ fn merged(timelines: &[Vec<Slice>], divisor: f64) -> Vec<(f64, f64, f64)> {
     merged
 }
 
-/// The middle of sorted values, or zero of none.
+/// Median of sorted values; zero if there are none.
 fn median(sorted: &[f64]) -> f64 {
     let middle = sorted.len() / 2;
     match (sorted.get(middle.wrapping_sub(1)), sorted.get(middle)) {

@@ -1,4 +1,4 @@
-//! What `treering run` says at its end: the short summary, where it is kept, what to type next.
+//! End of `treering run`: short summary, store location, suggested commands.
 
 use treering_analysis::summary;
 use treering_model::{Scope, Trial};
@@ -8,17 +8,17 @@ use super::identity::{duration, ending_sentence};
 use super::layouts;
 use crate::{Cell, Report};
 
-/// Where the trial is kept.
+/// Store location of a trial.
 #[derive(Clone, Copy, Debug)]
-pub struct Stored<'s> {
-    /// The shortest name of the trial that the store understands.
+pub struct StoreLocation<'s> {
+    /// Shortest unique id of the trial in the store.
     pub short_id: &'s str,
-    /// The store's file.
+    /// Path of the store's file.
     pub place: &'s str,
 }
 
-/// The page; `stored` is `None` when the trial was not kept.
-pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
+/// Page at the end of a run; `stored` is `None` when the trial was not stored.
+pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));
     page.cautions(&trial.cautions);
@@ -38,7 +38,7 @@ pub fn page(trial: &Trial, stored: Option<&Stored<'_>>) -> Report {
         layouts::add(&mut page, trial, false);
         page.heading("Run");
     }
-    // What is said of the kinds stands above.
+    // Figures of the kinds are in the table above.
     let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);
     let figures = of_trial
         .map(|metric| (metric.name.replace('_', " "), Cell::measured(metric.value, metric.unit)));

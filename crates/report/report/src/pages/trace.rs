@@ -1,4 +1,4 @@
-//! What traces of block devices say: a table of figures, a column for each run, and plots.
+//! Page of block traces: a table of figures with a column for each run, and charts.
 
 use serde_json::{Value, json};
 use treering_model::{Artifact, MODELLED_DISK, ModelledSeconds, Trial, Unit};
@@ -10,26 +10,25 @@ use treering_trace::{
 use crate::charts::trace::seeks;
 use crate::{Cell, Chart, Column, Report, Table, TraceChart, TraceChartRun};
 
-/// Phases that stand beside each other.
+/// Maximum number of phases side by side.
 const PHASES_BESIDE: usize = 6;
 
 /// A trace with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracedRun {
-    /// Its name: that of the command or of the file.
+    /// Name of the run: the command's or the file's.
     pub name: String,
-    /// What it says.
+    /// Figures of the trace.
     pub summary: Summary,
-    /// What its requests would take on [`MODELLED_DISK`], of each device; empty where that is not
-    /// known.
+    /// Estimated cost of its requests on [`MODELLED_DISK`] for each device; empty if unknown.
     pub on_disk: Vec<DiskCost>,
 }
 
 impl TracedRun {
-    /// The sum over its devices.
+    /// Busy time on the modelled disk, summed over the devices.
     fn busy_on_disk(&self) -> Option<ModelledSeconds> {
-        let all = self.on_disk.iter().map(|cost| cost.busy);
-        all.reduce(|a, b| ModelledSeconds {
+        let busy_times = self.on_disk.iter().map(|cost| cost.busy);
+        busy_times.reduce(|a, b| ModelledSeconds {
             typical: a.typical + b.typical,
             low: a.low + b.low,
             high: a.high + b.high,
@@ -37,7 +36,7 @@ impl TracedRun {
     }
 }
 
-/// The page about traces, with plots where they can be shown.
+/// Page of traces, with plots in formats that support them.
 pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     let mut page = Report::new("Block trace");
     for run in runs {
@@ -73,7 +72,7 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     page
 }
 
-/// Adds what the requests would take on a disk whose seeks cost; says whether that is known of any.
+/// Adds the estimated cost on the modelled disk; false if unknown for all runs.
 fn add_disk(table: &mut Table, runs: &[TracedRun]) -> bool {
     let busy: Vec<_> = runs.iter().map(TracedRun::busy_on_disk).collect();
     if busy.iter().all(Option::is_none) {
@@ -89,7 +88,7 @@ fn add_disk(table: &mut Table, runs: &[TracedRun]) -> bool {
     true
 }
 
-/// What the words of the tables mean.
+/// Adds definitions of the terms in the tables.
 fn define(page: &mut Report) {
     page.note(
         "A seek is a read or write that begins more than 64 KiB from the end of the previous one \
@@ -102,17 +101,17 @@ fn define(page: &mut Report) {
     );
 }
 
-/// The traces of the phases of a trial in which a device had anything to do.
+/// Digests of the phases of a trial in which devices received requests.
 pub(super) fn digests(trial: &Trial) -> Vec<(String, Digest)> {
     let read = |artifact: &Artifact| {
         let digest = artifact.read::<Digest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
         Some((artifact.name.clone(), digest))
     };
-    let all = trial.artifacts.iter().filter_map(read);
-    all.filter(|(_, digest)| !digest.timeline.slots.is_empty()).collect()
+    let digests = trial.artifacts.iter().filter_map(read);
+    digests.filter(|(_, digest)| !digest.timeline.slots.is_empty()).collect()
 }
 
-/// Adds the section about the requests of a trial's phases, where they were recorded.
+/// Adds the section on the block requests of a trial's phases, if they were recorded.
 pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     let phases = digests(trial);
     if phases.is_empty() {
@@ -121,7 +120,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     page.heading("Requests to the devices");
     let named: Vec<(&str, &Digest)> =
         phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
-    // A table is as wide as a page.
+    // Limit the columns to the page's width.
     for some in named.chunks(PHASES_BESIDE) {
         page.table(figures(
             "device-requests",
@@ -137,7 +136,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     }
 }
 
-/// Digests above each other.
+/// Chart of digests stacked on one scale.
 pub(crate) fn chart(digests: &[(&str, &Digest)]) -> Chart {
     Chart::Trace(trace_chart(digests))
 }
@@ -147,10 +146,10 @@ fn trace_chart(digests: &[(&str, &Digest)]) -> TraceChart {
         name: (*name).to_owned(),
         digest: (*digest).clone(),
     };
-    TraceChart::of(digests.iter().map(run).collect())
+    TraceChart::new(digests.iter().map(run).collect())
 }
 
-/// A run in a sentence.
+/// Describes a run in a sentence.
 fn in_words(run: &TracedRun) -> String {
     let figures = &run.summary.whole.figures;
     let names: Vec<&str> = figures.devices.iter().map(|device| device.name.as_str()).collect();
@@ -174,13 +173,13 @@ fn in_words(run: &TracedRun) -> String {
     )
 }
 
-/// A row: what it is, and how it is taken from figures.
-type Row = (&'static str, fn(&Figures) -> Cell);
+/// Row: label, and accessor of its cell.
+type FigureRow = (&'static str, fn(&Figures) -> Cell);
 
-/// The same of requests of a kind.
+/// Row about requests of one kind: label, and accessor of its cell.
 type KindRow = (&'static str, fn(&KindFigures) -> Cell);
 
-/// Takes a kind of requests.
+/// Accessor of the figures of one kind of request.
 type OfKind = fn(&Figures) -> &KindFigures;
 
 fn mib(bytes: u64, seconds: f64) -> Cell {
@@ -208,12 +207,12 @@ fn latency(of: &LatencyFigures, part: fn(&LatencyFigures) -> u64) -> Cell {
     Cell::measured((of.samples > 0).then(|| part(of) as f64), Unit::Nanoseconds)
 }
 
-/// What a trace without order has not.
+/// Passes a cell through; missing for a trace without request order.
 fn ordered(figures: &Figures, cell: Cell) -> Cell {
     if figures.is_ordered() { cell } else { Cell::Missing }
 }
 
-const ROWS: [Row; 21] = [
+const ROWS: [FigureRow; 21] = [
     ("time", |f| Cell::measured(f.seconds(), Unit::Seconds)),
     ("reads", |f| count(f.reads.requests)),
     ("writes", |f| count(f.writes.requests)),
@@ -248,7 +247,7 @@ const KIND_ROWS: [KindRow; 6] = [
     ("queue to complete, p99", |kind| latency(&kind.queue_to_complete, |l| l.p99_ns)),
 ];
 
-/// A table with a column for each digest. Rows that say nothing of any are left out.
+/// Table with a column for each digest. Rows without values are left out.
 pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &Digest)]) -> Table {
     let mut columns = vec![Column::text("figure")];
     columns.extend(digests.iter().map(|(name, _)| Column::mixed(name)));
@@ -276,14 +275,14 @@ pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &Digest)]) ->
             add(format!("{word} {title}"), cells);
         }
     }
-    let rest: [Row; 5] = [
+    let further_rows: [FigureRow; 5] = [
         ("failed requests", |figures| count(figures.failed)),
         ("requeued requests", |figures| count(figures.requeues)),
         ("lost events", |figures| count(figures.lost_events)),
         ("bytes without a completion", |figures| bytes(figures.missing_bytes)),
         ("events", |figures| count(figures.events)),
     ];
-    for (title, of) in rest {
+    for (title, of) in further_rows {
         add(title.to_owned(), digests.iter().map(|(_, digest)| of(&digest.figures)).collect());
     }
     table
@@ -316,7 +315,7 @@ fn devices(runs: &[TracedRun]) -> Table {
     table
 }
 
-/// The traces as JSON: `docs/trace.md` says what it has. What is not known is absent.
+/// Formats the traces as JSON, as `docs/trace.md` documents it. Unknown values are absent.
 pub fn json(runs: &[TracedRun]) -> String {
     let runs: Vec<Value> = runs.iter().map(of_run).collect();
     let document = json!({ "format": "treering trace", "version": 2, "runs": runs });
@@ -340,7 +339,7 @@ fn of_run(run: &TracedRun) -> Value {
     value
 }
 
-/// Figures that come from the order of requests.
+/// Figures that depend on the order of requests.
 const OF_ORDER: [&str; 11] = [
     "ordered",
     "ordered_by",
@@ -355,7 +354,7 @@ const OF_ORDER: [&str; 11] = [
     "read_following",
 ];
 
-/// Figures with those that are worked out from them, without what is not known.
+/// Figures with derived values, without unknown ones.
 fn part(digest: &Digest) -> Value {
     let figures = &digest.figures;
     let mut value = json!(figures);
@@ -386,7 +385,7 @@ fn part(digest: &Digest) -> Value {
             device.remove("seeks");
         }
     }
-    // Whatever was done was with a device before.
+    // Requests in flight before the trace began leave the depth unknown.
     if figures.depth_max == 0 && figures.reads.requests + figures.writes.requests > 0 {
         fields.retain(|name, _| !name.starts_with("depth_"));
     }

@@ -1,7 +1,8 @@
-//! `treering show`: everything about one trial, without a verdict, which one trial cannot give.
+//! Page of `treering show`: everything about one trial, without a verdict, which takes more than
+//! one trial.
 
 use treering_analysis::compare::JobProfile;
-use treering_analysis::{Known, Summary, is_request_figure, summary};
+use treering_analysis::{KnownTotals, Summary, is_request_figure, summary};
 use treering_model::Better::{Higher, Lower};
 use treering_model::{
     Change, Ending, Interval, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
@@ -14,25 +15,25 @@ use super::identity::{duration, ending_sentence, utc};
 use super::{heat, layouts, profile, trace};
 use crate::{Cell, Column, Number, Report, Style, Table};
 
-/// What the page is to hold beyond the figures of the whole.
+/// Options of the page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View<'v> {
-    /// The shortest name of the trial that the store understands.
+    /// Shortest unique id of the trial in the store.
     pub short_id: &'v str,
-    /// The command line that repeats the trial, quoted for a shell.
+    /// Command line that repeats the trial, quoted for a shell.
     pub command: Option<&'v str>,
-    /// Whether every task gets a row.
+    /// True to list every task.
     pub tasks: bool,
-    /// Whether every second gets a row.
+    /// True to list every second.
     pub seconds: bool,
-    /// Whether there are charts, for pages with pictures.
+    /// True to add charts, for formats with graphics.
     pub charts: bool,
 }
 
-/// Charts of one sort that the page has at most.
+/// Maximum number of charts of one sort on the page.
 const MOST_CHARTS: usize = 12;
 
-/// The page: figures first, then how they were made.
+/// Page of a trial: figures first, then how they were measured.
 pub fn page(trial: &Trial, view: &View<'_>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!(
@@ -77,7 +78,7 @@ pub fn page(trial: &Trial, view: &View<'_>) -> Report {
     page
 }
 
-/// What was run, when, how, and where.
+/// Adds workload, time, parameters and environment.
 fn add_circumstances(page: &mut Report, trial: &Trial) {
     page.heading("Trial");
     page.key_values(identity(trial));
@@ -89,7 +90,7 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
     }
     if !trial.facts.is_empty() {
         page.heading("Environment");
-        // A document of many lines is no row of a table; JSON has it.
+        // A value of many lines does not fit a table row; JSON has it.
         let facts = trial.facts.iter().filter(|fact| fact.name != PLAN_FACT);
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
@@ -128,7 +129,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
             page.note(few);
         }
     }
-    // What stands in the table of requests is not repeated, unless it decides.
+    // Figures of the request table are not repeated, unless they are primary.
     let shown = |metric: &&Metric| {
         let is_above = !summary.requests.is_empty() && is_request_figure(metric);
         !is_of_observer(metric) && (metric.primary || !is_above)
@@ -158,7 +159,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
     }
 }
 
-/// One row per task, in their order.
+/// Table of tasks in order, one row each.
 fn tasks(trial: &Trial) -> Table {
     let several_workers = trial.tasks.iter().any(|task| task.worker > 0);
     let mut columns = vec![
@@ -181,13 +182,18 @@ fn tasks(trial: &Trial) -> Table {
     ]);
     let caption = "Every task, including its final sync.";
     let mut table = Table::new("tasks", caption, columns).with_keys(3);
-    let known = Known::of(trial);
+    let known = KnownTotals::for_trial(trial);
     let tasks = trial.tasks.iter().enumerate();
     table.rows.extend(tasks.map(|(place, task)| of_task(place, task, several_workers, known)));
     table
 }
 
-fn of_task(place: usize, task: &TaskTotals, several_workers: bool, known: Known) -> Vec<Cell> {
+fn of_task(
+    place: usize,
+    task: &TaskTotals,
+    several_workers: bool,
+    known: KnownTotals,
+) -> Vec<Cell> {
     let timed = task.wall_ns > 0;
     let moves = timed && (task.bytes > 0 || task.listed_bytes > 0);
     let seconds = |ns: Option<u64>| Cell::measured(ns.map(|ns| ns as f64 / 1e9), Unit::Seconds);
@@ -216,7 +222,8 @@ fn of_task(place: usize, task: &TaskTotals, several_workers: bool, known: Known)
     cells
 }
 
-/// One row per second; seconds without a call are a row together, since a stall is a finding.
+/// Table of seconds, one row each; consecutive seconds without a call share a row, which shows
+/// stalls.
 fn seconds(trial: &Trial) -> Table {
     let columns = vec![
         Column::text("phase"),
@@ -260,7 +267,7 @@ fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
     }
 }
 
-/// Seconds from the start of a phase, whole ones without decimals.
+/// Seconds from the start of a phase, without decimals if integral.
 fn instant(ns: u128) -> Number {
     let number = Number::measured(ns as f64 / 1e9, Unit::Seconds);
     if ns.is_multiple_of(1_000_000_000) { number.styled(Style::Whole) } else { number }

@@ -1,8 +1,8 @@
-//! One trial as data: `treering show --format json`.
+//! A trial as data: `treering show --format json`.
 
 use serde::Serialize;
 use treering_analysis::{
-    KindSummary, Known, OpSummary, PhaseSummary, RequestFigures, Spread, summary,
+    KindSummary, KnownTotals, MedianRange, OpSummary, PhaseSummary, RequestFigures, summary,
 };
 use treering_model::{
     Annotation, Artifact, Cell, Change, Fact, IMPORT_FACT, Interval, Metric, Trial,
@@ -13,7 +13,7 @@ use crate::Warning;
 use crate::data::{Data, moment};
 use crate::export::TaskForm;
 
-/// The trial, its figures first.
+/// Data of a trial, its figures first.
 #[derive(Debug, Serialize)]
 pub struct ShownTrial<'t> {
     id: String,
@@ -37,7 +37,7 @@ pub struct ShownTrial<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     excluded: Option<&'t str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    annotations: Vec<Said<'t>>,
+    annotations: Vec<AnnotationJson<'t>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cell: Option<&'t Cell>,
     metrics: &'t [Metric],
@@ -46,13 +46,13 @@ pub struct ShownTrial<'t> {
     kinds: Vec<Kind>,
     calls: Vec<Calls>,
     cautions: Vec<Warning>,
-    parameters: Vec<Named<'t>>,
+    parameters: Vec<NamedValue<'t>>,
     environment: &'t [Fact],
-    artifacts: Vec<Made<'t>>,
+    artifacts: Vec<ArtifactJson<'t>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tasks: Option<Vec<TaskForm<'t>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    seconds: Option<Vec<Seconds<'t>>>,
+    seconds: Option<Vec<PhaseIntervals<'t>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     repeat: Option<&'t str>,
 }
@@ -63,7 +63,7 @@ impl Data for ShownTrial<'_> {
 }
 
 #[derive(Debug, Serialize)]
-struct Said<'t> {
+struct AnnotationJson<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
     #[serde(flatten)]
@@ -71,13 +71,13 @@ struct Said<'t> {
 }
 
 #[derive(Debug, Serialize)]
-struct Named<'t> {
+struct NamedValue<'t> {
     name: &'t str,
     value: &'t str,
 }
 
 #[derive(Debug, Serialize)]
-struct Made<'t> {
+struct ArtifactJson<'t> {
     kind: &'t str,
     version: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,13 +88,13 @@ struct Made<'t> {
 }
 
 #[derive(Debug, Serialize)]
-struct Seconds<'t> {
+struct PhaseIntervals<'t> {
     phase: u32,
     name: &'t str,
     intervals: &'t [Interval],
 }
 
-/// Leaves out what is `None`, under the names given.
+/// Defines a form that omits values that are `None`, with the given field names.
 macro_rules! figures {
     (
         $(#[$about:meta])*
@@ -119,7 +119,7 @@ figures!(
 );
 
 figures!(
-    /// The totals of a phase.
+    /// Totals of a phase.
     Phase {
         tasks: u32, files: u64, bytes: u64, seconds: f64, mib_per_second: f64,
         files_per_second: f64, user_seconds: f64, system_seconds: f64, cpu_percent: f64,
@@ -127,7 +127,7 @@ figures!(
 );
 
 figures!(
-    /// The tasks of one kind.
+    /// Tasks of one kind.
     Kind {
         phase: String, mib_per_second: SpreadForm, total_mib_per_second: f64,
         files_per_second: SpreadForm, total_files_per_second: f64, user_seconds: f64,
@@ -137,7 +137,7 @@ figures!(
 );
 
 figures!(
-    /// The system calls of one kind. Quantiles are those of the timed calls.
+    /// System calls of one kind. Quantiles are over the timed calls.
     Calls {
         mean_ns: f64, p50_ns: u64, p90_ns: u64, p99_ns: u64, p999_ns: u64, max_ns: u64,
     } with { op: &'static str, calls: u64, errors: u64, bytes: u64, timed: u64, }
@@ -162,11 +162,12 @@ struct TrendForm {
 }
 
 impl<'t> ShownTrial<'t> {
-    /// Of a trial; tasks, seconds and the command only where the view has them.
-    pub fn of(trial: &'t Trial, view: &View<'t>) -> Self {
+    /// Creates the data of a trial; includes tasks, seconds and the command only if the view has
+    /// them.
+    pub fn new(trial: &'t Trial, view: &View<'t>) -> Self {
         let beginning = &trial.beginning;
-        let (figures, known) = (summary(trial), Known::of(trial));
-        let seconds = trial.phases.iter().map(|phase| Seconds {
+        let (figures, known) = (summary(trial), KnownTotals::for_trial(trial));
+        let seconds = trial.phases.iter().map(|phase| PhaseIntervals {
             phase: phase.phase,
             name: &phase.name,
             intervals: &phase.intervals,
@@ -204,16 +205,16 @@ impl<'t> ShownTrial<'t> {
     }
 }
 
-fn said(one: &Annotation) -> Said<'_> {
-    Said { at: moment(one.at_unix_ms), change: &one.change }
+fn said(one: &Annotation) -> AnnotationJson<'_> {
+    AnnotationJson { at: moment(one.at_unix_ms), change: &one.change }
 }
 
-fn named(pairs: &[(String, String)]) -> Vec<Named<'_>> {
-    pairs.iter().map(|(name, value)| Named { name, value }).collect()
+fn named(pairs: &[(String, String)]) -> Vec<NamedValue<'_>> {
+    pairs.iter().map(|(name, value)| NamedValue { name, value }).collect()
 }
 
-fn made(one: &Artifact) -> Made<'_> {
-    Made {
+fn made(one: &Artifact) -> ArtifactJson<'_> {
+    ArtifactJson {
         kind: &one.kind,
         version: one.version,
         phase: one.phase,
@@ -222,7 +223,7 @@ fn made(one: &Artifact) -> Made<'_> {
     }
 }
 
-fn spread(of: Spread) -> SpreadForm {
+fn spread(of: MedianRange) -> SpreadForm {
     SpreadForm { n: of.n, min: of.min, median: of.median, max: of.max }
 }
 

@@ -1,47 +1,47 @@
-//! `treering list`: the trials of a store, one row each.
+//! Page of `treering list`: trials of a store, one row each.
 
 use treering_model::{Ending, Metric, Mode, TrialId, Unit};
 
 use super::identity::{duration, ending_word, in_short, utc};
 use crate::{Cell, Column, Report, Table};
 
-/// Metrics that a row has room for.
+/// Maximum number of metrics in a row.
 const METRICS: usize = 3;
 
-/// A trial as the list knows it: what a store can tell without reading tasks.
+/// A trial as listed: what a store knows without reading tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialRow {
-    /// The trial.
+    /// Id of the trial.
     pub trial: TrialId,
-    /// The shortest name of the trial that the store understands.
+    /// Shortest unique id of the trial in the store.
     pub short_id: String,
-    /// Milliseconds since 1970 (UTC).
+    /// Start time, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: String,
-    /// Classic or native.
+    /// Mode of the workload: classic or native.
     pub mode: Mode,
-    /// The user's label, empty when none was given.
+    /// User label; empty if none was given.
     pub label: String,
-    /// The directory under test.
+    /// Directory under test.
     pub target: String,
-    /// How it ended; `None` while it runs.
+    /// Ending of the trial; `None` while it runs.
     pub ending: Option<Ending>,
-    /// Duration in nanoseconds; 0 when it has not ended.
+    /// Duration in nanoseconds; 0 if the trial has not ended.
     pub wall_ns: u64,
-    /// Phases that ended.
+    /// Number of phases that ended.
     pub phases: u64,
-    /// Tasks that ended; `None` where a log does not tell them.
+    /// Number of tasks that ended; `None` where an imported log omits it.
     pub tasks: Option<u64>,
-    /// Why it is left out of comparisons; `None` when it is compared.
+    /// Reason for its exclusion from comparisons; `None` when it is included.
     pub excluded: Option<String>,
-    /// Where it stands in a campaign.
+    /// Cell of a campaign that the trial belongs to.
     pub cell: Option<treering_model::Cell>,
-    /// The primary metrics.
+    /// Primary metrics.
     pub metrics: Vec<Metric>,
 }
 
-/// The page, rows in the order given.
+/// Page of the list, rows in the given order.
 pub fn page(rows: &[TrialRow]) -> Report {
     let mut page = Report::new("Trials");
     if rows.is_empty() {

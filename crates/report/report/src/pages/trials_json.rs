@@ -1,4 +1,4 @@
-//! The list of trials as data: `treering list --format json`.
+//! List of trials as data: `treering list --format json`.
 
 use serde::Serialize;
 use treering_model::{Cell, Ending, Metric};
@@ -6,7 +6,7 @@ use treering_model::{Cell, Ending, Metric};
 use super::trials::TrialRow;
 use crate::data::{Data, moment};
 
-/// The trials, in the order of the rows.
+/// Data of the trials, in row order.
 #[derive(Debug, Serialize)]
 pub struct TrialList<'t> {
     trials: Vec<ListedTrial<'t>>,
@@ -28,7 +28,7 @@ struct ListedTrial<'t> {
     label: &'t str,
     #[serde(skip_serializing_if = "str::is_empty")]
     target: &'t str,
-    /// `running`, `completed`, `failed`, `invalid` or `interrupted`.
+    /// State: `running`, `completed`, `failed`, `invalid` or `interrupted`.
     state: &'static str,
     #[serde(skip_serializing_if = "str::is_empty")]
     why: &'t str,
@@ -45,14 +45,14 @@ struct ListedTrial<'t> {
 }
 
 impl<'t> TrialList<'t> {
-    /// Of these rows.
-    pub fn of(rows: &'t [TrialRow]) -> Self {
-        Self { trials: rows.iter().map(ListedTrial::of).collect() }
+    /// Creates the data from the rows of the list.
+    pub fn new(rows: &'t [TrialRow]) -> Self {
+        Self { trials: rows.iter().map(ListedTrial::new).collect() }
     }
 }
 
 impl<'t> ListedTrial<'t> {
-    fn of(row: &'t TrialRow) -> Self {
+    fn new(row: &'t TrialRow) -> Self {
         Self {
             id: row.trial.text(),
             started: moment(row.started_unix_ms),

@@ -1,11 +1,11 @@
-//! The charts of what trials show of their timeline, on pages and as files: every variant and every
-//! value is there, hostile names stay text, and a page of many stays small.
+//! Charts of trial profiles, on pages and as files: all variants and values are drawn, hostile
+//! names stay text, and a page with many charts stays small.
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use roxmltree::{Document, Node};
 use treering_analysis::compare::{
-    ComparedVariant, Factor, JobProfile, Terms, compare, environment, profiles,
+    ComparedVariant, ComparisonTerms, Factor, JobProfile, compare, environment, profiles,
 };
 use treering_model::{
     Better, Fact, Interval, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial, Unit,
@@ -22,7 +22,7 @@ use crate::fixture::{self, HOSTILE};
 use crate::html::{as_xml, assert_sound, html, text_of, with_class};
 use crate::rendered;
 
-/// The seconds of the long phase.
+/// Duration of the long phase in seconds.
 const SECONDS: u32 = 40;
 
 fn op(op: Op, ns: u64) -> OpTotals {
@@ -31,7 +31,7 @@ fn op(op: Op, ns: u64) -> OpTotals {
     OpTotals { op, calls: 200, errors: 0, bytes: 0, latency }
 }
 
-/// A trial with calls, seconds and tasks; everything is so many times as slow.
+/// A trial with calls, seconds and tasks, all slowed down by the factor `slow`.
 fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
     let mut trial = trial(round % 9, late, 1.0 + (slow as f64) / 50.0, filesystem);
     trial.beginning.started_unix_ms += i64::try_from(round).unwrap() * 100_000;
@@ -51,7 +51,7 @@ fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
             op(Op::Create, 9_000 * slow),
             op(Op::Write, 4_000 * slow),
             op(Op::Close, 3),
-            // However long a sync takes, the other calls are drawn.
+            // Other calls are drawn, however long a sync takes.
             op(Op::Sync, 9_000_000_000),
         ],
         intervals: seconds.map(interval).collect(),
@@ -75,7 +75,7 @@ fn variant(name: &str, late: i64, slow: u64, rounds: usize) -> ComparedVariant {
     ComparedVariant { name: name.to_owned(), factor: Factor::Filesystem, against: None, trials }
 }
 
-/// The profiles of variants, filled with the trials of the job that these have.
+/// Profiles of the variants, filled with the trials of each job.
 fn filled(variants: &[ComparedVariant]) -> Vec<JobProfile> {
     let mut jobs = profiles(&variants[0], &variants[1..]);
     for job in &mut jobs {
@@ -92,7 +92,7 @@ fn filled(variants: &[ComparedVariant]) -> Vec<JobProfile> {
 }
 
 fn page_of(variants: &[ComparedVariant]) -> Report {
-    let outcome = compare(&variants[0], &variants[1..], &Terms::default()).unwrap();
+    let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     let (environment, profiles) = (environment(&variants[0], &variants[1..]), filled(variants));
     page(&outcome, &View { environment: &environment, profiles: &profiles, ..View::default() })
 }
@@ -121,7 +121,7 @@ fn every_variant_has_a_curve_with_its_percentiles() {
             _ => None,
         })
         .collect();
-    // Closing takes too little time to tell.
+    // Closing takes a negligible share of the time.
     assert_eq!(calls, ["sync", "create", "write"]);
     let text = html(&report);
     assert!(text.contains("Omitted because they take little time: close."));
@@ -132,7 +132,7 @@ fn every_variant_has_a_curve_with_its_percentiles() {
         let curves = chart.descendants().filter(|node| node.attribute("class") == Some("curve"));
         assert_eq!(curves.count(), 3);
     }
-    // 9 µs and up to three times as much; 1,200 calls of six trials.
+    // 9 µs and up to three times that; 1,200 calls of six trials.
     let titles = titles(&document);
     let reported = |start: &str| titles.iter().filter(|title| title.starts_with(start)).count();
     for variant in ["ext4", "xfs", "btrfs"] {
@@ -163,7 +163,7 @@ fn a_phase_is_drawn_with_its_stall_and_a_short_one_is_named() {
     }
     let text = html(&report);
     assert!(text.contains("s or without figures per second: warming."));
-    // Pointing anywhere tells all variants.
+    // Each tooltip area lists all variants.
     assert!(text.contains("ext4: 300.0 MiB/s; xfs: 150.0 MiB/s; btrfs: 100.0 MiB/s"), "{text}");
 }
 
@@ -208,7 +208,7 @@ fn a_trial_alone_has_charts_where_there_are_pictures() {
     for (class, count) in [("latencies", 3), ("timeline", 1), ("aging", 2)] {
         assert_eq!(with_class(&document, class).len(), count, "{class}");
     }
-    // Each of thirty tasks can be pointed at.
+    // Each of the thirty tasks has a tooltip.
     let dots = titles(&document).iter().filter(|title| title.contains(", task ")).count();
     assert_eq!(dots, 30);
     for trial in [fixture::aging(), fixture::extreme(), fixture::hostile(), fixture::interrupted()]
@@ -219,7 +219,7 @@ fn a_trial_alone_has_charts_where_there_are_pictures() {
 }
 
 #[test]
-fn what_differs_stands_on_every_page_and_the_rest_is_folded() {
+fn differences_are_shown_and_other_facts_collapsed() {
     let report = page_of(&three());
     for name in ["terminal", "plain", "markdown", "html"] {
         let text = rendered(&report, by_name(name).unwrap());
@@ -236,7 +236,7 @@ fn what_differs_stands_on_every_page_and_the_rest_is_folded() {
     assert_eq!(rows, 1 + 4, "a fact a row");
 }
 
-/// Variants whose kinds, phases, facts and mount options want to do harm.
+/// Variants with hostile kinds, phases, facts and mount options.
 fn hostile() -> Vec<ComparedVariant> {
     let worst = format!("</style></svg><script>alert('{}')</script>\" onload=\"x", HOSTILE[5]);
     let mut variants = three();
@@ -269,7 +269,7 @@ fn hostile_names_are_text_in_charts_and_environments() {
     }
 }
 
-/// Holds a file to what every drawing promises.
+/// Asserts the invariants of every drawing.
 fn assert_drawing(svg: &str) {
     assert!(is_drawing(svg.as_bytes()));
     let document = Document::parse(svg).unwrap_or_else(|error| panic!("{error}: {svg}"));
@@ -313,7 +313,7 @@ fn every_chart_is_a_file_of_its_own() {
     ] {
         assert!(names.contains(&name), "{name}: {names:?}");
     }
-    // Alone, too, a chart names its variants.
+    // A chart in a file of its own names its variants too.
     let latency = files.iter().find(|file| file.name.contains("latency-create")).unwrap();
     for word in ["ext4", "xfs", "btrfs", "Latency of create", "p99"] {
         assert!(latency.svg.contains(word), "{word}");
@@ -321,7 +321,7 @@ fn every_chart_is_a_file_of_its_own() {
 }
 
 #[test]
-fn hostile_names_make_tame_files() {
+fn hostile_names_make_safe_file_names() {
     let files = drawings(&page_of(&hostile()));
     assert!(files.len() > 4);
     let mut names: Vec<&String> = files.iter().map(|file| &file.name).collect();

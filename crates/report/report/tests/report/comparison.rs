@@ -1,8 +1,8 @@
-//! The comparison of made-up trials in every format, as files to look at (but HTML, which has tests
-//! of its own); and its JSON held to what docs/json.md promises.
+//! Comparison of synthetic trials in every format, as golden files (except HTML, which has tests of
+//! its own), and its JSON checked against docs/json.md.
 
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode, Factor, Outcome, Terms, Verdict, compare,
+    ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, Verdict, compare,
 };
 use treering_model::{
     Beginning, Better, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial, TrialId, Unit,
@@ -12,7 +12,7 @@ use treering_report::pages::comparison::{DataFormat, View, page};
 
 use crate::rendered;
 
-/// Noise of a round, the same on both variants, and a little of its own for each.
+/// Noise of a round, shared by both variants, and a little noise of each.
 const ROUNDS: [f64; 9] = [1.00, 1.04, 0.97, 1.02, 0.99, 1.01, 0.98, 1.03, 0.96];
 const OWN: [f64; 9] = [1.001, 0.999, 1.002, 0.998, 1.000, 1.001, 0.999, 1.003, 0.997];
 
@@ -76,12 +76,16 @@ pub(crate) fn nine_rounds() -> Outcome {
     let (ext4, mut xfs, btrfs) =
         (variant("ext4", 0, 1.0, 9), variant("xfs", 500, 1.08, 9), variant("btrfs", 900, 0.9, 9));
     xfs.trials[3].ending = Ending::Failed { why: "no space left on device".to_owned() };
-    compare(&ext4, &[xfs, btrfs], &Terms::default()).unwrap()
+    compare(&ext4, &[xfs, btrfs], &ComparisonTerms::default()).unwrap()
 }
 
 pub(crate) fn one_run() -> Outcome {
-    compare(&variant("ext4", 0, 1.0, 1), &[variant("xfs", 500, 1.08, 1)], &Terms::default())
-        .unwrap()
+    compare(
+        &variant("ext4", 0, 1.0, 1),
+        &[variant("xfs", 500, 1.08, 1)],
+        &ComparisonTerms::default(),
+    )
+    .unwrap()
 }
 
 fn golden(name: &str, outcome: &Outcome) {
@@ -149,7 +153,7 @@ fn one_run_against_one_has_no_colour() {
     }
 }
 
-/// The fields of docs/json.md with the kinds of their values.
+/// Fields of docs/json.md with their types.
 #[test]
 fn the_json_is_as_documented() {
     let mut bytes = Vec::new();

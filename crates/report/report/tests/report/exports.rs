@@ -1,4 +1,4 @@
-//! Every export read back.
+//! Exports, read back.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,7 @@ fn all() -> Vec<Trial> {
     ]
 }
 
-/// Header and rows; every row is as long as the header.
+/// Reads header and rows; asserts that every row is as long as the header.
 fn read_csv(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let header = reader.headers().unwrap().iter().map(str::to_owned).collect();
@@ -41,7 +41,7 @@ fn field<'r>(header: &[String], row: &'r [String], name: &str) -> &'r str {
 }
 
 #[test]
-fn json_gives_equal_trials_back() {
+fn json_round_trips_trials() {
     let text = exported(ExportForm::Json, &all());
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["treering_export"]["version"], EXPORT_VERSION);
@@ -63,7 +63,7 @@ fn json_has_quantiles_beside_the_buckets() {
     assert!(value["trials"][0]["phases"][1]["ops"][0]["latency_ns"]["p99"].is_u64());
 }
 
-/// The names are a promise: a change here is a new version of the export.
+/// Field names are stable: a change here requires a new version of the export.
 #[test]
 fn json_keeps_its_shape() {
     let text = exported(ExportForm::Json, &[fixture::aging()]);
@@ -105,7 +105,7 @@ fn json_streams_one_trial_at_a_time() {
     exporter.finish().unwrap();
     let text = String::from_utf8(bytes).unwrap();
     assert_eq!(text, exported(ExportForm::Json, &trials));
-    // A frame of two lines, and one line for each trial.
+    // Two lines of opening and closing, and one line for each trial.
     assert_eq!(text.lines().count(), 4);
     for (line, trial) in text.lines().skip(1).zip(&trials) {
         let again: Trial = serde_json::from_str(line.trim_end_matches(',')).unwrap();
@@ -114,7 +114,7 @@ fn json_streams_one_trial_at_a_time() {
 }
 
 #[test]
-fn an_export_of_nothing_is_still_one() {
+fn an_empty_export_is_valid() {
     let value: Value = serde_json::from_str(&exported(ExportForm::Json, &[])).unwrap();
     assert_eq!(value["trials"], Value::Array(Vec::new()));
     for form in ExportForm::ALL.into_iter().filter(|&form| form != ExportForm::Json) {
@@ -180,7 +180,7 @@ fn one_row_per_call_kind_second_and_metric() {
 }
 
 #[test]
-fn no_cell_of_any_table_acts_on_a_screen_or_is_computed() {
+fn table_cells_hold_no_control_characters_or_formulas() {
     for form in ExportForm::ALL.into_iter().filter(|&form| form != ExportForm::Json) {
         is_harmless_csv(&exported(form, &all()));
     }
@@ -189,10 +189,10 @@ fn no_cell_of_any_table_acts_on_a_screen_or_is_computed() {
     assert!(!json.chars().any(|c| c != '\n' && is_unsafe(c)));
 }
 
-/// A writer with no room, as a full disk or a closed pipe is.
-struct Full;
+/// A writer that always fails, like a full disk or a closed pipe.
+struct FailingWriter;
 
-impl std::io::Write for Full {
+impl std::io::Write for FailingWriter {
     fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
         Err(std::io::ErrorKind::BrokenPipe.into())
     }
@@ -205,7 +205,7 @@ impl std::io::Write for Full {
 #[test]
 fn a_writer_that_fails_is_an_error_of_its_own_kind() {
     for form in ExportForm::ALL {
-        let error = export(form, &[fixture::aging()], &mut Full).unwrap_err();
+        let error = export(form, &[fixture::aging()], &mut FailingWriter).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::BrokenPipe, "{}", form.name());
     }
 }

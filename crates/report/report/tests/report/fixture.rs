@@ -1,21 +1,21 @@
-//! Made-up trials, the same at every call. No number in them was measured.
+//! Synthetic trials, the same at every call. No number in them was measured.
 
 use treering_model::{
     Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
     Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, Unit,
 };
 
-/// A short name of the trials.
+/// Short id of the trials.
 pub(crate) const SHORT_ID: &str = "0193a1b2c3";
 
-/// One task of the aging trial: kind, subject, state, milliseconds, files, listed bytes.
-type Work = (&'static str, &'static str, &'static str, u64, u64, u64);
+/// Task of the aging trial: kind, subject, state, milliseconds, files, listed bytes.
+type TaskSpec = (&'static str, &'static str, &'static str, u64, u64, u64);
 
 const U: u64 = 233_176_153;
 const P: u64 = 114_997_799;
 const PC: u64 = 725_190_942;
 
-const INITIAL: [Work; 6] = [
+const INITIAL: [TaskSpec; 6] = [
     ("create", "kernel-0", "", 2_310, 21_280, U),
     ("create", "kernel-1", "", 2_355, 21_280, U),
     ("create", "kernel-2", "", 2_342, 21_280, U),
@@ -24,7 +24,7 @@ const INITIAL: [Work; 6] = [
     ("create", "kernel-5", "", 2_502, 21_280, U),
 ];
 
-const AGING: [Work; 9] = [
+const AGING: [TaskSpec; 9] = [
     ("patch", "kernel-3", "unpatched", 3_505, 6_136, P),
     ("compile", "kernel-3", "patched", 4_117, 2_573, PC),
     ("read", "kernel-3", "patched compiled", 5_120, 24_463, 958_367_095),
@@ -43,14 +43,14 @@ fn ms(milliseconds: u64) -> u64 {
 fn op(op: Op, calls: u64, errors: u64, bytes: u64, fastest_ns: u64) -> OpTotals {
     let mut latency = Latency::new();
     for call in 0..calls.min(500) {
-        // A body near the fastest, one call in fifty twenty times slower.
+        // Most calls near the fastest, one in fifty twenty times slower.
         let slow = if call % 50 == 49 { 20 } else { 1 };
         latency.record(slow * (fastest_ns + fastest_ns * (call % 50) / 50));
     }
     OpTotals { op, calls, errors, bytes, latency }
 }
 
-fn task(phase: u32, place: usize, began_ns: u64, work: Work) -> TaskTotals {
+fn task(phase: u32, place: usize, began_ns: u64, work: TaskSpec) -> TaskTotals {
     let (kind, subject, state, wall_ms, files, listed_bytes) = work;
     let synced = phase > 0;
     let cpu = Cpu { user_ns: ms(wall_ms) / 20, system_ns: ms(wall_ms) / 5 };
@@ -214,7 +214,7 @@ pub(crate) fn interrupted() -> Trial {
     trial
 }
 
-/// A trial of numbers at the edges: no duration, no files, everything at its largest.
+/// A trial with extreme numbers: no duration, no files, everything at its maximum.
 pub(crate) fn extreme() -> Trial {
     let mut trial = aging();
     let most = u64::MAX;
@@ -251,7 +251,7 @@ pub(crate) fn extreme() -> Trial {
     trial
 }
 
-/// Text that wants to do harm wherever it is shown.
+/// Hostile texts: escape sequences and markup.
 pub(crate) const HOSTILE: [&str; 8] = [
     "\x1b]0;owned\x07\x1b[2J\x1b[31mred",
     "\u{9b}31mred\u{85}\u{7f}",
@@ -263,7 +263,7 @@ pub(crate) const HOSTILE: [&str; 8] = [
     "木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木木",
 ];
 
-/// The aging trial with every text replaced by hostile ones.
+/// Aging trial with every text replaced by hostile ones.
 pub(crate) fn hostile() -> Trial {
     let mut trial = aging();
     let mut next = HOSTILE.iter().cycle();

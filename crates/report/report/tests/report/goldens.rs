@@ -1,7 +1,7 @@
-//! Every page in every format, as files to look at; but HTML, which has tests of its own.
+//! Every page in every format as golden files, except HTML, which has tests of its own.
 //!
-//! After a change that is meant, `INSTA_UPDATE=always cargo test -p treering-report` writes them
-//! anew; read the difference before committing it.
+//! After an intended change, `INSTA_UPDATE=always cargo test -p treering-report` rewrites them;
+//! review the difference before committing it.
 
 use treering_model::{Annotation, Change, Ending, Trial};
 use treering_report::formats::{ALL, by_name, terminal};
@@ -17,7 +17,7 @@ use crate::rendered;
 const COMMAND: &str = "treering compilebench --directory /mnt/scratch --initial-dirs 6 --runs 9 \
                        --seed 555 --label 'v6.12 baseline'";
 
-/// The page as `treering show` builds it.
+/// Page as `treering show` builds it.
 pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
     let view = trial::View {
         short_id: SHORT_ID,
@@ -29,7 +29,7 @@ pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
     trial::page(shown, &view)
 }
 
-/// A row of the list, as the command line fills it from the store.
+/// Row of the list, as the command line fills it from the store.
 pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
     TrialRow {
         trial: shown.beginning.trial,
@@ -49,12 +49,12 @@ pub(crate) fn row(shown: &Trial, ending: Option<Ending>) -> TrialRow {
     }
 }
 
-/// The list of all made-up trials.
+/// List of all synthetic trials.
 pub(crate) fn list() -> Report {
     trials::page(&rows())
 }
 
-/// The rows of the list of all made-up trials, one of them excluded.
+/// Rows of the list of all synthetic trials, one of them excluded.
 fn rows() -> Vec<TrialRow> {
     let running = TrialRow {
         wall_ns: 0,
@@ -72,7 +72,7 @@ fn rows() -> Vec<TrialRow> {
     ]
 }
 
-/// Data as a file to look at.
+/// Checks machine-readable data against a golden file.
 fn golden_data(name: &str, data: &impl Data) {
     let mut bytes = Vec::new();
     write_data(data, &mut bytes).unwrap();
@@ -86,7 +86,7 @@ fn golden_data(name: &str, data: &impl Data) {
     });
 }
 
-/// The page in every format; the JSON with line ends, since nobody reviews one long line.
+/// Checks the page in every format against golden files; JSON is pretty-printed for review.
 fn golden(page: &str, report: &Report) {
     for format in ALL.iter().filter(|format| format.name() != "html") {
         let mut text = rendered(report, *format);
@@ -104,7 +104,7 @@ fn golden(page: &str, report: &Report) {
 #[test]
 fn list_of_trials() {
     golden("list", &list());
-    golden_data("list", &TrialList::of(&rows()));
+    golden_data("list", &TrialList::new(&rows()));
 }
 
 #[test]
@@ -124,10 +124,10 @@ fn a_trial_as_data() {
         seconds: all,
         charts: false,
     };
-    golden_data("show", &ShownTrial::of(&trial, &view(false)));
-    golden_data("show_everything", &ShownTrial::of(&trial, &view(true)));
+    golden_data("show", &ShownTrial::new(&trial, &view(false)));
+    golden_data("show_everything", &ShownTrial::new(&trial, &view(true)));
     golden("show_excluded", &trial::page(&trial, &view(false)));
-    golden_data("show_extreme", &ShownTrial::of(&fixture::extreme(), &view(true)));
+    golden_data("show_extreme", &ShownTrial::new(&fixture::extreme(), &view(true)));
 }
 
 #[test]
@@ -151,13 +151,13 @@ fn show_a_trial_that_was_killed() {
 }
 
 #[test]
-fn show_numbers_at_the_edges() {
+fn show_extreme_numbers() {
     golden("show_extreme", &show(&fixture::extreme(), true));
 }
 
 #[test]
 fn end_of_a_run() {
-    let stored = run::Stored { short_id: SHORT_ID, place: "/var/lib/treering/trials.db" };
+    let stored = run::StoreLocation { short_id: SHORT_ID, place: "/var/lib/treering/trials.db" };
     golden("run", &run::page(&fixture::aging(), Some(&stored)));
     golden("run_not_stored", &run::page(&fixture::failed_at_once(), None));
 }
@@ -187,7 +187,7 @@ fn terminal_narrow_and_in_colour() {
             .filter(|line| !line.contains("compilebench --dir"))
             .all(|line| line.chars().count() <= 60)
     );
-    // Colour adds to the text and says nothing of its own.
+    // Colour only adds to the text.
     let painted = rendered(&page, &coloured);
     assert_ne!(painted, text);
     assert_eq!(without_colour(&painted), text);
@@ -216,7 +216,7 @@ fn names_of_formats_are_words_of_the_command_line() {
     assert_eq!(names, ["terminal", "plain", "markdown", "csv", "json", "html"]);
 }
 
-/// The names of all fields in a value, at any depth; not those of tasks, which an export has too.
+/// Names of all fields in a value, at any depth, except those of tasks, which an export has too.
 fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
     match value {
         serde_json::Value::Object(object) => {
@@ -239,10 +239,10 @@ fn every_field_of_the_data_is_described() {
     let mut found = std::collections::BTreeSet::new();
     let parsed = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     let mut bytes = Vec::new();
-    write_data(&TrialList::of(&rows()), &mut bytes).unwrap();
+    write_data(&TrialList::new(&rows()), &mut bytes).unwrap();
     fields(&parsed(&bytes), &mut found);
     bytes.clear();
-    write_data(&ShownTrial::of(&fixture::aging(), &view), &mut bytes).unwrap();
+    write_data(&ShownTrial::new(&fixture::aging(), &view), &mut bytes).unwrap();
     fields(&parsed(&bytes), &mut found);
     for name in found {
         let is_there =

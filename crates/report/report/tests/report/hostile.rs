@@ -1,4 +1,4 @@
-//! Text from hostile places in every page and every format.
+//! Hostile text in every page and every format.
 
 use serde_json::Value;
 use treering_report::formats::{ALL, by_name};
@@ -9,12 +9,12 @@ use crate::fixture::{self, HOSTILE};
 use crate::goldens::{row, show};
 use crate::rendered;
 
-/// Every page with hostile text wherever text can be.
+/// Every page with hostile text in every place.
 fn pages() -> Vec<Report> {
     let trial = fixture::hostile();
     let mut row = row(&trial, Some(trial.ending.clone()));
     HOSTILE[0].clone_into(&mut row.short_id);
-    let stored = run::Stored { short_id: HOSTILE[0], place: HOSTILE[1] };
+    let stored = run::StoreLocation { short_id: HOSTILE[0], place: HOSTILE[1] };
     let mut every_block = Report::new(HOSTILE.concat());
     every_block.heading(HOSTILE[0]);
     every_block.paragraph(HOSTILE[1]);
@@ -28,7 +28,7 @@ fn acts_on_the_screen(c: char) -> bool {
 }
 
 #[test]
-fn nothing_that_acts_on_a_screen_reaches_people() {
+fn control_characters_are_escaped_in_every_format() {
     for page in pages() {
         for format in ALL {
             let text = rendered(&page, *format).replace("\r\n", "\n");
@@ -39,7 +39,7 @@ fn nothing_that_acts_on_a_screen_reaches_people() {
 }
 
 #[test]
-fn people_see_what_was_there() {
+fn escaped_text_stays_recognisable() {
     for name in ["terminal", "plain", "markdown"] {
         let text = rendered(&pages()[3], by_name(name).unwrap());
         assert!(text.contains("\\x1b"), "{name}: {text}");
@@ -77,17 +77,17 @@ fn a_fence_is_longer_than_the_backticks_in_it() {
 }
 
 #[test]
-fn no_cell_of_csv_acts_on_a_screen_or_is_computed() {
+fn csv_cells_hold_no_control_characters_or_formulas() {
     for page in pages() {
         is_harmless_csv(&rendered(&page, by_name("csv").unwrap()));
     }
-    // A text is recognised all the same.
+    // The visible part of a text is still recognisable.
     let text = rendered(&pages()[0], by_name("csv").unwrap());
     assert!(text.contains("\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""), "{text}");
     assert!(text.contains("\\x1b]0;owned\\x07"), "{text}");
 }
 
-/// Every cell of a table with commas: nothing acts on a screen, and no cell is a formula.
+/// Asserts that no cell of a comma-separated table contains control characters or a formula.
 pub(crate) fn is_harmless_csv(text: &str) {
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(text.as_bytes());
@@ -124,7 +124,7 @@ fn csv_tables_have_rows_as_long_as_their_header() {
 }
 
 #[test]
-fn json_gives_the_document_back() {
+fn json_round_trips_a_document() {
     for page in pages().into_iter().chain([show(&fixture::aging(), true)]) {
         let text = rendered(&page, by_name("json").unwrap());
         let value: Value = serde_json::from_str(&text).unwrap();

@@ -1,10 +1,12 @@
-//! The HTML: well-formed, complete, small, and deaf to what hostile text asks for. Its looks are
-//! not fixed by a golden; what it must say and must not say is.
+//! HTML pages: well-formed, complete, small, and immune to hostile text. Appearance is not fixed by
+//! goldens; required and forbidden contents are.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use roxmltree::{Document, Node};
-use treering_analysis::compare::{ComparedVariant, Factor, Outcome, Terms, Verdict, compare};
+use treering_analysis::compare::{
+    ComparedVariant, ComparisonTerms, Factor, Outcome, Verdict, compare,
+};
 use treering_model::{Better, Metric, Scope, Trial, Unit, is_unsafe};
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{DataFormat, View, page};
@@ -17,7 +19,7 @@ use crate::hostile::is_harmless_csv;
 use crate::mail::{block, text};
 use crate::rendered;
 
-/// The elements of HTML without an end; all of ours stand in the head.
+/// Void elements of HTML in generated pages; all are in the head.
 const VOID: [&str; 2] = ["<meta ", "<link "];
 
 pub(crate) fn html(report: &Report) -> String {
@@ -28,7 +30,7 @@ fn of_outcome(outcome: &Outcome) -> String {
     html(&page(outcome, &View { command: "treering report", ..View::default() }))
 }
 
-/// The page as XML: without the declaration, the style, the script and elements without an end.
+/// Page as XML: without the doctype, style, script and void elements.
 pub(crate) fn as_xml(html: &str) -> String {
     let mut text = html.strip_prefix("<!DOCTYPE html>").unwrap().to_owned();
     for (from, to) in [("<style>", "</style>"), ("<script>", "</script>")] {
@@ -45,7 +47,7 @@ pub(crate) fn as_xml(html: &str) -> String {
     text
 }
 
-/// Holds a page to what every page promises.
+/// Asserts the invariants of every page.
 pub(crate) fn assert_sound(html: &str) {
     let xml = as_xml(html);
     let document = Document::parse(&xml).unwrap_or_else(|error| panic!("{error}: {xml}"));
@@ -160,7 +162,7 @@ fn charts_show_every_ratio_and_every_trial() {
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
     let primary: Vec<_> = outcome.comparisons.iter().filter(|one| one.primary).collect();
-    // Once in the wide drawing and once in the narrow one, each with its words.
+    // Once in the wide and once in the narrow drawing, each with its texts.
     let rows = with_class(&document, "row");
     assert_eq!(rows.len(), primary.len() * 2);
     for one in &primary {
@@ -203,7 +205,7 @@ fn raw_numbers_are_all_there() {
     }
 }
 
-/// Variants, labels, metrics, kernels and mount options that want to do harm.
+/// Outcome with hostile variants, labels, metrics, kernels and mount options.
 fn hostile_outcome() -> Outcome {
     let worst =
         format!("</title></svg></pre><script>alert('{}')</script>\" onload=\"x", HOSTILE[5]);
@@ -225,11 +227,12 @@ fn hostile_outcome() -> Outcome {
             trials,
         }
     };
-    compare(&variant(0, 1.0), &[variant(1, 1.1), variant(2, 0.8)], &Terms::default()).unwrap()
+    compare(&variant(0, 1.0), &[variant(1, 1.1), variant(2, 0.8)], &ComparisonTerms::default())
+        .unwrap()
 }
 
 #[test]
-fn hostile_names_neither_act_nor_compute_in_formats_for_programs() {
+fn hostile_names_are_harmless_in_machine_readable_formats() {
     let mut outcome = hostile_outcome();
     for format in DataFormat::ALL {
         let mut bytes = Vec::new();
@@ -281,7 +284,7 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-fn a_chart_takes_what_no_comparison_gives() {
+fn a_chart_draws_extreme_values() {
     let row = |ratio, interval| ForestRow {
         job: HOSTILE.concat(),
         metric: HOSTILE.concat(),
@@ -353,13 +356,13 @@ fn a_wide_interval_ends_in_an_arrow() {
     let text = drawn(vec![narrow.clone()]);
     assert!(!text.contains("beyond the chart") && !text.contains(arrow));
     let text = drawn(vec![narrow, wide]);
-    // Both ends, in both drawings; the figures say how far it goes.
+    // Both ends in both drawings; the figures state the clipped values.
     assert!(text.contains("beyond the chart"));
     assert_eq!(text.matches(arrow).count(), 4);
     assert!(text.contains("1.020 (0.002–900)"), "{text}");
 }
 
-/// A comparison as large as a long list of kernels or a grid of parameters makes it.
+/// A large comparison, as from a long list of kernels or a grid of parameters.
 fn large(contenders: usize, jobs: usize) -> Outcome {
     let variant = |name: usize| {
         let mut trials = Vec::new();
@@ -380,7 +383,7 @@ fn large(contenders: usize, jobs: usize) -> Outcome {
         }
     };
     let others: Vec<ComparedVariant> = (1..=contenders).map(variant).collect();
-    compare(&variant(0), &others, &Terms::default()).unwrap()
+    compare(&variant(0), &others, &ComparisonTerms::default()).unwrap()
 }
 
 #[test]
@@ -449,7 +452,8 @@ fn outcome_of(values: &[(f64, f64)], unit: Unit, better: Better) -> Option<Outco
         let trials = values.iter().enumerate().map(of).collect();
         ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }
     };
-    compare(&variant("a", 0, |v| v.0), &[variant("b", 5, |v| v.1)], &Terms::default()).ok()
+    compare(&variant("a", 0, |v| v.0), &[variant("b", 5, |v| v.1)], &ComparisonTerms::default())
+        .ok()
 }
 
 proptest! {

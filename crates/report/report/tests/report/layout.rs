@@ -1,4 +1,4 @@
-//! Layouts: their page, their JSON and their map, whatever the names of directories are.
+//! Layout pages, JSON and maps, with any directory names.
 
 use serde_json::Value;
 use treering_model::{
@@ -41,7 +41,7 @@ fn map() -> LayoutMap {
     LayoutMap {
         cell_bytes: 4096,
         groups: vec![group("", 4096), group(ODD, 6000), group("b", 10)],
-        // Numbers of groups that there are not, and more bytes than there is space.
+        // Indices of groups that do not exist, and more bytes than there is space.
         cells: vec![
             cell(4096, &[]),
             cell(0, &[(0, 4096)]),

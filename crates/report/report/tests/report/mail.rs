@@ -1,11 +1,13 @@
-//! Plain text keeps to 72 columns of ASCII and leaves nothing out, whatever the document; a page
-//! for a terminal keeps to the terminal's width.
+//! Plain text stays within 72 ASCII columns and omits nothing, for any document; a terminal page
+//! stays within the terminal's width.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_model::{Better, Unit};
 use treering_report::formats::{by_name, terminal};
-use treering_report::{Align, Block, Cell, Column, ColumnKind, Pair, Report, Table, Tone, Warning};
+use treering_report::{
+    Align, Block, Cell, Column, ColumnKind, KeyValue, Report, Table, Tone, Warning,
+};
 
 use unicode_width::UnicodeWidthStr;
 
@@ -59,7 +61,7 @@ fn table() -> impl Strategy<Value = Table> {
 }
 
 pub(crate) fn block() -> impl Strategy<Value = Block> {
-    let pair = (text(), cell()).prop_map(|(key, value)| Pair { key, value });
+    let pair = (text(), cell()).prop_map(|(key, value)| KeyValue { key, value });
     let warning = (text(), text(), text()).prop_map(|(code, message, advice)| Warning {
         code,
         message,
@@ -93,7 +95,7 @@ proptest! {
         assert_mailable(&rendered(&Report { title, blocks }, by_name("plain").unwrap()));
     }
 
-    /// But for command lines, which a terminal breaks itself so that they can be copied.
+    /// Property excludes command lines, which a terminal wraps itself so that they can be copied.
     #[test]
     fn any_document_fits_a_terminal(
         title in text(),
@@ -109,7 +111,7 @@ proptest! {
         }
     }
 
-    /// Each cell holds a word of its own, so that a lost one is noticed wherever it stood.
+    /// Each cell holds a unique word, so that a lost cell is noticed.
     #[test]
     fn no_cell_is_lost(columns in 1usize..14, rows in 1usize..6, length in 4usize..90) {
         let word = |row: usize, column: usize| {

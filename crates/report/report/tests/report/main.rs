@@ -1,10 +1,10 @@
-//! The tests of pages, formats and exports, in one binary.
+//! Tests of pages, formats and exports, in one binary.
 //!
-//! `fixture` makes the trials; `goldens` fixes every page in every format; `hostile` feeds text
-//! that wants to do harm; `comparison` does for comparisons what they do; `html` holds the HTML to
-//! what it must say; `charts` does so for what is drawn; `mail` holds the plain format to its 72
-//! columns; `overview` says what a comparison must say first, `scaling` what a sweep over ranks
-//! must; `exports` reads every export back.
+//! `fixture` builds the trials; `goldens` compares every page in every format; `hostile` supplies
+//! hostile texts; `comparison` covers comparisons in the same way; `html` checks the HTML's
+//! contents, and `charts` the drawings; `mail` checks the 72 columns of plain text; `overview`
+//! checks the head of a comparison page, `scaling` the page of a sweep over ranks; `exports` reads
+//! every export back.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
@@ -23,7 +23,7 @@ mod scaling;
 
 use treering_report::{Format, Report};
 
-/// The page in a format, as text.
+/// Renders the page in a format, as text.
 fn rendered(report: &Report, format: &dyn Format) -> String {
     let mut bytes = Vec::new();
     format.render(report, &mut bytes).unwrap();

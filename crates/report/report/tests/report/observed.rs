@@ -1,8 +1,8 @@
-//! What observers saw of the variants of a comparison: a table of its own, plots above each other
-//! on one scale, and pages that stay small however many requests there were.
+//! Observer results of a comparison: a table of their own, plots on one scale, and pages that stay
+//! small for any number of requests.
 
 use treering_analysis::compare::{
-    ComparedVariant, Factor, ObservedJob, Outcome, Terms, compare_observed, observed_jobs,
+    ComparedVariant, ComparisonTerms, Factor, ObservedJob, Outcome, compare_observed, observed_jobs,
 };
 use treering_model::{
     Artifact, Better, Cell, CellRole, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
@@ -18,8 +18,8 @@ use crate::html::{assert_sound, html};
 
 const PHASES: [&str; 3] = ["initial", "aging", "final"];
 
-/// A digest as large as one of a million requests: a map with as many runs of cells as maps have,
-/// and a thousand slices of time.
+/// A digest as large as one of a million requests: a map with the maximum number of cell runs, and
+/// a thousand time slices.
 fn digest(seed: u64) -> Digest {
     let mut digest = Digest::default();
     let mut state = seed;
@@ -74,7 +74,7 @@ fn map() -> LayoutMap {
     LayoutMap { cell_bytes: 1 << 20, groups: Vec::new(), cells: (0..4096).map(cell).collect() }
 }
 
-/// A trial that was watched.
+/// A trial under observation.
 fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
     let mut trial = trial(0, late, 1.0, name);
     trial.beginning.cell = Some(Cell {
@@ -103,17 +103,17 @@ fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
             Metric::new("trace_write_amplification", scope(), 1.5, Unit::Count, Better::Lower),
             Metric::new("layout_score_percent", scope(), share, Unit::Percent, Better::Higher),
         ]);
-        let made = Artifact::of(ARTIFACT_KIND, ARTIFACT_VERSION, &digest(seed + phase)).unwrap();
+        let made = Artifact::new(ARTIFACT_KIND, ARTIFACT_VERSION, &digest(seed + phase)).unwrap();
         let phase = Some(u32::try_from(phase).unwrap());
         trial.artifacts.push(Artifact { phase, name: name.to_owned(), ..made });
     }
     for task in 1..=10u32 {
         let layout = layout(0.9 - f64::from(task) / 100.0);
-        let made = Artifact::of(LAYOUT_ARTIFACT, LAYOUT_VERSION, &layout).unwrap();
+        let made = Artifact::new(LAYOUT_ARTIFACT, LAYOUT_VERSION, &layout).unwrap();
         let name = format!("{LAYOUT_AFTER_TASK}{task}");
         trial.artifacts.push(Artifact { phase: Some(1), name, ..made });
     }
-    let made = Artifact::of(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map()).unwrap();
+    let made = Artifact::new(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, &map()).unwrap();
     trial.artifacts.push(Artifact { phase: Some(2), ..made });
     trial
 }
@@ -127,7 +127,7 @@ fn one(name: &str, trial: Trial) -> ComparedVariant {
     }
 }
 
-/// A comparison of two variants with an observing round, and the page about it.
+/// A comparison of two variants with an observing round, and its page.
 fn observed() -> (Outcome, Report) {
     let campaign = TrialId::new();
     let measured = |name: &str, late| {
@@ -141,7 +141,7 @@ fn observed() -> (Outcome, Report) {
         let trial = watched(late, name, campaign, CellRole::Observed);
         one(&format!("{name}{}", CellRole::Observed.suffix()), trial)
     });
-    let outcome = compare_observed(&ext4, &[xfs], &variants, &Terms::default()).unwrap();
+    let outcome = compare_observed(&ext4, &[xfs], &variants, &ComparisonTerms::default()).unwrap();
     let mut jobs: Vec<ObservedJob> = observed_jobs(&variants[0], &variants[1..]);
     for (job_variant, variant) in jobs.iter_mut().flat_map(|job| &mut job.variants).zip(&variants) {
         assert_eq!(format!("{}{}", job_variant.name, CellRole::Observed.suffix()), variant.name);
@@ -152,7 +152,7 @@ fn observed() -> (Outcome, Report) {
 }
 
 #[test]
-fn what_was_observed_stands_apart_and_is_drawn_on_one_scale() {
+fn observer_results_have_their_own_section_on_one_scale() {
     let (_, page) = observed();
     let tables: Vec<_> = page
         .blocks
@@ -216,7 +216,7 @@ fn a_page_about_millions_of_requests_stays_small_and_sound() {
 }
 
 #[test]
-fn programs_are_told_which_rounds_figures_are_of() {
+fn json_marks_metrics_of_observed_rounds() {
     let (outcome, _) = observed();
     let mut bytes = Vec::new();
     DataFormat::Json.write(&outcome, &mut bytes).unwrap();

@@ -1,11 +1,10 @@
-//! What a comparison says first: one verdict for one quantity, a headline that names jobs,
-//! intervals that agree with verdicts, an overview before everything else, and a brief page for
-//! mails.
+//! Head of a comparison page: one verdict for one quantity, a headline that names jobs, intervals
+//! that agree with verdicts, an overview before everything else, and a brief page for mails.
 
 use std::time::Duration;
 
 use treering_analysis::compare::{
-    ComparedVariant, Factor, MetricComparison, Outcome, Terms, Verdict, compare,
+    ComparedVariant, ComparisonTerms, Factor, MetricComparison, Outcome, Verdict, compare,
 };
 use treering_model::{Better, Cell, CellRole, Fact, Metric, Scope, Trial, TrialId, Unit, Work};
 use treering_report::formats::plain::Plain;
@@ -17,7 +16,7 @@ use crate::comparison::{nine_rounds, trial, variant};
 use crate::html::html;
 use crate::rendered;
 
-/// Three jobs of a plan with three variants, as `[job]` names them. Of the last the noise is wide.
+/// Three jobs of a plan with three variants, as `[job]` names them. The last job is noisy.
 fn three_by_three(rounds: usize) -> Outcome {
     let jobs = ["small files", "large files", "mail"];
     let variant = |name: &str, late: i64, factor: f64| {
@@ -53,7 +52,7 @@ fn three_by_three(rounds: usize) -> Outcome {
         ComparedVariant { name: name.to_owned(), factor: Factor::Variant, against: None, trials }
     };
     let contenders = [variant("xfs", 500, 1.12), variant("btrfs", 900, 0.9)];
-    compare(&variant("ext4", 0, 1.0), &contenders, &Terms::default()).unwrap()
+    compare(&variant("ext4", 0, 1.0), &contenders, &ComparisonTerms::default()).unwrap()
 }
 
 fn of<'o>(outcome: &'o Outcome, metric: &str) -> &'o MetricComparison {
@@ -76,7 +75,7 @@ fn one_quantity_has_one_verdict_in_all_its_units() {
     assert_eq!(of(&outcome, "create/cpu_seconds").same_as, None);
 }
 
-/// Runs that are ended by time all last as long: that says nothing of the rate.
+/// Time-limited runs all last equally long, which says nothing about the rate.
 #[test]
 fn rates_and_seconds_of_unequal_work_are_different_quantities() {
     let timed = |name: &str, late: i64, factor: f64, limit: bool| {
@@ -102,18 +101,21 @@ fn rates_and_seconds_of_unequal_work_are_different_quantities() {
     };
     for (limit, factor) in [(true, 1.01), (true, 1.2)] {
         let variants = (timed("a", 0, 1.0, limit), timed("b", 500, factor, limit));
-        let outcome = compare(&variants.0, &[variants.1], &Terms::default()).unwrap();
+        let outcome = compare(&variants.0, &[variants.1], &ComparisonTerms::default()).unwrap();
         assert_eq!(of(&outcome, "elapsed_seconds").same_as, None, "{factor}");
     }
     let variants = (timed("a", 0, 1.0, false), timed("b", 500, 1.2, false));
-    let outcome = compare(&variants.0, &[variants.1], &Terms::default()).unwrap();
+    let outcome = compare(&variants.0, &[variants.1], &ComparisonTerms::default()).unwrap();
     let same = of(&outcome, "elapsed_seconds").same_as.clone();
     assert_eq!(same.as_deref(), Some("operations_per_second"));
 }
 
 #[test]
-fn what_the_user_chose_leads_its_quantity() {
-    let terms = Terms { primary: vec!["create/seconds".to_owned()], ..Terms::default() };
+fn the_selected_metric_leads_its_quantity() {
+    let terms = ComparisonTerms {
+        primary: vec!["create/seconds".to_owned()],
+        ..ComparisonTerms::default()
+    };
     let outcome =
         compare(&variant("ext4", 0, 1.0, 9), &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
     assert!(of(&outcome, "create/seconds").primary);
@@ -135,7 +137,7 @@ fn the_headline_names_jobs_and_what_is_typical() {
         "{xfs}"
     );
     assert!(xfs.contains("unclear at 3 of 9 (about "), "{xfs}");
-    // With one job it stands once, behind the variants.
+    // A single job is named once, after the variants.
     let text = rendered(&page(&nine_rounds(), &View::default()), &Plain { width: 400 });
     assert!(text.contains(
         "xfs against ext4, compilebench: worse at read (-8.0 %); better at create (+8.0 %); the \
@@ -209,8 +211,8 @@ fn a_table_of_verdicts_is_whole_in_a_hundred_columns() {
 }
 
 #[test]
-fn a_control_says_what_could_have_been_found() {
-    let terms = Terms::default();
+fn control_states_the_smallest_detectable_difference() {
+    let terms = ComparisonTerms::default();
     let (base, again) = (variant("ext4", 0, 1.0, 9), variant("ext4 again", 300, 1.001, 9));
     let mut outcome = compare(&base, &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
     outcome.check_control(&base, &again, &terms).unwrap();
@@ -222,7 +224,7 @@ fn a_control_says_what_could_have_been_found() {
 }
 
 #[test]
-fn a_long_word_stays_whole_where_another_column_can_give() {
+fn a_long_word_stays_whole_when_another_column_can_shrink() {
     let word = "a-word-of-more-than-half-of-a-line-of-mail";
     let mut report = Report::new("Words");
     let columns = vec![Column::long_text("what"), Column::long_text("why"), Column::count("n")];

@@ -1,5 +1,5 @@
 //! Sweeps over ranks: the ideal, efficiency and the Universal Scalability Law, as far as sizes and
-//! noise tell them.
+//! noise determine them.
 
 use treering_analysis::sweep::sweeps;
 use treering_model::{
@@ -32,8 +32,8 @@ fn trial(job: &str, round: u32, value: f64) -> Trial {
     }
 }
 
-/// The page of a sweep over these ranks: rounds whose trials are alternately so much above and
-/// below the throughput.
+/// Page of a sweep over these ranks, with rounds alternately above and below the throughput by
+/// `noise`.
 fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
     let of = |(place, ranks): (usize, &u32)| -> Vec<Trial> {
         let one = |round: u32| {
@@ -56,12 +56,12 @@ fn model(n: f64) -> f64 {
 }
 
 fn text(report: &Report) -> String {
-    // As one line, however it is broken.
+    // Joined to one line, since wrapping varies.
     rendered(report, &Plain { width: 100 }).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
-fn a_planted_model_is_told_drawn_and_listed() {
+fn a_planted_model_is_described_drawn_and_listed() {
     let report = swept(&[1, 2, 4, 8, 16, 32], 0.01, model);
     insta::assert_snapshot!("scaling_plain", rendered(&report, &Plain { width: 100 }));
     let page = html(&report);
@@ -100,7 +100,7 @@ fn what_is_not_determined_is_not_claimed() {
     assert!(beyond.contains("beyond the 8 that were measured"), "{beyond}");
 }
 
-/// The page of a sweep of so many rounds over two keys, of which none counts workers.
+/// Page of a sweep with `rounds` rounds over two keys, neither of which denotes concurrency.
 fn over_two_keys(rounds: u32) -> Report {
     let cells = [8, 16].into_iter().flat_map(|depth| ["4K", "1M", "0"].map(|size| (depth, size)));
     let of = |(depth, size): (u32, &str)| -> Vec<Trial> {
@@ -120,7 +120,7 @@ fn curves_have_the_intervals_of_their_points_and_two_keys_a_picture() {
     let charts = || report.blocks.iter().filter(|block| matches!(block, Block::Chart(_)));
     assert_eq!(charts().count(), 2);
     let page = html(&report);
-    // A line and two ends for each of the six points.
+    // A line and two caps for each of the six points.
     assert_eq!(page.matches("class=\"whisker\"").count(), 18, "{page}");
     assert!(page.contains("iodepth=16, size 1M: "), "each point can be read: {page}");
     assert_eq!(page.matches("fill-opacity=\"0.75\"").count(), 2, "the best cells: {page}");

@@ -1,6 +1,6 @@
-//! Opening the file: the settings and limits given to SQLite, and the meaning of its errors.
+//! Opening of the file: settings and limits for SQLite, and the translation of its errors.
 //!
-//! Which files are stores is decided in `format`.
+//! `format` decides which files are stores.
 
 mod side_files;
 mod work;
@@ -20,56 +20,56 @@ use self::side_files::{beside, holds_data};
 pub(crate) use self::work::WorkLimit;
 use crate::StoreError;
 
-/// What a store is opened for.
+/// Access mode of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Reading. The file must be there; nothing is recorded in it.
+    /// Reading only. The file must exist.
     ReadOnly,
     /// Reading and recording. A missing file is created with its directories, an older format is
-    /// brought up to date.
+    /// migrated.
     ReadWrite,
 }
 
-/// How long to wait for another process's transaction. They last milliseconds, but the disk they
-/// are written to may be the busy one.
+/// Timeout for another process's transaction. Transactions last milliseconds, but the store's disk
+/// may be the busy one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// No text or blob of a store is longer: a hostile file must not fill the memory.
+/// Maximum length of a text or blob in bytes: a hostile file must not exhaust memory.
 const LONGEST_VALUE: i32 = 64 << 20;
 
-/// How many prepared statements are kept: more than there are kinds of them.
+/// Size of the statement cache: more than there are distinct statements.
 const STATEMENTS: usize = 64;
 
-/// The files that SQLite opens for a store: itself, the log, what readers share, the directory.
+/// Number of files SQLite opens for a store: the store, its log, the shared index, the directory.
 const FILES_OF_A_STORE: usize = 4;
 
-/// SQLite's `SQLITE_ERROR`: none of the particular errors.
+/// SQLite's `SQLITE_ERROR`, the generic error.
 const GENERIC: i32 = 1;
-/// The file that readers and the writer share beside the store could not grow.
+/// SQLite error of a shared-memory file that could not grow.
 const NO_ROOM_TO_SHARE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
-/// Where something happened: puts path and table into errors.
+/// Location of a problem: adds path and table to errors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct ErrorContext<'a> {
     path: &'a Path,
     table: &'static str,
 }
 
-impl<'a> Place<'a> {
-    /// The file as a whole.
+impl<'a> ErrorContext<'a> {
+    /// Location in the file as a whole.
     pub(crate) const fn file(path: &'a Path) -> Self {
         Self { path, table: "" }
     }
 
-    /// One table of it.
+    /// Location in one table of the file.
     pub(crate) const fn table(path: &'a Path, table: &'static str) -> Self {
         Self { path, table }
     }
 
-    /// Something in the table that no treering wrote.
+    /// Error for contents that no treering wrote.
     pub(crate) fn content(self, column: &str, why: impl Into<String>) -> StoreError {
         let place = match (self.table, column) {
-            // A column of another table says so itself.
+            // The column includes the name of another table.
             (_, column) if column.contains('.') => column.to_owned(),
             ("", column) => column.to_owned(),
             (table, "") => table.to_owned(),
@@ -78,7 +78,7 @@ impl<'a> Place<'a> {
         StoreError::Content { path: self.path.to_owned(), place, why: why.into() }
     }
 
-    /// What an error of SQLite means.
+    /// Converts an error of SQLite to a store error.
     pub(crate) fn refused(self, error: rusqlite::Error) -> StoreError {
         let path = self.path.to_owned();
         match &error {
@@ -99,7 +99,7 @@ impl<'a> Place<'a> {
                     None => StoreError::Sqlite { path, source: error },
                 },
                 _ => match words {
-                    // The statements are fixed, so one that is wrong lacks its table or column.
+                    // The statements are fixed, so an invalid one means a missing table or column.
                     Some(words) if code.extended_code == GENERIC => self.content("", words),
                     _ => StoreError::Sqlite { path, source: error },
                 },
@@ -113,9 +113,10 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Opens the file and sets everything but its format. The work of queries is counted from here on.
+/// Opens the file and configures everything except its format. Query steps are counted from here
+/// on.
 pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit), StoreError> {
-    // An absolute path has no meaning to SQLite but its own: not `:memory:`, not `file:…`.
+    // SQLite gives special meaning to some relative paths: `:memory:`, `file:…`.
     let absolute = path::absolute(path).map_err(|source| StoreError::Io {
         what: "find",
         path: path.to_owned(),
@@ -126,9 +127,9 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit
         create_parents(&absolute)
             .map_err(|source| io_error("create the directory of", path, source))?;
     }
-    // For reading too the file is opened for writing where that is allowed (SQLite falls back by
-    // itself): only then does the last one to close it put the write-ahead log of a killed writer
-    // where it belongs and take the side files away.
+    // The file is opened for writing even to read, where permitted (SQLite falls back by itself):
+    // only then does the last connection to close it merge the write-ahead log of a killed writer
+    // and remove the side files.
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE;
     flags.set(OpenFlags::SQLITE_OPEN_CREATE, access == Access::ReadWrite);
     let opened = Connection::open_with_flags(&absolute, flags)
@@ -138,10 +139,10 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit
             open_without_side_files(&absolute).map_err(|_| diagnosis(path, access, error))
         }
         Err(error) if is_about_files(&error) => Err(diagnosis(path, access, error)),
-        Err(error) => Err(Place::file(path).refused(error)),
+        Err(error) => Err(ErrorContext::file(path).refused(error)),
         Ok((connection, work)) => {
             if access == Access::ReadWrite && connection.is_readonly("main").unwrap_or(false) {
-                // SQLite falls back to reading without a word.
+                // SQLite silently falls back to read-only.
                 return Err(StoreError::Denied { what: "write", path: path.to_owned() });
             }
             Ok((connection, work))
@@ -161,7 +162,8 @@ fn ready(
     Ok((connection, work))
 }
 
-/// The error of the system when no more files can be opened: SQLite only says that it could not.
+/// Error of the operating system when the limit of open files is reached, which SQLite does not
+/// report.
 fn lack_of_files() -> Option<io::Error> {
     let mut opened = Vec::new();
     for _ in 0..FILES_OF_A_STORE {
@@ -173,19 +175,20 @@ fn lack_of_files() -> Option<io::Error> {
     None
 }
 
-/// Whether SQLite could not open or make one of its files, or not write to it.
+/// Reports whether SQLite could not open, create or write one of its files.
 fn is_about_files(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// Whether the files beside the store may be what failed: a reader can do without them. On a full
-/// disk they cannot grow, on a read-only one they cannot be made.
+/// Reports whether the side files may have failed, which a reader can do without. On a full disk
+/// they cannot grow, on a read-only one they cannot be created.
 fn is_about_side_files(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     is_about_files(error) || matches!(code, Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure))
 }
 
-/// Refuses what is not a file before SQLite touches it: opening a pipe would wait for ever.
+/// Rejects paths that are not regular files before SQLite opens them: opening a pipe would block
+/// forever.
 fn inspect(path: &Path, access: Access) -> Result<(), StoreError> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() => Ok(()),
@@ -205,7 +208,7 @@ fn io_error(what: &'static str, path: &Path, source: io::Error) -> StoreError {
     StoreError::Io { what, path: path.to_owned(), source }
 }
 
-/// Creates the missing directories above the file, each safe on disk.
+/// Creates the missing parent directories of the file, flushing each to disk.
 fn create_parents(absolute: &Path) -> io::Result<()> {
     let Some(parent) = absolute.parent() else {
         return Ok(());
@@ -224,58 +227,57 @@ fn create_parents(absolute: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What every connection is reported.
+/// Applies the settings of every connection.
 fn configure(connection: &Connection, access: Access) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
-    // The file may come from anybody: its triggers and views get no dangerous functions.
+    // The file is untrusted: its triggers and views must not call dangerous functions.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
-    // A row that is replaced counts as deleted, which the triggers forbid.
+    // REPLACE counts as a deletion, which the triggers forbid.
     connection.pragma_update(None, "recursive_triggers", true)?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "query_only", access == Access::ReadOnly)?;
     connection.pragma_update(None, "synchronous", "full")
 }
 
-/// Reads the header, so that what is wrong with the file shows now.
+/// Reads the header, so that problems with the file are detected now.
 fn probe(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA schema_version", [], |_| Ok(()))
 }
 
-/// Sets the write-ahead log. Where the filesystem cannot do it, the rollback journal stays, which
-/// is as safe but lets readers and the writer wait for each other.
+/// Enables the write-ahead log. Where the filesystem does not support it, the rollback journal
+/// remains, which is as safe but makes readers and the writer wait for each other.
 pub(crate) fn use_write_ahead_log(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let began = Instant::now();
     loop {
         match connection.query_row("PRAGMA journal_mode = wal", [], |_| Ok(())) {
-            // SQLite does not wait by itself here.
+            // SQLite does not apply the busy timeout here.
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
                     && began.elapsed() < BUSY_TIMEOUT =>
             {
                 thread::sleep(Duration::from_millis(5));
             }
-            result => return result.map_err(|error| Place::file(path).refused(error)),
+            result => return result.map_err(|error| ErrorContext::file(path).refused(error)),
         }
     }
 }
 
-/// Opens a file for reading where SQLite cannot make its side files or let them grow: on a
-/// read-only medium, in the directory of somebody else, on a full disk. A process that writes has
-/// made them already, so that there is none. Nothing is written.
+/// Opens a file for reading where SQLite cannot create or extend its side files: on a read-only
+/// medium, in a directory without write permission, on a full disk. A writing process would have
+/// created them already, so there is none. Nothing is written.
 fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, WorkLimit)> {
-    // An interrupted transaction in a rollback journal has to be undone in the file first.
+    // An interrupted transaction in a rollback journal must first be rolled back in the file.
     if holds_data(&beside(absolute, "-journal")) {
         return Err(rusqlite::Error::InvalidQuery);
     }
     let has_log = holds_data(&beside(absolute, "-wal"));
-    // With a write-ahead log its index is kept in this process's memory; SQLite does so where a
-    // connection has the file for itself. Locks are not needed, and a file that cannot be written
-    // cannot be locked.
+    // In exclusive locking mode SQLite keeps the index of the write-ahead log in this process's
+    // memory. Locks are not needed, and a file that cannot be written cannot be locked.
     let way = if has_log { "vfs=unix-none" } else { "immutable=1" };
     let mut flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     flags |= OpenFlags::SQLITE_OPEN_READ_ONLY;
@@ -287,7 +289,7 @@ fn open_without_side_files(absolute: &Path) -> rusqlite::Result<(Connection, Wor
     ready(connection, absolute, Access::ReadOnly)
 }
 
-/// The URI by which SQLite opens a file in some way.
+/// URI with which SQLite opens the file; `way` is the query part.
 fn address(absolute: &Path, way: &str) -> String {
     let mut address = String::from("file:");
     for byte in absolute.as_os_str().as_bytes() {
@@ -308,7 +310,8 @@ fn address(absolute: &Path, way: &str) -> String {
     address
 }
 
-/// Why SQLite could not open the file: it does not say, the system does.
+/// Error of the operating system for a file that SQLite could not open, since SQLite does not
+/// report it.
 fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(access == Access::ReadWrite).create(access == Access::ReadWrite);
@@ -321,10 +324,10 @@ fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError 
             StoreError::Denied { what, path: path.to_owned() }
         }
         Err(source) => StoreError::Io { what, path: path.to_owned(), source },
-        // The file itself opens, so it is the side files that do not.
+        // The file itself can be opened, so the side files cannot.
         Ok(_) if access == Access::ReadOnly && is_about_files(&error) => {
             StoreError::Denied { what: "make the side files of", path: path.to_owned() }
         }
-        Ok(_) => Place::file(path).refused(error),
+        Ok(_) => ErrorContext::file(path).refused(error),
     }
 }

@@ -1,7 +1,7 @@
-//! Bound of the work of a query, so that no crafted file keeps a reader busy for ever.
+//! Limit on the work of a query, so that no crafted file keeps a reader busy forever.
 //!
-//! Work is counted in steps of SQLite's virtual machine, never in time: the same file is read or
-//! refused on every machine.
+//! Work is counted in steps of SQLite's virtual machine instead of time, so that a file is accepted
+//! or rejected alike on every machine.
 
 use std::fs;
 use std::os::raw::c_int;
@@ -13,32 +13,32 @@ use rusqlite::Connection;
 
 use super::side_files::beside;
 
-/// Steps between two calls of the progress handler.
+/// Virtual machine steps between two calls of the progress handler.
 const PERIOD: c_int = 4096;
 
-/// Steps that a query of any file may take.
+/// Number of steps that a query of any file may take.
 const STEPS: u64 = 20_000_000;
 
-/// Steps for each byte of the file and of its write-ahead log beyond that. The list of trials of a
-/// store of many small trials needs the most of all queries, .31; `PRAGMA quick_check` needs .28.
+/// Additional steps for each byte of the file and of its write-ahead log. Measured maxima are .31
+/// for the list of trials of a store of many small trials, and .28 for `PRAGMA quick_check`.
 const STEPS_PER_BYTE: u64 = 8;
 
-/// Counter of the steps of the query that a connection is executing.
+/// Counter of the steps of the current query of a connection.
 #[derive(Clone, Debug)]
-pub(crate) struct WorkLimit(Arc<Counter>);
+pub(crate) struct WorkLimit(Arc<StepCounter>);
 
 #[derive(Debug)]
-struct Counter {
+struct StepCounter {
     path: PathBuf,
     steps: AtomicU64,
-    /// False between queries: what only writes is not limited.
+    /// False between queries: statements that only write are not limited.
     is_counting: AtomicBool,
 }
 
 impl WorkLimit {
-    /// Limits a connection to the store at a path. Counting begins at once.
+    /// Installs the limit on a connection to the store at a path. Counting begins at once.
     pub(crate) fn install(connection: &Connection, path: &Path) -> rusqlite::Result<Self> {
-        let counter = Arc::new(Counter {
+        let counter = Arc::new(StepCounter {
             path: path.to_owned(),
             steps: AtomicU64::new(0),
             is_counting: AtomicBool::new(true),
@@ -48,12 +48,12 @@ impl WorkLimit {
         Ok(Self(counter))
     }
 
-    /// Ends the limit of what was done since the connection was opened.
+    /// Stops counting the work done since the connection was opened.
     pub(crate) fn end(&self) {
         self.0.is_counting.store(false, Ordering::Relaxed);
     }
 
-    /// Begins to count the steps of a query; its end is that of the returned value.
+    /// Begins counting the steps of a query, until the returned value is dropped.
     pub(crate) fn query(&self) -> LimitedQuery<'_> {
         let counter = &*self.0;
         LimitedQuery {
@@ -64,8 +64,8 @@ impl WorkLimit {
     }
 }
 
-impl Counter {
-    /// Counts one period, and interrupts a query that took too many.
+impl StepCounter {
+    /// Counts one period; true if the query exceeded its limit and must be interrupted.
     fn is_exhausted(&self) -> bool {
         if !self.is_counting.load(Ordering::Relaxed) {
             return false;
@@ -83,10 +83,10 @@ impl Counter {
     }
 }
 
-/// A query whose steps are counted. Queries within another one have their own limit.
+/// A query whose steps are counted. Nested queries have limits of their own.
 #[derive(Debug)]
 pub(crate) struct LimitedQuery<'l> {
-    counter: &'l Counter,
+    counter: &'l StepCounter,
     steps_before: u64,
     was_counting: bool,
 }

@@ -1,5 +1,5 @@
-//! The fields of a row, read one after the other; whatever does not fit its column is an error
-//! that names table and column.
+//! Fields of a row, read in order; a value that does not fit its column is an error with table and
+//! column.
 
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
@@ -7,17 +7,17 @@ use treering_model::Latency;
 
 use super::{histogram, packing};
 use crate::StoreError;
-use crate::connection::Place;
+use crate::connection::ErrorContext;
 
-/// The fields of one row in the order of its query.
+/// Fields of one row in the order of its query.
 pub(crate) struct Fields<'a> {
     row: &'a Row<'a>,
-    place: Place<'a>,
+    place: ErrorContext<'a>,
     next: usize,
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) const fn new(row: &'a Row<'a>, place: Place<'a>) -> Self {
+    pub(crate) const fn new(row: &'a Row<'a>, place: ErrorContext<'a>) -> Self {
         Self { row, place, next: 0 }
     }
 
@@ -27,17 +27,17 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// Passes over fields.
+    /// Skips fields.
     pub(crate) const fn skip(&mut self, fields: usize) {
         self.next += fields;
     }
 
-    /// Whether the next field holds nothing.
+    /// Reports whether the next field is NULL.
     pub(crate) fn is_null(&self) -> bool {
         matches!(self.row.get_ref(self.next), Ok(ValueRef::Null))
     }
 
-    /// The error for the field that was read last.
+    /// Creates an error about the field that was read last.
     pub(crate) fn wrong(&self, why: impl Into<String>) -> StoreError {
         let column = self.next.checked_sub(1).and_then(|last| {
             let statement: &rusqlite::Statement<'_> = self.row.as_ref();
@@ -46,7 +46,7 @@ impl<'a> Fields<'a> {
         self.place.content(column.unwrap_or_default(), why)
     }
 
-    /// A text.
+    /// Reads a text.
     pub(crate) fn text(&mut self) -> Result<String, StoreError> {
         match self.take()? {
             ValueRef::Text(bytes) => {
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A text that stands for something.
+    /// Reads a text and parses it.
     pub(crate) fn word<T>(
         &mut self,
         known: impl FnOnce(&str) -> Option<T>,
@@ -66,7 +66,7 @@ impl<'a> Fields<'a> {
         known(&text).ok_or_else(|| self.wrong(format!("unknown word {text:?}")))
     }
 
-    /// An integer that fits its type.
+    /// Reads an integer within the range of its type.
     pub(crate) fn integer<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
         match self.take()? {
             ValueRef::Integer(number) => {
@@ -76,7 +76,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// An integer, or nothing.
+    /// Reads an integer, or NULL.
     pub(crate) fn integer_or_null<T: TryFrom<i64>>(&mut self) -> Result<Option<T>, StoreError> {
         if self.is_null() {
             self.next += 1;
@@ -85,7 +85,7 @@ impl<'a> Fields<'a> {
         self.integer().map(Some)
     }
 
-    /// A text, or nothing.
+    /// Reads a text, or NULL.
     pub(crate) fn text_or_null(&mut self) -> Result<Option<String>, StoreError> {
         if self.is_null() {
             self.next += 1;
@@ -94,7 +94,7 @@ impl<'a> Fields<'a> {
         self.text().map(Some)
     }
 
-    /// A finite number.
+    /// Reads a finite number.
     pub(crate) fn real(&mut self) -> Result<f64, StoreError> {
         match self.take()? {
             ValueRef::Real(number) if number.is_finite() => Ok(number),
@@ -102,7 +102,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Yes or no.
+    /// Reads a boolean.
     pub(crate) fn truth(&mut self) -> Result<bool, StoreError> {
         match self.integer()? {
             0_i64 => Ok(false),
@@ -111,7 +111,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A histogram with this many samples.
+    /// Reads a histogram with this many samples.
     pub(crate) fn latency(&mut self, samples: u64) -> Result<Latency, StoreError> {
         match (self.take()?, samples) {
             (ValueRef::Null, 0) => Ok(Latency::new()),
@@ -119,13 +119,14 @@ impl<'a> Fields<'a> {
                 histogram::decode(bytes, samples).map_err(|why| self.wrong(why.to_string()))
             }
             (other, _) => {
-                let found = other.data_type();
-                Err(self.wrong(format!("expected a histogram of {samples} samples, found {found}")))
+                let data_type = other.data_type();
+                Err(self
+                    .wrong(format!("expected a histogram of {samples} samples, found {data_type}")))
             }
         }
     }
 
-    /// A packed text of this many bytes.
+    /// Reads a compressed text whose plain length is `bytes`.
     pub(crate) fn packed(&mut self, bytes: usize) -> Result<String, StoreError> {
         match self.take()? {
             ValueRef::Blob(packed) => {
@@ -136,12 +137,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// The text of a query with one column.
+/// Reads the text of a query with one column.
 pub(crate) fn text(fields: &mut Fields<'_>) -> Result<String, StoreError> {
     fields.text()
 }
 
-/// The integer of a query with one column.
+/// Reads the integer of a query with one column.
 pub(crate) fn integer<T: TryFrom<i64>>(fields: &mut Fields<'_>) -> Result<T, StoreError> {
     fields.integer()
 }

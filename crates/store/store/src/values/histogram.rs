@@ -1,9 +1,9 @@
-//! Histograms in a column: the model's bytes, and the number of samples stated in the row.
+//! Histograms in a column: the model's encoding, and the number of samples stated in the row.
 
 use thiserror::Error;
 use treering_model::{Latency, LatencyError};
 
-/// What is wrong with a histogram.
+/// Reason why a histogram is invalid.
 #[derive(Debug, Error)]
 pub(crate) enum HistogramError {
     #[error(transparent)]
@@ -12,10 +12,10 @@ pub(crate) enum HistogramError {
     Samples { counted: u64, samples: u64 },
 }
 
-/// Reads a histogram that must have so many samples.
+/// Decodes a histogram that must have `samples` samples.
 ///
 /// # Errors
-/// What is wrong with the bytes.
+/// Problems with the bytes.
 pub(crate) fn decode(bytes: &[u8], samples: u64) -> Result<Latency, HistogramError> {
     let latency = Latency::from_bytes(bytes)?;
     let counted = latency.samples();

@@ -1,4 +1,4 @@
-//! How values of the model are written in columns: words, fields, histograms, packed blocks.
+//! Encoding of model values in columns: words, fields, histograms, compressed blocks.
 
 pub(crate) mod fields;
 pub(crate) mod histogram;

@@ -1,17 +1,17 @@
-//! Bodies of artifacts, compressed: JSON of thousands of numbers shrinks to a tenth of its size.
+//! Compression of artifact bodies: JSON of thousands of numbers shrinks to a tenth of its size.
 
 use std::io;
 use std::string::FromUtf8Error;
 
 use thiserror::Error;
 
-/// How hard to pack: the usual level, some hundred MB a second.
+/// Compression level: Zstandard's default, some hundred MB/s.
 const LEVEL: i32 = 3;
 
-/// The longest body that is kept, and so the most that unpacking takes of the memory.
+/// Maximum length of a stored body in bytes, which bounds the memory needed to decompress it.
 pub(crate) const BODY_BYTES_MOST: usize = 256 << 20;
 
-/// Why a body cannot be packed or unpacked.
+/// Reason why a body cannot be compressed or decompressed.
 #[derive(Debug, Error)]
 pub(crate) enum PackingError {
     #[error("{0} bytes, where {BODY_BYTES_MOST} is the most")]
@@ -24,7 +24,7 @@ pub(crate) enum PackingError {
     NotText(#[from] FromUtf8Error),
 }
 
-/// Packs a body.
+/// Compresses a body.
 pub(crate) fn pack(body: &str) -> Result<Vec<u8>, PackingError> {
     if body.len() > BODY_BYTES_MOST {
         return Err(PackingError::TooLong(body.len()));
@@ -32,7 +32,7 @@ pub(crate) fn pack(body: &str) -> Result<Vec<u8>, PackingError> {
     Ok(zstd::bulk::compress(body.as_bytes(), LEVEL)?)
 }
 
-/// A packed body as it was, which had this many bytes.
+/// Decompresses a body whose plain length is `bytes`.
 pub(crate) fn unpack(packed: &[u8], bytes: usize) -> Result<String, PackingError> {
     if bytes > BODY_BYTES_MOST {
         return Err(PackingError::TooLong(bytes));

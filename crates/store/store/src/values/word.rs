@@ -1,13 +1,13 @@
-//! The words that columns use for the model's small enumerations: those of its JSON.
+//! Words for the model's small enumerations in columns: the same as in its JSON.
 
 use treering_model::{Better, Mode, Scope, Unit};
 
-/// The unit with this word.
+/// Parses a unit.
 pub(crate) fn unit_from(word: &str) -> Option<Unit> {
     Unit::ALL.into_iter().find(|known| known.word() == word)
 }
 
-/// The word for a direction.
+/// Word of a better direction.
 pub(crate) const fn better(better: Better) -> &'static str {
     match better {
         Better::Higher => "higher",
@@ -15,17 +15,17 @@ pub(crate) const fn better(better: Better) -> &'static str {
     }
 }
 
-/// The direction with this word.
+/// Parses a better direction.
 pub(crate) fn better_from(word: &str) -> Option<Better> {
     [Better::Higher, Better::Lower].into_iter().find(|known| better(*known) == word)
 }
 
-/// The mode with this word.
+/// Parses a mode.
 pub(crate) fn mode_from(word: &str) -> Option<Mode> {
     [Mode::Classic, Mode::Native].into_iter().find(|known| known.name() == word)
 }
 
-/// The words for a scope: what it is, and which one.
+/// Words of a scope: its kind, and the name of the part.
 pub(crate) fn scope(scope: &Scope) -> (&'static str, &str) {
     match scope {
         Scope::Trial => ("trial", ""),
@@ -34,7 +34,7 @@ pub(crate) fn scope(scope: &Scope) -> (&'static str, &str) {
     }
 }
 
-/// The scope with these words.
+/// Parses a scope from its words.
 pub(crate) fn scope_from(scope: &str, part: String) -> Option<Scope> {
     match scope {
         "trial" => Some(Scope::Trial),

@@ -1,4 +1,4 @@
-//! Taking over another store.
+//! Tests of copying trials from another store.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn all(store: &Store) -> Vec<TrialId> {
 }
 
 #[test]
-fn what_is_lacking_is_copied_once() {
+fn missing_trials_are_copied_once() {
     let dir = tempfile::tempdir().unwrap();
     let (path, other) = (dir.path().join("store.db"), dir.path().join("staging.db"));
     record_one(&path, 3);
@@ -37,7 +37,7 @@ fn what_is_lacking_is_copied_once() {
     assert_eq!(store.load(built(&events).beginning.trial).unwrap(), built(&events));
     assert_eq!(all(&store).len(), 3);
 
-    // Rows that no trial shows come along too.
+    // Rows that do not show in a loaded trial are copied too.
     let starts = |path: &Path| -> i64 {
         let connection = Connection::open(path).unwrap();
         let query = "SELECT count(*) FROM phase_starts";
@@ -47,7 +47,7 @@ fn what_is_lacking_is_copied_once() {
 }
 
 #[test]
-fn a_running_trial_waits_for_its_end() {
+fn running_trials_are_not_copied() {
     let dir = tempfile::tempdir().unwrap();
     let (path, other) = (dir.path().join("store.db"), dir.path().join("staging.db"));
     let mut store = Store::open(&path, Access::ReadWrite).unwrap();

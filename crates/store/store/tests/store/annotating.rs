@@ -1,4 +1,4 @@
-//! What is said of trials after they were recorded.
+//! Tests of annotations to recorded trials.
 
 use rusqlite::Connection;
 use treering_model::{Annotation, Change, TrialId};
@@ -48,7 +48,7 @@ fn labels_and_exclusions_are_added_and_the_last_holds() {
     assert_eq!((found("newest"), found("new")), (vec![first], vec![]));
     assert!(!found(&recorded).contains(&first));
 
-    // Nothing else of the trial is changed.
+    // The rest of the trial is unchanged.
     let same = treering_model::Trial {
         beginning: before.beginning.clone(),
         annotations: Vec::new(),

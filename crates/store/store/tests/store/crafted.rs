@@ -1,4 +1,4 @@
-//! Stores that somebody crafted: whatever the schema makes SQLite do, reading ends.
+//! Crafted stores: reading ends, whatever the schema makes SQLite do.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use treering_store::{APPLICATION_ID, Access, Filter, Store, StoreError};
 
 use crate::sample::record_one;
 
-/// Rows without end.
+/// Query expression with endless rows.
 const ENDLESS: &str = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
 
 fn store_file() -> (TempDir, PathBuf, TrialId) {
@@ -24,7 +24,7 @@ fn alter(path: &Path, statements: &str) {
     Connection::open(path).unwrap().execute_batch(statements).unwrap();
 }
 
-/// Refused for reading, for writing, and as the source of a merge.
+/// Asserts that the store is rejected for reading, for writing, and as the source of a merge.
 fn is_refused(path: &Path, words: &str) {
     for access in [Access::ReadOnly, Access::ReadWrite] {
         let refused = Store::open(path, access).map(drop).unwrap_err();
@@ -145,8 +145,8 @@ fn statistics_of_sqlite_and_a_vacuumed_file_are_accepted() {
     Store::open(&path, Access::ReadWrite).unwrap().load(trial).unwrap();
 }
 
-/// An index in which every page points to the same page so often that its rows would not be counted
-/// in years, though the file has a few pages.
+/// An index whose pages all point to the same page so often that its rows could not be counted in
+/// years, though the file has a few pages.
 #[test]
 fn pages_that_multiply_rows_are_given_up_after_a_number_of_steps() {
     const DEPTH: u32 = 8;
@@ -166,8 +166,8 @@ fn pages_that_multiply_rows_are_given_up_after_a_number_of_steps() {
     assert_eq!((leaf[0], leaf[4]), (10, 1), "a leaf of an index with one entry");
     let entry = usize::from(u16::from_be_bytes([leaf[8], leaf[9]]));
     let entry = &leaf[entry..=entry + usize::from(leaf[entry])];
-    // The root points to the first of the pages behind the last one of the file, each of these to
-    // the next, and the last one to the leaf that was the root.
+    // The root points to the first of the pages appended to the file, each of these to the next,
+    // and the last one to the leaf that was the root.
     let chain: Vec<u32> = std::iter::once(root).chain(pages + 1..=pages + DEPTH).collect();
     for (place, page) in chain.iter().enumerate() {
         let child = chain.get(place + 1).copied().unwrap_or(pages + DEPTH + 1);
@@ -186,7 +186,7 @@ fn pages_that_multiply_rows_are_given_up_after_a_number_of_steps() {
     assert!(matches!(refused, StoreError::TooMuchWork { .. }), "{refused}");
 }
 
-/// A page of an index with the same entry in all its cells, which point to the same page.
+/// A page of an index whose cells all have the same entry and point to the same page.
 fn parent(page_size: usize, child: u32, entry: &[u8]) -> Vec<u8> {
     const CELLS: u16 = 60;
     let child = child.to_be_bytes();

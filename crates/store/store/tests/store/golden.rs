@@ -1,6 +1,6 @@
-//! Stores of every version that was ever released: they open and load for ever.
+//! Golden stores of every released version: they must open and load forever.
 //!
-//! `cargo run -p treering-store --example golden_store -- FILE` makes one of the current version.
+//! `cargo run -p treering-store --example golden_store -- FILE` creates one of the current version.
 //! Files in `tests/golden` are added with each version and never changed.
 
 use std::fs;
@@ -13,7 +13,7 @@ use crate::sample::record_one;
 
 const COMPLETED: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 const FAILED: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
-/// Operations, metrics and cautions of the last version.
+/// Number of operations, metrics and cautions of the latest version.
 const WORDS_1_3: [usize; 3] = [30, 9, 33];
 const INTERRUPTED: &str = "01890a5e-0000-7000-8000-000000000000";
 
@@ -86,7 +86,7 @@ fn version_1_3() {
     comes_to_others(&path, WORDS_1_3);
 }
 
-/// It is brought up to date, takes trials of another store, and gives its own to one.
+/// Asserts that the store is migrated, accepts trials of another store, and can be merged into one.
 fn comes_to_others(path: &Path, words: [usize; 3]) {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(path, Access::ReadWrite).unwrap();
@@ -109,7 +109,7 @@ fn there_is_one_for_every_minor_version() {
     }
 }
 
-/// `words` are how many operations, metrics and cautions there are.
+/// Asserts the contents of the store; `words` are its numbers of operations, metrics and cautions.
 fn holds_what_it_held(store: &Store, words: [usize; 3]) {
     store.check().unwrap();
     let trials = store.trials(&Filter::default()).unwrap();
@@ -148,7 +148,7 @@ fn holds_what_it_held(store: &Store, words: [usize; 3]) {
     assert_eq!(metric.scope, Scope::Kind("create".into()));
     assert_eq!(trial.cautions[0].code, CautionCode::MayNotFit);
     assert_eq!((trial.ending, trial.wall_ns), (Ending::Completed, 4_000_000_000));
-    // One task, some metrics and some cautions use every word of that time.
+    // One task, some metrics and some cautions use every word of that version.
     let found = [trial.tasks[4].ops.len(), trial.metrics.len(), trial.cautions.len()];
     assert_eq!(found, words);
     let failed = store.load(FAILED.parse().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Listing and finding trials.
+//! Tests of listing and finding trials.
 
 use crate::sample::{beginning, record, record_one, trial_events};
 use treering_model::{Beginning, TrialId};
@@ -38,7 +38,7 @@ fn filters_and_order() {
 }
 
 #[test]
-fn the_shortest_beginning_finds_a_trial() {
+fn the_shortest_prefix_finds_a_trial() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let first = numbered(&path, "0192a3b4-c5d6-7000-8000-000000000000", 2);

@@ -1,39 +1,39 @@
-//! The tests of the store from outside, one binary.
+//! Tests of the store's public interface, in one binary.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-/// Other processes: killed, living, many at once.
+/// Other processes: killed, alive, and concurrent.
 mod processes;
 
-/// Files that are no store, or none any more.
+/// Files that are no store, or damaged stores.
 mod refusal;
 
-/// Stores whose schema or pages were crafted.
+/// Stores with a crafted schema or crafted pages.
 mod crafted;
 
-/// Reading without the files that SQLite puts beside a store.
+/// Reading without SQLite's side files.
 mod side_files;
 
-/// What is said of trials afterwards.
+/// Annotations to recorded trials.
 mod annotating;
 
-/// Taking over another store.
+/// Copying of trials from another store.
 mod absorbing;
 
-/// Stores of every version that was ever released.
+/// Golden stores of every released version.
 mod golden;
 
-/// Listing and finding.
+/// Listing and finding of trials.
 mod listing;
 
-/// What is on disk when, and that it stays.
+/// Bulk reading for histories.
 mod readings;
 mod recording;
 
-/// What goes in comes out.
+/// Round trip of arbitrary events.
 mod round_trip;
 
 /// Sample events.
 mod sample;
 
-/// The file as a whole.
+/// Maintenance of the file.
 mod upkeep;

@@ -1,6 +1,6 @@
-//! Several processes and one store: writers that are killed, writers at the same time.
+//! Several processes and one store: killed writers, and concurrent writers.
 //!
-//! The other processes are this test binary again, reported by an environment variable what to do.
+//! The other processes run this test binary again, with their action in an environment variable.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,11 +13,11 @@ use treering_store::{Access, Filter, Store, TrialState, TrialSummary};
 
 use crate::sample::{beginning, phase_began, phase_ended, record_one, task_ended};
 
-/// What a child is to do, and with which store.
+/// Environment variables with the action of a child process, and its store.
 const ACTION: &str = "TREERING_STORE_TEST_ACTION";
 const STORE: &str = "TREERING_STORE_TEST_STORE";
 
-/// Trials that each of the writers at the same time records.
+/// Number of trials that each concurrent writer records.
 const TRIALS: usize = 12;
 
 #[expect(clippy::disallowed_methods, reason = "how a test talks to its child")]
@@ -32,7 +32,7 @@ pub(crate) fn command(action: &str, store: &Path) -> Command {
     command
 }
 
-/// Does nothing but in a child.
+/// Entry point of child processes; does nothing in the parent.
 #[test]
 fn what_children_do() {
     let (Some(action), Some(store)) = (reported(ACTION), reported(STORE)) else { return };
@@ -104,7 +104,7 @@ fn a_killed_writer_leaves_its_finished_phases() {
         assert!(phases.eq(0..u32::try_from(left.phases).unwrap()));
         assert!(trial.tasks.len() >= 3 * trial.phases.len());
 
-        // The store goes on, the trial stays as it is.
+        // The store stays usable, the trial stays as it is.
         let mut recorder = store.recorder();
         recorder.accept(&TrialEvent::Began(beginning(TrialId::new()))).unwrap();
         drop(recorder);
@@ -139,7 +139,7 @@ fn writers_at_the_same_time_all_succeed() {
     let mut children = (0..4)
         .map(|_| command("record trials", &path).stderr(Stdio::piped()).spawn().unwrap())
         .collect::<Vec<_>>();
-    // A reader that comes and goes meanwhile is refused nothing but what is not there yet.
+    // A concurrent reader may only fail because the store does not exist yet.
     while children.iter_mut().any(|child| child.try_wait().unwrap().is_none()) {
         match Store::open(&path, Access::ReadOnly) {
             Ok(store) => drop(store.trials(&Filter::default()).unwrap()),
@@ -161,7 +161,7 @@ fn writers_at_the_same_time_all_succeed() {
     assert_eq!(trials.len(), 4 * TRIALS);
     assert!(trials.iter().all(|trial| trial.state == TrialState::Ended(Ending::Completed)));
     assert!(dir.path().read_dir().unwrap().all(|entry| {
-        // What the children left is one file; this process has it open.
+        // Only the store and its side files remain; this process has it open.
         entry
             .unwrap()
             .file_name()

@@ -1,11 +1,11 @@
-//! What histories read is what whole trials hold.
+//! Histories read the same data as complete trials hold.
 
 use treering_model::{Beginning, Change, Trial, TrialId};
-use treering_store::{Access, Detail, Store, Wanted};
+use treering_store::{Access, Detail, ReadingsQuery, Store};
 
 use crate::sample::{beginning, record, trial_events};
 
-/// A store of six trials, whose rows are not in the order of their beginnings, one without an end.
+/// A store of six trials, whose row order differs from their start order, one without an ending.
 fn store(path: &std::path::Path) -> Store {
     for (index, digit) in "abcdef".chars().enumerate() {
         let trial: TrialId = format!("{digit}0000000-0000-7000-8000-000000000000").parse().unwrap();
@@ -22,8 +22,8 @@ fn store(path: &std::path::Path) -> Store {
     Store::open(path, Access::ReadWrite).unwrap()
 }
 
-/// A whole trial without what no history reads.
-fn light(mut trial: Trial, wanted: &Wanted<'_>) -> Trial {
+/// A complete trial without the parts that no history reads.
+fn light(mut trial: Trial, wanted: &ReadingsQuery<'_>) -> Trial {
     let is_outside = trial.beginning.cell.is_none() || !wanted.facts.is_empty();
     trial.facts.retain(|fact| {
         let name = fact.name.as_str();
@@ -42,7 +42,7 @@ fn light(mut trial: Trial, wanted: &Wanted<'_>) -> Trial {
 fn readings_are_those_of_whole_trials_in_the_order_of_time() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = store(&dir.path().join("store.db"));
-    let whole = store.readings(&Wanted::default()).unwrap();
+    let whole = store.readings(&ReadingsQuery::default()).unwrap();
     let ids: Vec<TrialId> = whole.iter().map(|trial| trial.beginning.trial).collect();
     assert_eq!(ids.len(), 5, "one has no end");
     assert!(ids.is_sorted_by(|before, after| before > after), "the last row began first");
@@ -53,19 +53,19 @@ fn readings_are_those_of_whole_trials_in_the_order_of_time() {
     let fact = all[0].facts[0].name.clone();
     let metric = all[0].metrics[0].scope.metric_name(&all[0].metrics[0].name);
     assert!(store.metric_names().unwrap().contains(&metric));
-    let nothing = Wanted::default();
+    let nothing = ReadingsQuery::default();
     for wanted in [
         nothing,
-        Wanted { facts: &[&fact], ..nothing },
-        Wanted { facts_outside_plans: &[&fact], ..nothing },
-        Wanted { facts: &["no.such"], facts_outside_plans: &[&fact], ..nothing },
-        Wanted { metric: Some(&metric), ..nothing },
-        Wanted { metric: Some("no/such_metric"), facts: &["no.such"], ..nothing },
+        ReadingsQuery { facts: &[&fact], ..nothing },
+        ReadingsQuery { facts_outside_plans: &[&fact], ..nothing },
+        ReadingsQuery { facts: &["no.such"], facts_outside_plans: &[&fact], ..nothing },
+        ReadingsQuery { metric: Some(&metric), ..nothing },
+        ReadingsQuery { metric: Some("no/such_metric"), facts: &["no.such"], ..nothing },
     ] {
         let expected: Vec<Trial> = all.iter().map(|one| light(one.clone(), &wanted)).collect();
         assert_eq!(store.readings(&wanted).unwrap(), expected, "{wanted:?}");
     }
-    let of = |wanted: Wanted<'_>| store.readings(&wanted).unwrap().len();
-    assert_eq!(of(Wanted { workload: Some("ffsb"), ..nothing }), 2);
-    assert_eq!(of(Wanted { plan: Some("no such plan"), ..nothing }), 0);
+    let of = |wanted: ReadingsQuery<'_>| store.readings(&wanted).unwrap().len();
+    assert_eq!(of(ReadingsQuery { workload: Some("ffsb"), ..nothing }), 2);
+    assert_eq!(of(ReadingsQuery { plan: Some("no such plan"), ..nothing }), 0);
 }

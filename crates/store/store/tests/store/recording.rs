@@ -1,4 +1,4 @@
-//! Recording: what is on disk when, in which order events may come, and that nothing changes later.
+//! Recording: durability at each event, the order of events, and immutability afterwards.
 
 use std::thread;
 use std::time::Duration;
@@ -58,7 +58,7 @@ fn a_recorder_that_is_dropped_leaves_an_interrupted_trial_with_everything() {
 }
 
 #[test]
-fn the_last_to_close_leaves_one_file() {
+fn the_last_connection_removes_the_side_files() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     record_one(&path, 0);
@@ -86,7 +86,7 @@ fn events_out_of_order_are_refused() {
 }
 
 #[test]
-fn numbers_without_a_place_are_refused_and_nothing_else_is_lost() {
+fn numbers_out_of_range_are_rejected_without_other_loss() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::open(dir.path().join("store.db"), Access::ReadWrite).unwrap();
     let trial = TrialId::new();
@@ -105,7 +105,7 @@ fn numbers_without_a_place_are_refused_and_nothing_else_is_lost() {
 }
 
 #[test]
-fn a_store_for_reading_takes_nothing() {
+fn a_store_opened_for_reading_rejects_events() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     record_one(&path, 0);

@@ -1,4 +1,4 @@
-//! Files that are no store, or none any more: each is refused with its own error, none with a
+//! Files that are no store, or damaged ones: each is rejected with its own error, none with a
 //! panic.
 
 use std::fs;
@@ -33,7 +33,7 @@ fn error(path: &Path, access: Access) -> StoreError {
     error
 }
 
-/// Everything that reads. Any error is an answer.
+/// Runs every read operation. An error is an acceptable result.
 fn read_all(path: &Path) -> Result<(), StoreError> {
     let store = Store::open(path, Access::ReadOnly)?;
     drop(store.check());
@@ -45,7 +45,7 @@ fn read_all(path: &Path) -> Result<(), StoreError> {
 }
 
 #[test]
-fn nothing_there() {
+fn missing_and_empty_files_are_reported() {
     let dir = tempfile::tempdir().unwrap();
     let absent = dir.path().join("a/store.db");
     let missing = error(&absent, Access::ReadOnly);
@@ -57,7 +57,7 @@ fn nothing_there() {
     fs::write(&empty, "").unwrap();
     let refused = error(&empty, Access::ReadOnly);
     assert!(matches!(refused, StoreError::Empty { .. }), "{refused}");
-    // An empty file is what a killed creation leaves: writing makes a store of it.
+    // A killed creation leaves an empty file, which writing turns into a store.
     Store::open(&empty, Access::ReadWrite).unwrap();
     Store::open(&empty, Access::ReadOnly).unwrap();
 }
@@ -78,7 +78,7 @@ fn names_that_mean_something_to_sqlite_are_files() {
 }
 
 #[test]
-fn not_a_file() {
+fn paths_that_are_no_regular_files_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     for access in BOTH {
         for path in [dir.path(), Path::new("/dev/null")] {
@@ -106,7 +106,7 @@ fn not_sqlite() {
 }
 
 #[test]
-fn sqlite_of_somebody_else() {
+fn sqlite_files_of_other_programs_are_rejected() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let connection = Connection::open(&path).unwrap();
@@ -127,7 +127,7 @@ fn sqlite_of_somebody_else() {
 }
 
 #[test]
-fn versions_to_come() {
+fn newer_minor_versions_are_read_only_and_major_ones_rejected() {
     let (_dir, path, trial) = store_file();
     let set = |version: i32| {
         Connection::open(&path).unwrap().pragma_update(None, "user_version", version).unwrap();
@@ -176,7 +176,7 @@ fn a_store_without_its_tables() {
     assert!(matches!(refused, StoreError::Schema { .. }), "{refused}");
 }
 
-/// Changes one column of a table in all its rows, past all rules.
+/// Overwrites one column of a table in all its rows, bypassing the triggers.
 fn spoil(path: &Path, table: &str, column: &str, value: &Value) {
     past_rules(path, table, |connection| {
         let affinity = affinity(value);
@@ -185,7 +185,7 @@ fn spoil(path: &Path, table: &str, column: &str, value: &Value) {
     });
 }
 
-/// Changes rows of a table, which has all its triggers afterwards.
+/// Changes rows of a table with its triggers removed and restored afterwards.
 fn past_rules(path: &Path, table: &str, change: impl FnOnce(&Connection)) {
     let connection = Connection::open(path).unwrap();
     let query = "SELECT sql FROM sqlite_schema WHERE name = ?1 || '_no_update'";
@@ -282,7 +282,7 @@ proptest! {
     #![proptest_config(Config { cases: 150, ..Config::default() })]
 
     #[test]
-    fn any_damage_is_an_answer(changes in proptest::collection::vec(any::<(Index, u8)>(), 1..20)) {
+    fn any_damage_never_panics(changes in proptest::collection::vec(any::<(Index, u8)>(), 1..20)) {
         let (_dir, path, _) = store_file();
         let mut bytes = fs::read(&path).unwrap();
         for (place, byte) in changes {
@@ -297,7 +297,7 @@ proptest! {
     }
 }
 
-/// What a child without privileges sees of the directories made for it.
+/// Asserts the errors that an unprivileged child gets for the directories prepared for it.
 pub(crate) fn be_refused(dir: &Path) {
     for access in BOTH {
         let closed = error(&dir.join("closed.db"), access);
@@ -309,7 +309,7 @@ pub(crate) fn be_refused(dir: &Path) {
         let denied = error(&fixed, Access::ReadWrite);
         assert!(matches!(denied, StoreError::Denied { .. }), "{denied}");
     }
-    // Reading needs no more than the right to read, even where no side file can be made.
+    // Reading requires read permission only, even where no side file can be created.
     read_all(&dir.join("fixed.db")).unwrap();
     assert_eq!(fs::read_dir(dir).unwrap().count(), 3);
 }
@@ -338,7 +338,8 @@ fn no_permission() {
             let words = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{words}");
         }
-        // The unprivileged user may not reach this test's program; nothing is tested then.
+        // The unprivileged user may not be able to execute this test binary; the test is then
+        // skipped.
         Err(failure) => assert!(privileged, "{failure}"),
     }
     mode(dir.path(), 0o755);

@@ -1,4 +1,4 @@
-//! What goes in comes out: any sequence of events loads as the trial the model makes of it.
+//! Round trip: any sequence of events loads as the trial that the model builds from it.
 
 use crate::sample::{beginning, built, counters, record, trial_events};
 use proptest::collection::vec;
@@ -13,7 +13,7 @@ use treering_model::{
 };
 use treering_store::{Access, Detail, Store};
 
-/// What a column can hold.
+/// A number that a column can hold.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![0..1_000_u64, 0..=i64::MAX as u64]
 }
@@ -167,7 +167,7 @@ fn ended() -> BoxedStrategy<TrialEvent> {
     (ending, number()).prop_map(|(ending, at_ns)| TrialEvent::Ended { ending, at_ns }).boxed()
 }
 
-/// Mostly the events of a trial in their order, with some in between that do not belong there.
+/// Events of a trial mostly in order, with some misplaced ones in between.
 fn events() -> BoxedStrategy<Vec<TrialEvent>> {
     let rest = vec(prop_oneof![30 => event(), 1 => began(), 1 => ended()], 0..12);
     (option::weighted(0.1, event()), began(), rest, option::of(ended()))
@@ -202,7 +202,7 @@ proptest! {
 }
 
 #[test]
-fn details_leave_out_what_they_say() {
+fn details_exclude_the_documented_parts() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let (first, second) = (TrialId::new(), TrialId::new());
@@ -244,7 +244,7 @@ fn events_come_back_in_their_order_with_the_beginnings_of_tasks() {
     let store = Store::open(&path, Access::ReadOnly).unwrap();
     assert_eq!(store.events(trial).unwrap(), events);
     let other = TrialId::new();
-    // Nothing is known of the place, and the last task never ended.
+    // The environment is unknown, and the last task never ended.
     events[0] = TrialEvent::Began(beginning(other));
     events[1] = TrialEvent::Environment { facts: Vec::new() };
     let last = events.iter().rposition(|event| matches!(event, TrialEvent::TaskEnded(_))).unwrap();

@@ -110,7 +110,7 @@ pub(crate) fn ended() -> TrialEvent {
     TrialEvent::Ended { ending: Ending::Completed, at_ns: 4_000_000_000 }
 }
 
-/// A whole trial with two phases of two tasks each, and one event of every other kind.
+/// A complete trial with two phases of two tasks each, and one event of every other kind.
 pub(crate) fn trial_events(beginning: Beginning) -> Vec<TrialEvent> {
     let mut events = vec![
         TrialEvent::Began(beginning),
@@ -144,7 +144,7 @@ pub(crate) fn trial_events(beginning: Beginning) -> Vec<TrialEvent> {
     events
 }
 
-/// What the model makes of events.
+/// The trial that the model builds from events.
 pub(crate) fn built(events: &[TrialEvent]) -> Trial {
     let mut builder = TrialBuilder::default();
     for event in events {
@@ -162,7 +162,7 @@ pub(crate) fn record(path: &Path, events: &[TrialEvent]) {
     }
 }
 
-/// Records a whole new trial into the store at a path.
+/// Records a complete new trial into the store at a path.
 pub(crate) fn record_one(path: &Path, started_unix_ms: i64) -> TrialId {
     let trial = TrialId::new();
     let beginning = Beginning { started_unix_ms, ..beginning(trial) };

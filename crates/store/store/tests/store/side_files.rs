@@ -1,5 +1,5 @@
-//! Reading where SQLite cannot make its files beside the store: a full disk, a read-only one, the
-//! directory of somebody else.
+//! Reading where SQLite cannot create its side files: a full disk, a read-only one, another user's
+//! directory.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -14,10 +14,10 @@ use treering_store::{Access, Detail, Filter, Store, StoreError};
 use crate::processes;
 use crate::sample::{beginning, record_one, trial_events};
 
-/// A small filesystem in memory for as long as this lives; none where nothing can be mounted.
-struct Memory(tempfile::TempDir);
+/// A small in-memory filesystem, unmounted on drop; `None` where mounting is not permitted.
+struct TmpfsMount(tempfile::TempDir);
 
-impl Memory {
+impl TmpfsMount {
     fn mount() -> Option<Self> {
         let dir = tempfile::tempdir().unwrap();
         let mut mount = Command::new("mount");
@@ -41,7 +41,7 @@ impl Memory {
         assert!(status.success());
     }
 
-    /// Takes all room; an error of a write to a file that is there already is `ENOSPC`.
+    /// Fills the filesystem; further writes to existing files fail with `ENOSPC`.
     fn fill(&self) {
         let mut filler = File::create(self.path().join("filler")).unwrap();
         for bytes in [4096, 1] {
@@ -50,13 +50,13 @@ impl Memory {
     }
 }
 
-impl Drop for Memory {
+impl Drop for TmpfsMount {
     fn drop(&mut self) {
         let _unmounted = Command::new("umount").arg(self.path()).status();
     }
 }
 
-/// Everything that is read, and that there are these trials.
+/// Asserts that every read operation works, and the number of trials.
 fn reads(path: &Path, trials: usize) {
     let store = Store::open(path, Access::ReadOnly).unwrap();
     store.check().unwrap();
@@ -69,7 +69,7 @@ fn reads(path: &Path, trials: usize) {
     ids.iter().for_each(|id| drop(store.events(*id).unwrap()));
 }
 
-/// A store with a trial in its file and another one in the log of a writer that was killed.
+/// A store with a trial in its file and another one in the log of a killed writer.
 fn with_log(path: &Path) {
     record_one(path, 7);
     let mut store = Store::open(path, Access::ReadWrite).unwrap();
@@ -98,7 +98,7 @@ fn side(path: &Path, suffix: &str) -> PathBuf {
 
 #[test]
 fn a_full_disk_does_not_stop_reading() {
-    let Some(memory) = Memory::mount() else { return };
+    let Some(memory) = TmpfsMount::mount() else { return };
     let path = memory.path().join("store.db");
     record_one(&path, 7);
     memory.fill();
@@ -115,8 +115,8 @@ fn a_full_disk_does_not_stop_reading() {
 }
 
 #[test]
-fn a_full_disk_does_not_hide_what_the_log_of_a_killed_writer_holds() {
-    let Some(memory) = Memory::mount() else { return };
+fn a_full_disk_does_not_hide_trials_in_the_log_of_a_killed_writer() {
+    let Some(memory) = TmpfsMount::mount() else { return };
     let path = memory.path().join("store.db");
     with_log(&path);
     memory.fill();
@@ -136,7 +136,7 @@ fn record_and_count(path: &Path) -> usize {
 #[test]
 fn a_read_only_filesystem_does_not_stop_reading() {
     for makes in [with_log, |path: &Path| _ = record_one(path, 7)] {
-        let Some(memory) = Memory::mount() else { return };
+        let Some(memory) = TmpfsMount::mount() else { return };
         let path = memory.path().join("store.db");
         makes(&path);
         let trials = if side(&path, "-wal").exists() { 2 } else { 1 };
@@ -148,7 +148,7 @@ fn a_read_only_filesystem_does_not_stop_reading() {
     }
 }
 
-/// What a child without privileges does with the stores made for it.
+/// Reads the stores prepared for an unprivileged child.
 pub(crate) fn read_as_another_user(dir: &Path) {
     for (name, trials) in [("plain/store.db", 1), ("logged/store.db", 2), ("sticky/store.db", 2)] {
         let path = dir.join(name);
@@ -160,7 +160,7 @@ pub(crate) fn read_as_another_user(dir: &Path) {
 }
 
 #[test]
-fn a_store_of_another_user_is_read_where_nothing_can_be_written() {
+fn a_store_of_another_user_is_readable_without_write_permission() {
     let dir = tempfile::tempdir().unwrap();
     let mode = |path: &Path, mode: u32| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();

@@ -1,11 +1,11 @@
-//! The file as a whole: its size, and giving back what holds nothing.
+//! Maintenance of the file: its size, and reclaiming unused space.
 
 use rusqlite::Connection;
 use treering_store::{Access, Filter, Store, StoreError};
 
 use crate::sample::record_one;
 
-/// Leaves pages behind that hold nothing, as another program would.
+/// Leaves unused pages behind, as another program would.
 fn leave_pages(path: &std::path::Path) {
     let connection = Connection::open(path).unwrap();
     let blobs = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) \
@@ -15,7 +15,7 @@ fn leave_pages(path: &std::path::Path) {
 }
 
 #[test]
-fn a_vacuum_gives_back_what_holds_nothing_and_keeps_the_rest() {
+fn vacuum_reclaims_unused_pages_and_keeps_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("store.db");
     let trial = record_one(&path, 7);

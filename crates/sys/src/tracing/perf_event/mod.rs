@@ -1,7 +1,7 @@
-//! Tracepoints by `perf_event_open`: one ring a CPU, which the kernel fills and we empty.
+//! Tracepoints over `perf_event_open`: one ring per CPU, filled by the kernel.
 //!
-//! It leaves nothing behind when the process is killed, changes nothing that others see, and counts
-//! what it loses.
+//! It leaves nothing behind when the process is killed, does not affect other users of tracing, and
+//! counts lost events.
 #![expect(unsafe_code, reason = "the system call, and rings that the kernel writes")]
 
 mod ring;
@@ -54,23 +54,23 @@ struct Attributes {
     reserved: u16,
 }
 
-/// A tracepoint, and which of its events are wanted.
+/// Tracepoint with a filter on its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tracepoint {
-    /// Its number, as tracefs tells it.
+    /// Tracepoint ID from tracefs.
     pub id: u32,
     /// The filter in the kernel's language (`dev == 8388608`); empty for all events.
     pub filter: String,
 }
 
-/// An event of a tracepoint.
+/// Event of a tracepoint.
 #[derive(Clone, Copy, Debug)]
 pub struct TraceSample<'a> {
-    /// The CPU it happened on.
+    /// CPU of the event.
     pub cpu: u32,
-    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    /// Time of the event, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time_ns: u64,
-    /// Its fields, as the tracepoint's `format` lays them out; perhaps with zeros behind them.
+    /// Event fields in the layout of the tracepoint's `format`, possibly padded with zeros.
     pub fields: &'a [u8],
 }
 
@@ -78,22 +78,21 @@ pub struct TraceSample<'a> {
 #[derive(Debug)]
 pub struct Tracepoints {
     rings: Vec<Ring>,
-    /// What writes into the rings, besides their owners.
+    /// Events that write into the rings of others.
     others: Vec<OwnedFd>,
-    /// Whether the kernel counts what an event lost.
+    /// True if the kernel counts lost events per event descriptor.
     counts_lost: bool,
-    /// What records in the rings said was lost.
+    /// Lost events reported by records in the rings.
     reported_lost: u64,
 }
 
 impl Tracepoints {
-    /// Opens tracepoints on all CPUs, with a ring of so many bytes (made a power of two of pages)
-    /// on each. They begin at [`Tracepoints::enable`].
+    /// Opens tracepoints on all online CPUs, with a ring of `ring_bytes` (rounded up to a power of
+    /// two of pages) per CPU. Recording starts with [`Tracepoints::enable`].
     ///
     /// # Errors
-    /// `EPERM` and `EACCES` without permission, `EINVAL` for a filter that the kernel does not
-    /// understand, `ENOENT` and `ENOSYS` where there are no tracepoints, else as
-    /// `perf_event_open`.
+    /// `EPERM` and `EACCES` without permission, `EINVAL` for an invalid filter, `ENOENT` and
+    /// `ENOSYS` on kernels without tracepoints, else as `perf_event_open`.
     pub fn open(points: &[Tracepoint], ring_bytes: usize) -> Result<Self, Errno> {
         match Self::open_counting(points, ring_bytes, true) {
             Err(Errno::INVAL) => Self::open_counting(points, ring_bytes, false),
@@ -125,7 +124,7 @@ impl Tracepoints {
                 set_filter(&event, &point.filter)?;
             }
             match &ring {
-                None => ring = Some(Ring::of(event, cpu, bytes)?),
+                None => ring = Some(Ring::new(event, cpu, bytes)?),
                 Some(ring) => {
                     control(&event, IOC_SET_OUTPUT, i64::from(ring.event().as_raw_fd()))?;
                     self.others.push(event);
@@ -136,7 +135,7 @@ impl Tracepoints {
         Ok(())
     }
 
-    /// Lets the events come.
+    /// Starts recording.
     ///
     /// # Errors
     /// As the `ioctl`.
@@ -145,29 +144,30 @@ impl Tracepoints {
         owners.chain(&self.others).try_for_each(|event| control(event, IOC_ENABLE, 0))
     }
 
-    /// Waits until a ring is a quarter full, at most so long.
+    /// Waits until a ring is a quarter full, at most for `at_most`.
     pub fn wait(&self, at_most: Duration) {
         let mut polled: Vec<PollFd<'_>> = (self.rings.iter())
             .map(|ring| PollFd::from_borrowed_fd(ring.event().as_fd(), PollFlags::IN))
             .collect();
         let timeout = Timespec::try_from(at_most).ok();
-        // Whatever ends it, the rings are looked at next.
+        // The rings are drained next, whatever ended the wait.
         let _ready = poll(&mut polled, timeout.as_ref());
     }
 
-    /// Empties the rings: every event of one CPU after the other, each CPU's in their order.
+    /// Drains the rings, one CPU after the other; the events of each CPU are in chronological
+    /// order.
     pub fn drain(&mut self, mut each: impl FnMut(&TraceSample<'_>)) {
         let reported: u64 = self.rings.iter_mut().map(|ring| ring.drain(&mut each)).sum();
         self.reported_lost = self.reported_lost.saturating_add(reported);
     }
 
-    /// How many events were lost by what the rings say: a CPU tells a loss with its next event.
+    /// Lost events according to the rings. A CPU reports a loss together with its next event.
     pub fn reported_lost(&self) -> u64 {
         self.reported_lost
     }
 
-    /// How many events were lost for want of room since they were opened. Every CPU is asked, which
-    /// disturbs it; before Linux 6.0 there is nobody to ask, and it is what the rings say.
+    /// Events lost because a ring was full. Queries every CPU, which disturbs the workload; before
+    /// Linux 6.0 the same as [`Tracepoints::reported_lost`].
     pub fn lost(&self) -> u64 {
         if !self.counts_lost {
             return self.reported_lost;
@@ -177,26 +177,26 @@ impl Tracepoints {
         counted.max(self.reported_lost)
     }
 
-    /// Bytes of all rings.
+    /// Size of all rings in bytes.
     pub fn ring_bytes(&self) -> usize {
         self.rings.iter().map(Ring::bytes).sum()
     }
 }
 
-/// The numbers of the CPUs that are switched on.
+/// Online CPUs; CPU 0 if sysfs cannot be read.
 pub fn online_cpus() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_default();
     let cpus = parse_cpus(text.trim());
     if cpus.is_empty() { vec![0] } else { cpus }
 }
 
-/// The numbers of the CPUs that are switched on, or may be.
+/// Possible CPUs, online or not.
 pub fn possible_cpus() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/possible").unwrap_or_default();
     parse_cpus(text.trim())
 }
 
-/// A list of CPUs as the kernel writes it: `0-3,6`.
+/// Parses a CPU list of the kernel: `0-3,6`.
 fn parse_cpus(text: &str) -> Vec<u32> {
     let range = |part: &str| -> Option<std::ops::RangeInclusive<u32>> {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -221,7 +221,7 @@ fn open_event(id: u32, cpu: u32, ring_bytes: usize, counts_lost: bool) -> Result
     };
     let cpu = libc::c_int::try_from(cpu).map_err(|_large| Errno::INVAL)?;
     let (every_process, no_group): (libc::c_int, libc::c_int) = (-1, -1);
-    // SAFETY: the attributes live during the call and tell their own size.
+    // SAFETY: the attributes are valid during the call and contain their own size.
     let event = unsafe {
         let attributes: *const Attributes = &raw const attributes;
         libc::syscall(libc::SYS_perf_event_open, attributes, every_process, cpu, no_group, CLOEXEC)
@@ -230,11 +230,11 @@ fn open_event(id: u32, cpu: u32, ring_bytes: usize, counts_lost: bool) -> Result
     if event < 0 {
         return Err(last_error());
     }
-    // SAFETY: the kernel has just made it, for us alone.
+    // SAFETY: the kernel has just created the descriptor, and nobody else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(event) })
 }
 
-/// The value of an event, and behind it what it lost.
+/// Lost events of an event descriptor: the second number of its value.
 fn count_lost(event: &OwnedFd) -> u64 {
     let mut counts = [0u8; 16];
     let read = rustix::io::read(event, &mut counts);
@@ -246,18 +246,18 @@ fn count_lost(event: &OwnedFd) -> u64 {
 
 fn set_filter(event: &OwnedFd, filter: &str) -> Result<(), Errno> {
     let filter = std::ffi::CString::new(filter).map_err(|_nul| Errno::INVAL)?;
-    // SAFETY: a text that ends with NUL and lives during the call.
+    // SAFETY: the filter ends with NUL and is valid during the call.
     let done = unsafe { libc::ioctl(event.as_raw_fd(), request(IOC_SET_FILTER), filter.as_ptr()) };
     if done < 0 { Err(last_error()) } else { Ok(()) }
 }
 
 fn control(event: &OwnedFd, number: u64, value: i64) -> Result<(), Errno> {
-    // SAFETY: these requests take a number.
+    // SAFETY: these requests take an integer argument.
     let done = unsafe { libc::ioctl(event.as_raw_fd(), request(number), value) };
     if done < 0 { Err(last_error()) } else { Ok(()) }
 }
 
-/// The request in the type that this C library has for it.
+/// Request number in the type of this C library.
 fn request(number: u64) -> libc::Ioctl {
     number as libc::Ioctl
 }
@@ -275,7 +275,7 @@ mod tests {
     use crate::{Tracefs, monotonic_ns};
 
     #[test]
-    fn lists_of_cpus_are_read() {
+    fn cpu_lists_are_parsed() {
         assert_eq!(parse_cpus("0-3,6"), [0, 1, 2, 3, 6]);
         assert_eq!(parse_cpus("7"), [7]);
         assert_eq!(parse_cpus(""), []);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn every_event_comes_with_its_time() {
+    fn every_event_has_its_time() {
         let Some(id) = id("sched/sched_process_fork") else { return };
         let mut points = match Tracepoints::open(&[Tracepoint { id, filter: String::new() }], 1) {
             Ok(points) => points,
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_ring_has_no_room_for_is_counted() {
+    fn events_beyond_the_ring_size_count_as_lost() {
         let Some(id) = id("sched/sched_process_fork") else { return };
         let Ok(mut points) = Tracepoints::open(&[Tracepoint { id, filter: String::new() }], 1)
         else {
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_is_none_is_refused() {
+    fn invalid_filters_are_rejected() {
         let Some(id) = id("sched/sched_process_fork") else { return };
         let wrong = Tracepoint { id, filter: "no_such_field == 1".to_owned() };
         assert!(Tracepoints::open(&[wrong], 4096).is_err());

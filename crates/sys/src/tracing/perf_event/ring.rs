@@ -1,4 +1,4 @@
-//! The ring of one CPU: a page that says what is in it, and a power of two of pages of records.
+//! Ring buffer of one CPU: a control page and a power of two of pages with records.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::{self, NonNull};
@@ -11,7 +11,7 @@ use rustix::param::page_size;
 
 use super::TraceSample;
 
-/// Where in the first page the kernel tells how far it wrote, and we how far we read.
+/// Offsets of the kernel's write position and of our read position in the control page.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
@@ -20,10 +20,10 @@ const LOST: u32 = 2;
 const SAMPLE: u32 = 9;
 const LOST_SAMPLES: u32 = 13;
 
-/// Type, flags and length of a record.
+/// Size of a record header in bytes: type, flags and length.
 const HEADER_BYTES: usize = 8;
 
-/// A ring, with the event that owns it.
+/// Mapped ring and the event descriptor that owns it.
 #[derive(Debug)]
 pub(super) struct Ring {
     event: OwnedFd,
@@ -31,21 +31,21 @@ pub(super) struct Ring {
     page: NonNull<AtomicU64>,
     page_bytes: usize,
     bytes: usize,
-    /// A record that goes over the end of the ring is put together here.
+    /// Buffer for a record that wraps around the end of the ring.
     record: Vec<u8>,
 }
 
-// SAFETY: the mapping is ours alone, and only its owner touches it.
+// SAFETY: the mapping is private to this value, and only its owner accesses it.
 unsafe impl Send for Ring {}
 
-/// The bytes of a ring for which so many are wanted.
+/// Ring size in bytes for a requested size: a power of two of pages.
 pub(super) fn rounded(bytes: usize) -> usize {
     let pages = bytes.div_ceil(page_size()).clamp(1, 1 << 20);
     pages.next_power_of_two() * page_size()
 }
 
 impl Ring {
-    pub(super) fn of(event: OwnedFd, cpu: u32, bytes: usize) -> Result<Self, Errno> {
+    pub(super) fn new(event: OwnedFd, cpu: u32, bytes: usize) -> Result<Self, Errno> {
         let (page_bytes, bytes) = (page_size(), rounded(bytes));
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let length = page_bytes + bytes;
@@ -70,15 +70,15 @@ impl Ring {
         unsafe { &*self.page.as_ptr().add(place / size_of::<AtomicU64>()) }
     }
 
-    /// So many bytes of the ring where they lie, from a place that is counted from the ring's first
-    /// use; `over_end` takes those that go over its end. No record is as long as the ring.
+    /// Returns `length` bytes of the ring from the running position `from`. Records that wrap
+    /// around the end are copied into `over_end`. No record is as long as the ring.
     fn bytes_at<'a>(&'a self, from: u64, length: usize, over_end: &'a mut Vec<u8>) -> &'a [u8] {
-        // The ring is a power of two, so the remainder fits whatever was counted.
+        // The ring size is a power of two, so masking a running position gives an offset.
         let start = usize::try_from(from & (self.bytes as u64 - 1)).unwrap_or(0);
         let length = length.min(self.bytes);
         let first = length.min(self.bytes - start);
-        // SAFETY: both parts lie in the ring's pages, behind the first; the kernel writes nothing
-        // there before the tail has passed them.
+        // SAFETY: both parts are within the ring's data pages; the kernel does not write there
+        // before the tail has passed them.
         let (first, rest) = unsafe {
             let pages = self.page.as_ptr().cast::<u8>().add(self.page_bytes);
             let rest = slice::from_raw_parts(pages, length - first);
@@ -93,14 +93,14 @@ impl Ring {
         over_end
     }
 
-    /// Tells every record; how many events were lost.
+    /// Calls `each` with every record; returns the number of lost events.
     pub(super) fn drain(&mut self, each: &mut impl FnMut(&TraceSample<'_>)) -> u64 {
         let head = self.counter(HEAD).load(Ordering::Acquire);
         let mut tail = self.counter(TAIL).load(Ordering::Relaxed);
         let mut lost = 0;
         let mut record = std::mem::take(&mut self.record);
         while head.saturating_sub(tail) >= HEADER_BYTES as u64 {
-            // Records are of whole eight bytes, so that no header goes over the end.
+            // Records are multiples of eight bytes, so a header never wraps.
             let header = self.bytes_at(tail, HEADER_BYTES, &mut record);
             let kind = u32::from_ne_bytes([header[0], header[1], header[2], header[3]]);
             let length = usize::from(u16::from_ne_bytes([header[6], header[7]]));
@@ -118,7 +118,7 @@ impl Ring {
         lost
     }
 
-    /// Tells a record; how many events it says were lost.
+    /// Handles one record; returns the number of lost events that it reports.
     fn tell(&self, kind: u32, body: &[u8], each: &mut impl FnMut(&TraceSample<'_>)) -> u64 {
         match kind {
             SAMPLE => {

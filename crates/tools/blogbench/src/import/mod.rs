@@ -10,7 +10,7 @@ mod version;
 
 use lines::{COLUMNS, Line, Side, line};
 use treering_kit::import::log::{Log, first_word};
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
@@ -37,7 +37,7 @@ impl Importer for Blogbench {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len().min(stretch.end() + run.gap()) {
             let next = stretch.next();
             let Some((said, count)) = log.read(next, line) else {

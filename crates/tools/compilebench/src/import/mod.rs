@@ -14,7 +14,7 @@ use states::States;
 use summary::Summary;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
@@ -40,7 +40,7 @@ impl Importer for Compilebench {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
             let Some((said, count)) = log.read_if(may_begin, next, line) else {

@@ -1,7 +1,7 @@
-//! The original's dataset: four text files, one `path size` a line.
+//! Dataset format of the original: four text files, one `path size` a line.
 //!
 //! Files are read as streams, line by line; no path outlives its line. Reading never panics or
-//! hangs, whatever the bytes. What the operations make of the lists is not decided here.
+//! hangs, whatever the bytes. The interpretation of the lists is left to the operations.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -15,14 +15,14 @@ use super::{Dataset, FileList, State};
 use treering_kit::excerpt::in_line;
 use treering_kit::faults::{FAULTS_MAX, Place, together};
 
-/// The longest line; Linux allows no path that needs more.
+/// Longest line in bytes; Linux allows no path that needs more.
 const LINE_BYTES_MAX: usize = 8192;
 
-/// Files are read in pieces of this size.
+/// Buffer size for reading files, in bytes.
 const PIECE_BYTES: usize = 256 * 1024;
 
 impl State {
-    /// The name of the original's file for this state.
+    /// Name of the original's file for this state.
     pub const fn classic_file(self) -> &'static str {
         match self {
             Self::Unpatched => "dataset-unpatched",
@@ -33,38 +33,38 @@ impl State {
     }
 }
 
-/// A dataset of the original that cannot be used.
+/// Error of a dataset in the original's format.
 #[derive(Debug, Error)]
 pub enum ClassicError {
-    /// One of the four files is not there.
+    /// A file of the four is missing.
     #[error(
         "{} is missing; the original's dataset is four files in one directory: dataset-unpatched, \
          dataset-patched, dataset-unpatched-compiled and dataset-patched-compiled",
         .file.display()
     )]
     Missing {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// One of the four files cannot be opened or read.
+    /// A file of the four cannot be opened or read.
     #[error("cannot read {}", .file.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         file: PathBuf,
-        /// What the kernel said.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// Lines that make no sense, with each line, a caret and what would be right.
+    /// Invalid lines, each with a caret and a hint.
     #[error("{}", as_error(.0).message)]
     Lines(Vec<WrongLine>),
 }
 
 impl ClassicError {
-    /// What would be right, where the message does not say so.
+    /// Hint how to correct the error, where the message gives none.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Lines(lines) => as_error(lines).hint,
@@ -73,18 +73,18 @@ impl ClassicError {
     }
 }
 
-/// A line that makes no sense.
+/// Invalid line.
 #[derive(Clone, Debug)]
 pub struct WrongLine {
-    /// The file.
+    /// Path of the file.
     pub file: PathBuf,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: u64,
-    /// The byte in the line, from 1.
+    /// Byte in the line, from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Error in the line.
     pub fault: LineFault,
-    /// The line with a caret.
+    /// Line with a caret.
     pub excerpt: Option<String>,
 }
 
@@ -97,34 +97,34 @@ fn as_error(lines: &[WrongLine]) -> ConfigError {
     together(errors.collect(), 0)
 }
 
-/// What is wrong with a line.
+/// Error in a line of a list.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum LineFault {
-    /// More bytes than a path and a size can have.
+    /// The line is longer than a path and a size can be.
     #[error("the line has more than {LINE_BYTES_MAX} bytes")]
     TooLong,
-    /// Only one field.
+    /// The line has only one field.
     #[error("the size is missing")]
     NoSize,
-    /// Something else than digits after the last blank.
+    /// The text after the last blank is not a number.
     #[error("the size has something else than digits")]
     SizeNotANumber,
-    /// A size of 2^63 or more.
+    /// The size is 2^63 or more.
     #[error("the size is too big")]
     SizeTooBig,
-    /// The sizes up to here reach 2^63.
+    /// The sum of sizes reaches 2^63 with this line.
     #[error("with this file the list has more than 9223372036854775807 bytes")]
     TotalTooBig,
-    /// The same path a second time.
+    /// The path occurs twice in the list.
     #[error("the path is in this list already")]
     Duplicate,
-    /// A path that cannot be in a tree.
+    /// The path cannot be part of a tree.
     #[error(transparent)]
     Path(NameError),
 }
 
 impl LineFault {
-    /// What would be right, where that is not plain from what is wrong.
+    /// Hint how to correct the error, where the message does not show it.
     const fn right(&self) -> Option<&'static str> {
         match self {
             Self::TooLong => Some("a line is one path and its size"),
@@ -140,7 +140,7 @@ impl LineFault {
         }
     }
 
-    /// Whether nothing behind this line of a list can be judged.
+    /// True if later lines of the list cannot be checked.
     const fn ends_list(&self) -> bool {
         matches!(self, Self::TooLong | Self::TotalTooBig)
     }
@@ -196,7 +196,7 @@ fn read_list<R: BufRead>(
     wrong: &mut Vec<WrongLine>,
 ) -> Result<(), ClassicError> {
     let mut lines = Lines::new(reader, LINE_BYTES_MAX);
-    let mut seen = Seen::default();
+    let mut seen = NameSet::default();
     while wrong.len() < FAULTS_MAX {
         let read = match lines.next() {
             Ok(Some(line)) => read_line(line, names, &mut seen, list),
@@ -219,13 +219,13 @@ fn read_list<R: BufRead>(
     Ok(())
 }
 
-/// A fault and its column.
+/// Error and its column.
 type Fault = (usize, LineFault);
 
 fn read_line(
     line: &[u8],
     names: &mut NamesBuilder,
-    seen: &mut Seen,
+    seen: &mut NameSet,
     list: &mut FileList,
 ) -> Result<(), Fault> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -256,7 +256,7 @@ fn path_and_size(line: &[u8]) -> Result<(&[u8], u64, usize), Fault> {
     Ok((&line[..blank], size, start + 1))
 }
 
-/// The column in which a path goes wrong, as far as that is one place.
+/// Column at which a path becomes invalid, if the error has one.
 pub(super) fn column_of(path: &[u8], error: NameError) -> usize {
     let nul = || path.iter().position(|byte| *byte == 0);
     let component = || {
@@ -273,12 +273,12 @@ pub(super) fn column_of(path: &[u8], error: NameError) -> usize {
     place.unwrap_or(0) + 1
 }
 
-/// The names that a list has so far, one bit each.
+/// Set of names in a list, one bit each.
 #[derive(Default)]
-struct Seen(Vec<u64>);
+struct NameSet(Vec<u64>);
 
-impl Seen {
-    /// Whether the name is new.
+impl NameSet {
+    /// Marks the name; false if it was marked before.
     fn insert(&mut self, id: NameId) -> bool {
         let (word, bit) = (id.index() / 64, 1 << (id.index() % 64));
         if word >= self.0.len() {
@@ -308,7 +308,7 @@ mod tests {
         read_lists("test", sources)
     }
 
-    /// File, line, column and fault of the error.
+    /// File, line, column and kind of the error in these lists.
     fn fault(lists: [&[u8]; 4]) -> (String, u64, usize, LineFault) {
         match read(lists) {
             Err(ClassicError::Lines(mut lines)) => {
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_blanks_and_odd_bytes_are_taken() {
+    fn line_ends_blanks_and_unprintable_bytes_are_accepted() {
         let text = b"\r\na 1\r\n\n with blank 2\nx  y\t3\n\xff\xfe/\x01 4\nlast 0007";
         let dataset = read([text, b"", b"", b""]).unwrap();
         let expected =
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_must_be_there_and_fit() {
+    fn missing_and_oversized_sizes_are_refused() {
         assert_eq!(fault_in(b"fs/inode.c\n"), (1, 11, LineFault::NoSize));
         assert_eq!(fault_in(b"fs/inode.c \n"), (1, 12, LineFault::NoSize));
         assert_eq!(fault_in(b"17\n"), (1, 3, LineFault::NoSize));
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_where_what_and_what_would_be_right() {
+    fn errors_contain_position_cause_and_hint() {
         let error = read([b"a 1\nb\nc 1k\n", b"/a 1\n", b"", b""]).unwrap_err();
         assert_eq!(
             error.to_string(),

@@ -1,11 +1,11 @@
-//! Lines of a stream, one at a time and of bounded length, and the decimal numbers in them. Both
-//! readers of datasets stand on this; what a line means is theirs.
+//! Lines of a stream, one at a time and of bounded length, and decimal numbers in them. Both
+//! readers of datasets use this module.
 
 use std::io::{self, BufRead, Read as _};
 
 use super::BYTES_END;
 
-/// A stream cut into lines.
+/// Stream split into lines.
 pub(super) struct Lines<R> {
     reader: R,
     line: Vec<u8>,
@@ -14,12 +14,12 @@ pub(super) struct Lines<R> {
     bytes_max: u64,
 }
 
-/// Why there is no next line.
+/// Reason why there is no next line.
 #[derive(Debug)]
 pub(super) enum LineError {
     /// The stream could not be read.
     Read(io::Error),
-    /// The line has more bytes than allowed.
+    /// The line is longer than allowed.
     TooLong,
 }
 
@@ -29,7 +29,7 @@ impl<R: BufRead> Lines<R> {
         Self { reader, line: Vec::new(), number: 0, bytes: 0, bytes_max }
     }
 
-    /// The next line without its line feed.
+    /// Reads the next line, without its line feed.
     pub(super) fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
         self.line.clear();
         self.number += 1;
@@ -48,32 +48,32 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(&self.line))
     }
 
-    /// The line last given, or as much of it as was read.
+    /// Last line, or as much of it as was read.
     pub(super) fn last(&self) -> &[u8] {
         &self.line
     }
 
-    /// The number of the line last asked for, from 1.
+    /// Number of the last line, from 1.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
 
-    /// How many bytes were read so far.
+    /// Number of bytes read so far.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes
     }
 }
 
-/// Why a field is no number.
+/// Error in a number field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberError {
-    /// Another byte than a digit, at this place.
+    /// A byte at this index is not a digit.
     NotADigit(usize),
-    /// 2^63 or more.
+    /// The number is 2^63 or more.
     TooBig,
 }
 
-/// A field of decimal digits as a number below 2^63.
+/// Parses decimal digits as a number below 2^63.
 pub(super) fn number(field: &[u8]) -> Result<u64, NumberError> {
     if let Some(place) = field.iter().position(|byte| !byte.is_ascii_digit()) {
         return Err(NumberError::NotADigit(place));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_end_below_2_to_the_63() {
+    fn numbers_from_2_to_the_63_are_refused() {
         assert_eq!(number(b"0"), Ok(0));
         assert_eq!(number(b"007"), Ok(7));
         assert_eq!(number(b"9223372036854775807"), Ok(i64::MAX.unsigned_abs()));

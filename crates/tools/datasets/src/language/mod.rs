@@ -1,8 +1,7 @@
 //! Datasets: the names and sizes of a tree in four states.
 //!
-//! Here are the types; `classic` reads the original's four text files, `format` is treering's own
-//! file, and `order` is the order of its entries. Where datasets are kept, how they are recorded
-//! and what a run makes of them is compilebench's.
+//! This module has the types; `classic` reads the original's four text files, `format` is
+//! treering's own file, and `order` is the order of its entries.
 
 pub mod classic;
 pub mod format;
@@ -17,28 +16,28 @@ use treering_script::{NameId, Names};
 
 pub use title::{TitleError, check_title};
 
-/// The sum of all sizes of a list stays below this: 2^63, as the kernel's own file sizes do.
+/// Upper bound of the sum of all sizes of a list: 2^63, as for the kernel's own file sizes.
 pub(crate) const BYTES_END: u64 = 1 << 63;
 
-/// A state that a tree can be in.
+/// State of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum State {
-    /// The clean tree.
+    /// Clean tree.
     Unpatched,
-    /// The clean tree of the later version.
+    /// Clean tree of the later version.
     Patched,
-    /// The clean tree after a build.
+    /// Clean tree after a build.
     UnpatchedCompiled,
-    /// The later tree after a build.
+    /// Later tree after a build.
     PatchedCompiled,
 }
 
 impl State {
-    /// All four, in the order in which a dataset keeps them.
+    /// All states, in the order in which a dataset keeps them.
     pub const ALL: [Self; 4] =
         [Self::Unpatched, Self::Patched, Self::UnpatchedCompiled, Self::PatchedCompiled];
 
-    /// Its word in files and tables, the same as the option of `dataset record`.
+    /// Name in files and tables, the same as the option of `dataset record`.
     pub const fn label(self) -> &'static str {
         match self {
             Self::Unpatched => "clean",
@@ -48,7 +47,7 @@ impl State {
         }
     }
 
-    /// The word kept with a task.
+    /// Name stored with a task.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Unpatched => "unpatched",
@@ -58,33 +57,33 @@ impl State {
         }
     }
 
-    /// Whether the tree has build products.
+    /// True if the tree has build products.
     pub const fn is_compiled(self) -> bool {
         matches!(self, Self::UnpatchedCompiled | Self::PatchedCompiled)
     }
 
-    /// As an index into an array with a place for every state.
+    /// Index into an array by state.
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// A set of states.
+/// Set of states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct States(u8);
 
 impl States {
-    /// With one more.
+    /// Adds a state.
     pub const fn with(self, state: State) -> Self {
         Self(self.0 | 1 << state.index())
     }
 
-    /// Whether a state is in it.
+    /// True if the state is included.
     pub const fn contains(self, state: State) -> bool {
         self.0 & 1 << state.index() != 0
     }
 
-    /// Whether no state is in it.
+    /// True if no state is included.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -98,7 +97,7 @@ pub struct FileList {
     bytes: u64,
 }
 
-/// The sizes of a list sum up to 2^63 or more.
+/// Error of a list whose sizes sum up to 2^63 or more.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[error("the sizes sum up to more than 9223372036854775807 bytes")]
 pub struct TooManyBytes;
@@ -120,63 +119,63 @@ impl FileList {
         Ok(())
     }
 
-    /// How many files.
+    /// Number of files.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there are none.
+    /// True if the list has no files.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The sum of all sizes.
+    /// Sum of all sizes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The file at a place of the list.
+    /// File at an index of the list.
     pub fn get(&self, place: usize) -> Option<(NameId, u64)> {
         Some((*self.names.get(place)?, self.sizes[place]))
     }
 
-    /// All files in order.
+    /// Iterates over all files in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (NameId, u64)> + '_ {
         self.names.iter().copied().zip(self.sizes.iter().copied())
     }
 
-    /// Gives back what was reserved for files that never came.
+    /// Frees unused capacity.
     fn shrink(&mut self) {
         self.names.shrink_to_fit();
         self.sizes.shrink_to_fit();
     }
 }
 
-/// The states of a tree that a dataset records.
+/// States of a tree that a dataset records.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// Its name.
+    /// Name of the dataset.
     pub name: String,
-    /// Where it comes from, in the words of whoever recorded it; can be empty.
+    /// Description of the origin, by whoever recorded it; can be empty.
     pub about: String,
-    /// Every name of all four states. A symbolic link is a file here that no list mentions.
+    /// Names of all four states. A symbolic link is a file here that no list mentions.
     pub names: Arc<Names>,
-    /// The clean tree.
+    /// Files of the clean tree.
     pub unpatched: FileList,
-    /// The clean tree of the later version, whole.
+    /// Files of the clean tree of the later version, complete.
     pub patched: FileList,
-    /// The clean tree after a build: sources and products.
+    /// Files of the clean tree after a build: sources and products.
     pub unpatched_compiled: FileList,
-    /// The later tree after a build: sources and products.
+    /// Files of the later tree after a build: sources and products.
     pub patched_compiled: FileList,
-    /// Symbolic links and the states in which they are. Where they lead is not recorded.
+    /// Symbolic links and the states that have them. Their targets are not recorded.
     pub links: Vec<(NameId, States)>,
-    /// Directories with nothing in them, and the states in which they are so.
+    /// Empty directories, and the states in which they are empty.
     pub empty_directories: Vec<(NameId, States)>,
 }
 
 impl Dataset {
-    /// The files of a state.
+    /// Files of a state.
     pub fn list(&self, state: State) -> &FileList {
         match state {
             State::Unpatched => &self.unpatched,
@@ -186,7 +185,7 @@ impl Dataset {
         }
     }
 
-    /// From names and the four lists in the order of [`State::ALL`].
+    /// Builds a dataset from names and the four lists in the order of [`State::ALL`].
     pub(crate) fn from_lists(name: &str, names: Names, lists: [FileList; 4]) -> Self {
         let [unpatched, patched, unpatched_compiled, patched_compiled] = lists.map(|mut list| {
             list.shrink();

@@ -1,5 +1,6 @@
-//! The order of a dataset's own file: a walk that takes the entries of a directory by name and goes
-//! into a directory at once. As bytes: paths compared with the slash below every other byte.
+//! Order of treering's dataset file: a walk that takes the entries of a directory by name and
+//! descends into a directory at once. As bytes: paths compared with the slash below every other
+//! byte.
 
 use std::cmp::Ordering;
 
@@ -7,7 +8,7 @@ use treering_script::{Kind, NameId, Names};
 
 use super::FileList;
 
-/// Every name but the root in that order.
+/// Names in walk order, without the root.
 pub(crate) fn walk_order(names: &Names) -> Vec<NameId> {
     let mut order = Vec::with_capacity(names.len());
     let mut open = vec![names.children(NameId::ROOT)];
@@ -24,7 +25,7 @@ pub(crate) fn walk_order(names: &Names) -> Vec<NameId> {
     order
 }
 
-/// The place of every name in an order, by its id.
+/// Index of every name in an order, by its id.
 pub(crate) fn ranks(order: &[NameId]) -> Vec<u32> {
     let mut ranks = vec![0; order.len() + 1];
     for (rank, id) in (0..).zip(order) {
@@ -33,14 +34,14 @@ pub(crate) fn ranks(order: &[NameId]) -> Vec<u32> {
     ranks
 }
 
-/// Compares two paths by that order.
+/// Compares two paths in walk order.
 pub(crate) fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let key = |byte: &u8| if *byte == b'/' { 0 } else { *byte };
     let same = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     a[same..].first().map(key).cmp(&b[same..].first().map(key))
 }
 
-/// The places of a list's files in that order.
+/// Indices of a list's files in walk order.
 pub(crate) fn sorted_places(list: &FileList, ranks: &[u32]) -> Vec<u32> {
     let rank = |place: &u32| ranks[list.names[*place as usize].index()];
     let end = u32::try_from(list.len()).expect("a list has no name twice, and names are 32 bits");
@@ -51,7 +52,7 @@ pub(crate) fn sorted_places(list: &FileList, ranks: &[u32]) -> Vec<u32> {
     places
 }
 
-/// A list with its files in that order.
+/// List with its files in walk order.
 pub(crate) fn sorted_list(list: FileList, ranks: &[u32]) -> FileList {
     let places = sorted_places(&list, ranks);
     if places.is_sorted() {

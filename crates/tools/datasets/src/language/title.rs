@@ -1,12 +1,12 @@
-//! The name of a dataset: what it may be, so that it is a file name and an option's value without
-//! quotes on every system.
+//! Names of datasets: restricted so that they are file names and unquoted option values on every
+//! system.
 
 use thiserror::Error;
 
-/// The longest name.
+/// Longest name in bytes.
 pub(super) const TITLE_BYTES_MAX: usize = 64;
 
-/// A name that no dataset can have.
+/// Error of an invalid dataset name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error(
     "'{}' cannot be the name of a dataset: use 1 to 64 letters, digits, '.', '-' and '_', \
@@ -14,11 +14,11 @@ pub(super) const TITLE_BYTES_MAX: usize = 64;
     name.escape_debug()
 )]
 pub struct TitleError {
-    /// The name, its beginning when it is long.
+    /// Name as given, shortened if it is long.
     pub name: String,
 }
 
-/// Whether a dataset can have this name.
+/// Checks that a dataset can have this name.
 ///
 /// # Errors
 /// When it has other characters than `A-Z a-z 0-9 . - _`, begins with none of the first three, is

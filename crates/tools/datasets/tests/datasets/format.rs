@@ -1,5 +1,5 @@
-//! treering's own dataset file, from outside: what is written comes back, and what somebody else
-//! has written, cut off or spoilt is refused in words.
+//! Dataset files of treering: a written dataset reads back equal, and foreign, truncated or corrupt
+//! files are refused with a message.
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write as _};
@@ -32,7 +32,7 @@ fn from_text(text: &str) -> Result<Dataset, FormatError> {
     read(encode_all(text.as_bytes(), 1).unwrap().as_slice())
 }
 
-/// Path and size of all files of a state, sorted.
+/// Paths and sizes of all files of a state, sorted.
 fn files(dataset: &Dataset, state: State) -> BTreeMap<Vec<u8>, u64> {
     let path = |id| {
         let mut path = Vec::new();
@@ -43,7 +43,7 @@ fn files(dataset: &Dataset, state: State) -> BTreeMap<Vec<u8>, u64> {
 }
 
 #[test]
-fn the_text_is_what_the_document_says() {
+fn written_text_equals_the_documented_example() {
     let lists: [&[u8]; 4] = [
         b"fs/inode.c 10\nfs/a b\\ 7\nMakefile 5\nold 1\n",
         b"fs/inode.c 11\nfs/a b\\ 7\nMakefile 5\nnew\xff 2\n",
@@ -109,7 +109,7 @@ fn other_files_and_newer_versions_are_refused() {
 }
 
 #[test]
-fn header_lines_that_make_no_sense_are_named() {
+fn invalid_header_lines_are_refused_with_position() {
     for (from, to, line, what) in [
         ("name test", "name ../test", 2, "name NAME"),
         ("name test", "title test", 2, "name NAME"),
@@ -132,7 +132,7 @@ fn header_lines_that_make_no_sense_are_named() {
 }
 
 #[test]
-fn entries_that_make_no_sense_are_named() {
+fn invalid_entries_are_refused_with_position() {
     use treering_script::NameError::{Absolute, Dots, KindConflict, Nul};
     let long = format!("0 1 {}", "\\x41".repeat(6000));
     for (entry, column, fault) in [
@@ -176,7 +176,7 @@ fn entries_that_make_no_sense_are_named() {
 }
 
 #[test]
-fn cut_off_spoilt_and_continued_files_are_refused() {
+fn truncated_corrupt_and_continued_files_are_refused() {
     let whole = written(&dataset([b"a/b 1\nc 2\nd/e 3\n", b"", b"", b""]));
     assert!(read(whole.as_slice()).is_ok());
     for length in 0..whole.len() {
@@ -198,7 +198,7 @@ fn cut_off_spoilt_and_continued_files_are_refused() {
 }
 
 #[test]
-fn counts_must_be_true() {
+fn wrong_counts_are_refused() {
     let body = |body: &str| from_text(&format!("{HEADER}{body}"));
     assert!(matches!(body("0 1 a\nend 1\n"), Err(FormatError::Count { said: 2, found: 1, .. })));
     assert!(matches!(body("0 1 a\nend 2\n"), Err(FormatError::Count { said: 2, found: 1, .. })));
@@ -212,7 +212,7 @@ fn counts_must_be_true() {
 }
 
 #[test]
-fn bombs_end_at_the_limits() {
+fn decompression_bombs_stop_at_the_limits() {
     // 256 MiB of one line, 1000 times smaller when compressed.
     let mut bomb = zstd::stream::write::Encoder::new(Vec::new(), 1).unwrap();
     bomb.write_all(HEADER.as_bytes()).unwrap();
@@ -242,7 +242,7 @@ fn bombs_end_at_the_limits() {
 }
 
 #[test]
-fn datasets_that_contradict_themselves_are_not_written() {
+fn inconsistent_datasets_are_not_written() {
     let mut twice = dataset([b"a 1\nb 2\n", b"", b"", b""]);
     let (name, size) = twice.unpatched.get(0).unwrap();
     twice.unpatched.push(name, size);
@@ -262,7 +262,8 @@ fn datasets_that_contradict_themselves_are_not_written() {
     assert!(matches!(write(&full, Cursor::new(narrow.as_mut_slice())), Err(WriteError::Write(_))));
 }
 
-/// Paths of a tree in which no file is a directory: directories begin with `d`, files do not.
+/// Generates paths of a tree in which no file is a directory: directories begin with `d`, files do
+/// not.
 fn tree() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(b'a'), Just(b'-'), Just(b' '), 1..=255_u8]
         .prop_map(|byte| if byte == b'/' { b'_' } else { byte });

@@ -1,4 +1,5 @@
-//! Finding and keeping datasets, the shipped ones, and the original's files where they are at hand.
+//! Finding and saving datasets, the shipped ones, and the original's files where they are
+//! available.
 
 use std::fs;
 use std::io::Write as _;
@@ -21,7 +22,7 @@ fn count(files: u64, bytes: u64) -> ListCount {
     ListCount { files, bytes }
 }
 
-/// Path and the four sizes of every file.
+/// Paths and the four sizes of every file.
 fn entries(dataset: &Dataset) -> Vec<(Vec<u8>, [Option<u64>; 4])> {
     let mut sizes = vec![[None; 4]; dataset.names.len()];
     for state in State::ALL {
@@ -40,7 +41,7 @@ fn entries(dataset: &Dataset) -> Vec<(Vec<u8>, [Option<u64>; 4])> {
 }
 
 #[test]
-fn what_is_saved_is_found_listed_and_loaded() {
+fn saved_datasets_are_found_listed_and_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data/datasets");
     let file = save(&small("mine"), &data, Existing::Keep).unwrap();
@@ -60,7 +61,7 @@ fn what_is_saved_is_found_listed_and_loaded() {
 }
 
 #[test]
-fn nothing_is_overwritten_unless_asked() {
+fn existing_datasets_are_kept_unless_replace_is_asked() {
     let dir = tempfile::tempdir().unwrap();
     let file = save(&small("mine"), dir.path(), Existing::Keep).unwrap();
     fs::write(&file, "precious").unwrap();
@@ -73,7 +74,7 @@ fn nothing_is_overwritten_unless_asked() {
 }
 
 #[test]
-fn names_that_are_taken_or_could_lead_elsewhere_are_refused() {
+fn shipped_and_unsafe_names_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let error = save(&small("linux-6.1"), dir.path(), Existing::Replace).unwrap_err();
     assert!(matches!(error, LibraryError::BuiltinName { .. }));
@@ -83,7 +84,7 @@ fn names_that_are_taken_or_could_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn an_unknown_name_gets_a_list_and_the_nearest() {
+fn unknown_names_are_refused_with_a_list_and_a_suggestion() {
     let error = load("linux6.1", &[]).unwrap_err().to_string();
     assert_eq!(
         error,
@@ -125,7 +126,7 @@ fn the_originals_files_in_a_data_directory_are_a_dataset() {
 }
 
 #[test]
-fn a_report_counts() {
+fn a_report_counts_files_directories_and_sizes() {
     let report = DatasetReport::of(&small("mine"));
     let [clean, _, compiled, _] = &report.states;
     assert_eq!((clean.count, clean.directories, clean.depth), (count(2, 1), 1, 2));
@@ -146,7 +147,7 @@ fn a_report_counts() {
 }
 
 #[test]
-fn the_shipped_datasets_have_the_documents_numbers() {
+fn shipped_datasets_have_the_documented_numbers() {
     let expected = [
         (
             "linux-6.1",
@@ -189,7 +190,7 @@ fn the_small_dataset_is_the_documented_part_of_the_large_one() {
     assert_eq!(small.links.len(), 16);
 }
 
-/// The original's files, which are not part of the project.
+/// Directory of the original's files, which are not part of the project.
 fn originals() -> Option<PathBuf> {
     let places = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut places = places.map(|place| place.join("shared/data/compilebench-0.6"));

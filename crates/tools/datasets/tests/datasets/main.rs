@@ -1,4 +1,4 @@
-//! Datasets, from outside: their files, where they are found and kept, and recording them.
+//! Integration tests of datasets: file formats, storage, and recording.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -26,7 +26,7 @@ fn recorded(recording: &Recording<'_>) -> Recorded {
     record(recording, &mut |_| {}).unwrap()
 }
 
-/// A tree of files with contents; a path with a slash at its end is an empty directory.
+/// Creates a tree of files with contents; a path with a trailing slash is an empty directory.
 fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     fill(dir.path(), files);
@@ -57,7 +57,7 @@ fn expect(dataset: &Dataset, state: State, expected: &[(&str, u64)]) {
 }
 
 #[test]
-fn one_tree_is_all_four_states() {
+fn one_tree_gives_all_four_states() {
     let clean = tree(&[("b/c", "123"), ("b.c", ""), ("a", "1"), ("b/empty/", "")]);
     symlink("a", clean.path().join("link")).unwrap();
     symlink("/", clean.path().join("b/up")).unwrap();
@@ -79,7 +79,7 @@ fn one_tree_is_all_four_states() {
 }
 
 #[test]
-fn four_trees_are_taken_as_they_are() {
+fn four_trees_are_recorded_unchanged() {
     let clean = tree(&[("a", "1"), ("b", "22")]);
     let patched = tree(&[("a", "11"), ("c", "333")]);
     let compiled = tree(&[("a", "1"), ("b", "22"), ("a.o", "")]);
@@ -202,7 +202,7 @@ fn odd_names_are_kept() {
 }
 
 #[test]
-fn what_cannot_be_recorded_is_named() {
+fn unrecordable_trees_are_refused_with_their_path() {
     let nowhere = Path::new("/nowhere/at/all");
     let error = record(&recording(nowhere), &mut |_| {}).unwrap_err();
     assert_eq!(error.to_string(), "cannot scan /nowhere/at/all");

@@ -1,13 +1,13 @@
-//! What clients did, as the counters of a script: their session and their output read them.
+//! Counters that a client reports when its script ends; the session and the output read them.
 
 use crate::language::Kind;
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::Spans;
 
-/// Passes of a client that are reported one by one.
+/// Maximum number of passes of a client that are reported individually.
 const PASSES_MAX: usize = 65_536;
-/// Messages of a worker that are reported one by one.
+/// Maximum number of messages of a worker that are reported individually.
 pub(crate) const MESSAGES_MAX: usize = 100;
 /// The longest message.
 const MESSAGE_BYTES_MAX: usize = 4096;
@@ -15,16 +15,16 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 /// A pass of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pass {
-    /// How long it took.
+    /// Duration of the pass, in nanoseconds.
     pub took_ns: u64,
-    /// When it ended, from the client's beginning.
+    /// End of the pass, in nanoseconds since the client began.
     pub at_ns: u64,
 }
 
-/// What one client did since the warm-up; without one, since its beginning.
+/// Work of one client since the end of the warm-up, or since its start without a warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct ClientAccount {
-    /// Its number.
+    /// Client number.
     pub client: u64,
     /// Lines since the beginning.
     pub lines: u64,
@@ -34,20 +34,20 @@ pub(crate) struct ClientAccount {
     pub read: u64,
     /// Bytes written.
     pub written: u64,
-    /// Operations that came out otherwise than the load says.
+    /// Number of operations whose outcome differs from the load's.
     pub surprises: u64,
-    /// When the warm-up was over, nanoseconds of the trial.
+    /// End of the warm-up, in nanoseconds of the trial.
     pub from_ns: u64,
-    /// When the last operation ended, likewise.
+    /// End of the last operation, in nanoseconds of the trial.
     pub to_ns: u64,
-    /// The passes that it ended.
+    /// Completed passes, at most `PASSES_MAX`.
     pub passes: Vec<Pass>,
     /// The operations, by [`Kind`].
     pub spans: Spans,
 }
 
 impl ClientAccount {
-    /// That of a client that has not begun.
+    /// Account of a client that has not begun.
     pub(crate) fn new(client: u64) -> Self {
         Self {
             client,
@@ -63,7 +63,7 @@ impl ClientAccount {
         }
     }
 
-    /// The warm-up is over: all that is measured begins now.
+    /// Resets the counters at the end of the warm-up.
     pub(crate) fn reset(&mut self, now_ns: u64) {
         (self.read, self.written, self.surprises) = (0, 0, 0);
         self.from_ns = now_ns;
@@ -79,21 +79,21 @@ impl ClientAccount {
     }
 }
 
-/// What a worker tells of its clients.
+/// Report of one worker about its clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Account {
-    /// What each of them did.
+    /// Account of each client of the worker.
     pub clients: Vec<ClientAccount>,
-    /// What is said of operations that came out otherwise.
+    /// Messages about operations whose outcome differs from the load's.
     pub messages: Vec<String>,
     /// Messages that were too many.
     pub unreported: u64,
-    /// Why it could not go on.
+    /// Reason why the worker stopped early.
     pub failure: Option<String>,
 }
 
 impl Account {
-    /// Keeps a message, or counts it.
+    /// Stores a message; beyond `MESSAGES_MAX`, only counts it.
     pub(crate) fn say(&mut self, message: String) {
         if self.messages.len() < MESSAGES_MAX {
             self.messages.push(message);
@@ -102,7 +102,7 @@ impl Account {
         }
     }
 
-    /// As counters; a message beyond its greatest length is cut.
+    /// Converts the account to counters; messages beyond the length limit are cut.
     pub(crate) fn counters(&mut self) -> Counters {
         for text in self.messages.iter_mut().chain(&mut self.failure) {
             let is_whole = |at: &usize| text.is_char_boundary(*at);
@@ -112,7 +112,7 @@ impl Account {
         Counters::of(self)
     }
 
-    /// From counters; `None` when they are none, or of another set of operations.
+    /// Parses counters; `None` if they are missing or belong to another set of operations.
     pub(crate) fn read(counters: &Counters) -> Option<Self> {
         let account: Self = counters.read()?;
         let is_whole = |client: &ClientAccount| client.spans.rows().len() == Kind::COUNT;
@@ -131,11 +131,11 @@ mod tests {
     fn accounts_are_read_as_they_were_written() {
         let mut account = Account::default();
         for client in 0..2 {
-            let mut one = ClientAccount::new(client);
-            one.spans.record(3, true, Some(5), Some(5005));
-            one.passed(Pass { took_ns: 7, at_ns: 9 });
-            (one.read, one.to_ns) = (100, u64::MAX);
-            account.clients.push(one);
+            let mut client_account = ClientAccount::new(client);
+            client_account.spans.record(3, true, Some(5), Some(5005));
+            client_account.passed(Pass { took_ns: 7, at_ns: 9 });
+            (client_account.read, client_account.to_ns) = (100, u64::MAX);
+            account.clients.push(client_account);
         }
         for number in 0..=MESSAGES_MAX {
             account.say(format!("[{number}] größer"));

@@ -1,4 +1,4 @@
-//! dbench 4.00, and what 5.0 prints for other programs.
+//! Output of dbench 4.00, and the machine-readable output of 5.0.
 
 pub(crate) mod account;
 pub(crate) mod text;

@@ -8,18 +8,18 @@ use treering_script::Spans;
 use super::account::{ClientAccount, Pass};
 use super::tick::{FIRST_SECOND, Part, Tick};
 
-/// What is said of a run at its end.
+/// Result line of a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Result<'r> {
+pub(crate) struct RunResult<'r> {
     /// Megabytes in a second.
     pub megabytes: f64,
-    /// All clients.
+    /// Number of clients, over all processes.
     pub clients: u32,
-    /// The processes in which they are.
+    /// Number of processes that run the clients.
     pub processes: u32,
     /// The longest wait.
     pub latency_ns: u64,
-    /// What was synced how.
+    /// Labels of the sync options in use.
     pub labels: &'r [&'static str],
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn header(seconds: u64, load: &str, warmup: u64) -> String {
     )
 }
 
-/// That all clients are there and go.
+/// Line printed once all clients are set up and released.
 pub(crate) fn releasing(processes: u32) -> String {
     format!(
         "0 of {processes} processes prepared for launch   0 sec\n{processes} of {processes} \
@@ -71,7 +71,7 @@ pub(crate) fn cleanup(active: u64, seconds: f64) -> String {
     }
 }
 
-/// The same for other programs, as dbench 5.0 writes it.
+/// Machine-readable tick line, in the format of dbench 5.0.
 pub(crate) fn machine_tick(tick: &Tick) -> String {
     if tick.seconds < FIRST_SECOND {
         return String::new();
@@ -100,7 +100,7 @@ pub(crate) fn table(spans: &Spans) -> String {
     text
 }
 
-/// The same for other programs.
+/// Machine-readable operation table.
 pub(crate) fn machine_table(spans: &Spans) -> String {
     let rows = Kind::ALL.into_iter().map(|kind| (kind, spans.row(kind as usize)));
     rows.filter(|(_, row)| row.count > 0).fold(String::new(), |text, (kind, row)| {
@@ -118,7 +118,7 @@ pub(crate) fn per_client(clients: &[ClientAccount]) -> String {
     format!("Per client results:\n{}", tables.collect::<String>())
 }
 
-/// How long a client's passes took.
+/// Execution time of each pass of a client.
 pub(crate) fn passes(client: u64, passes: &[Pass]) -> String {
     let line = |pass: &Pass| {
         let whole = |ns: u64| ns / 1_000_000;
@@ -128,15 +128,15 @@ pub(crate) fn passes(client: u64, passes: &[Pass]) -> String {
     passes.iter().map(line).collect()
 }
 
-/// The same for other programs.
+/// Machine-readable pass times.
 pub(crate) fn machine_passes(client: u64, passes: &[Pass]) -> String {
     let line = |pass: &Pass| format!("@E@{client}@{}@\n", pass.took_ns / 1_000_000);
     passes.iter().map(line).collect()
 }
 
 /// The result.
-pub(crate) fn result(result: &Result<'_>) -> String {
-    let Result { clients, processes, latency_ns, labels, .. } = *result;
+pub(crate) fn result(result: &RunResult<'_>) -> String {
+    let RunResult { clients, processes, latency_ns, labels, .. } = *result;
     let labels = labels.iter().fold(String::new(), |all, label| all + " (" + label + ")");
     let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
     format!(
@@ -145,14 +145,14 @@ pub(crate) fn result(result: &Result<'_>) -> String {
     )
 }
 
-/// The same for other programs.
-pub(crate) fn machine_result(result: &Result<'_>) -> String {
-    let Result { clients, processes, latency_ns, .. } = *result;
+/// Machine-readable result line.
+pub(crate) fn machine_result(result: &RunResult<'_>) -> String {
+    let RunResult { clients, processes, latency_ns, .. } = *result;
     let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
     format!(";{megabytes};{clients};{processes};{latency:.3};\n")
 }
 
-/// A number as C's `%g` writes it: six digits that count, no zeros behind them.
+/// Number in the format of C's `%g`: six significant digits without trailing zeros.
 fn general(number: f64) -> String {
     let scientific = format!("{number:.5e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
@@ -174,7 +174,7 @@ fn general(number: f64) -> String {
 mod tests {
     use treering_script::Spans;
 
-    use super::{Result, general, machine_passes, machine_result, passes, per_client, result};
+    use super::{RunResult, general, machine_passes, machine_result, passes, per_client, result};
     use super::{machine_table, machine_tick, table, tick};
     use crate::classic::account::{ClientAccount, Pass};
     use crate::classic::tick::{Part, Tick};
@@ -216,7 +216,7 @@ mod tests {
         (client.lines, client.all_bytes, client.spans) = (47, 50_000, spans);
         let text = format!("Per client results:\nClient 1 did 47 lines and 50000 bytes\n{rows}\n");
         assert_eq!(per_client(&[client]), text);
-        let mut end = Result {
+        let mut end = RunResult {
             megabytes: 94.99844,
             clients: 2,
             processes: 2,

@@ -1,26 +1,26 @@
-//! What is seen each second, and what of it the result is made of.
+//! Per-second progress, and the ticks from which the result is computed.
 
 use serde::{Deserialize, Serialize};
 
-/// What all clients are to do.
+/// Phase of a run, common to all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Part {
-    /// Nothing counts yet.
+    /// Warm-up: nothing is counted.
     WarmUp,
-    /// What counts.
+    /// Measured time.
     Measured,
-    /// It is over.
+    /// The run has ended; clients clean up.
     Over,
 }
 
-/// What a tick says, for the output.
+/// Progress of all clients at one second, as printed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tick {
-    /// What the clients are to do.
+    /// Phase of the run at this tick.
     pub part: Part,
-    /// Clients that have moved bytes in the warm-up, all of them afterwards, and at the end those
-    /// that are not done.
+    /// Active clients: in the warm-up those that have moved bytes, then all, and at the end those
+    /// not done.
     pub active: u64,
     /// The mean of the clients' lines.
     pub lines: u64,
@@ -30,7 +30,7 @@ pub(crate) struct Tick {
     pub seconds: f64,
     /// The longest wait since the tick before.
     pub latency_ns: u64,
-    /// When the measured time began, from the start.
+    /// Start of the measured time, in nanoseconds since the start of the run.
     pub measured_ns: u64,
 }
 
@@ -44,19 +44,19 @@ impl Tick {
 /// Before this there is no line; a second may be cut a little short.
 pub(crate) const FIRST_SECOND: f64 = 0.9;
 
-/// What of the ticks the result is made of.
+/// Ticks that determine the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// The latest second that counted.
     pub latest: Option<Tick>,
-    /// The one in which it was over.
+    /// First tick after the end of the run.
     pub limit: Option<Tick>,
     /// The longest wait of all that counted.
     pub latency_ns: u64,
 }
 
 impl Seen {
-    /// One more.
+    /// Adds a tick.
     pub(crate) fn hear(&mut self, tick: Tick) {
         let counts = match tick.part {
             Part::WarmUp => false,

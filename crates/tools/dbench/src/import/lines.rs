@@ -3,32 +3,32 @@
 use treering_kit::import::log::{first_word, shortened};
 use treering_kit::import::number::{decimal, whole};
 
-/// What a line says.
+/// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first one, with the version.
+    /// First line of an output, with the version.
     Started(String),
-    /// How long it is to run, with what.
+    /// Start of a run: its time limit, load file and warm-up.
     Running { seconds: u64, load: String, warm_up_seconds: u64 },
-    /// What there is after so many seconds.
+    /// Progress line of one second.
     Tick(Tick),
     /// A pass over the load ended.
     Pass(Pass),
     /// The names of the columns of the table of operations.
     TableBegins,
-    /// A row of it.
+    /// Row of the operation table.
     Row(Row),
-    /// The table of one client follows.
+    /// Heading of the table of one client.
     OfClient,
     /// The result.
     Result(Outcome),
-    /// A client failed, or none could be started, in these words.
+    /// Error message of a client that failed, or could not be started.
     Failed(String),
-    /// Belongs to it and says nothing.
+    /// Line of dbench that is not imported.
     Furniture,
 }
 
-/// A line that comes each second.
+/// Progress line of one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tick {
     pub(super) is_warm_up: bool,
@@ -43,7 +43,7 @@ pub(super) struct Tick {
     pub(super) latency_ms: Option<f64>,
 }
 
-/// How long a client took for the whole load.
+/// Execution time of a client's pass over the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pass {
     pub(super) client: u64,
@@ -63,14 +63,14 @@ pub(super) struct Row {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outcome {
     pub(super) mb_per_second: f64,
-    /// What the line says of `-s` and of `-S`; a machine readable line says nothing.
+    /// State of `-s` and `-S` as printed; `None` for a machine-readable line, which lacks them.
     pub(super) synchronous: Option<(bool, bool)>,
     pub(super) clients: u64,
     pub(super) processes: u64,
     pub(super) latency_ms: Option<f64>,
 }
 
-/// Whether a line can begin an output, or the first of several that were such a line.
+/// True if a line can begin an output, or could before several lines were joined into this one.
 pub(super) fn may_begin(text: &str) -> bool {
     let first = first_word(text);
     match first.as_bytes().first() {
@@ -85,7 +85,7 @@ pub(super) fn may_begin(text: &str) -> bool {
     }
 }
 
-/// Reads a line. Text may be somebody else's unless the whole line is as dbench prints it.
+/// Parses a line; `None` for a foreign line, which is any that differs from dbench's format.
 pub(super) fn line(text: &str) -> Option<Line> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let failed = || Line::Failed(shortened(text));
@@ -126,7 +126,7 @@ fn tick(words: &[&str], phase: &str) -> Option<Line> {
     let [clients, lines, rate, _, _, seconds, "sec", rest @ ..] = words else { return None };
     let latency_ms = match rest {
         [] => None,
-        // What somebody wrote behind it is no second tick.
+        // Text appended to the line by others must not be read as a second tick.
         ["latency", ms, "ms", noted @ ..] if !noted.contains(&"MB/sec") => Some(decimal(ms)?),
         _ => return None,
     };
@@ -185,7 +185,7 @@ fn outcome(rate: &str, rest: &[&str]) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// A number as C's `%g` prints it.
+/// Parses a number in the format of C's `%g`.
 fn general(word: &str) -> Option<f64> {
     let Some((digits, power)) = word.split_once('e') else { return decimal(word) };
     let (sign, power) = power.split_at_checked(1)?;
@@ -249,7 +249,7 @@ fn is_furniture(words: &[&str]) -> bool {
     }
 }
 
-/// Whether a line is the rule below the names of the columns.
+/// True for the rule below the column names.
 pub(super) fn is_rule(text: &str) -> bool {
     let text = text.trim();
     text.len() >= 40 && text.bytes().all(|byte| byte == b'-')
@@ -269,20 +269,20 @@ mod tests {
             seconds: 9,
             latency_ms: Some(355.893),
         };
-        let said = "   2     90760    95.00 MB/sec  execute   9 sec  latency 355.893 ms";
-        assert_eq!(line(said), Some(Line::Tick(tick)));
-        assert_eq!(line(&format!("{said} *1")), Some(Line::Tick(tick)));
+        let line_text = "   2     90760    95.00 MB/sec  execute   9 sec  latency 355.893 ms";
+        assert_eq!(line(line_text), Some(Line::Tick(tick)));
+        assert_eq!(line(&format!("{line_text} *1")), Some(Line::Tick(tick)));
         assert_eq!(line("@R@2@90760@95.00@9@355.893@"), Some(Line::Tick(tick)));
         let old = "   2     90760    95.00 MB/sec  execute   9 sec   ";
         assert_eq!(line(old), Some(Line::Tick(Tick { latency_ms: None, ..tick })));
         assert_eq!(line("   2  cleanup  10 sec"), Some(Line::Furniture));
         assert_eq!(line("   2  6 95.00 MB/sec  cleanup  10 sec   "), Some(Line::Furniture));
-        assert_eq!(line(&format!("{said} {said}")), None, "glued");
+        assert_eq!(line(&format!("{line_text} {line_text}")), None, "glued");
     }
 
     #[test]
     fn results_say_how_it_was_run() {
-        let said = "Throughput 497.551 MB/sec (sync open) (sync dirs)  32 clients  4 procs  \
+        let line_text = "Throughput 497.551 MB/sec (sync open) (sync dirs)  32 clients  4 procs  \
                     max_latency=713.045 ms";
         let outcome = Outcome {
             mb_per_second: 497.551,
@@ -291,7 +291,7 @@ mod tests {
             processes: 4,
             latency_ms: Some(713.045),
         };
-        assert_eq!(line(said), Some(Line::Result(outcome)));
+        assert_eq!(line(line_text), Some(Line::Result(outcome)));
         let machine = Outcome { synchronous: None, ..outcome };
         assert_eq!(line(";497.551;32;4;713.045;"), Some(Line::Result(machine)));
         let old = Outcome {
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_print_is_not_read() {
+    fn foreign_lines_are_ignored() {
         for text in [
             "",
             "Throughput 5 MB/sec",

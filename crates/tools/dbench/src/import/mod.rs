@@ -10,18 +10,18 @@ mod trial;
 
 use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
 /// Reads output of dbench.
 pub(crate) struct Dbench;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "dbench";
-/// So many lines of somebody else's, or complaints of the run, may stand between two of its lines.
+/// Maximum number of foreign lines, or of error messages, between two lines of a run.
 const GAP_LINES_MOST: usize = 200;
-/// And so many between the result and the seconds, where they are shown below it.
+/// Maximum number of foreign lines between the result and per-second progress shown below it.
 const DETAIL_GAP_LINES_MOST: usize = 10;
 
 impl Importer for Dbench {
@@ -40,7 +40,7 @@ impl Importer for Dbench {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let log = &*log;
-        let mut reader = Reader { log, stretch: Stretch::from(at) };
+        let mut reader = Reader { log, stretch: LineCursor::from(at) };
         let mut run = Run::default();
         reader.read(&mut run);
         if let Some(detail) = reader.detail(&run) {
@@ -67,19 +67,19 @@ struct Run {
     warm_up: Vec<Tick>,
     ticks: Vec<Tick>,
     passes: Vec<Pass>,
-    /// Whether the table has begun; and whether it is that of one client.
+    /// True once a table has begun; the second flag is true if the table is that of one client.
     has_table: bool,
     is_of_client: bool,
-    /// How many tables of clients came.
+    /// Number of per-client tables.
     client_tables: u64,
     rows: Vec<Row>,
     outcome: Option<Outcome>,
-    /// What the log says of a run that failed.
+    /// Error message of a failed run.
     failure: Option<String>,
 }
 
 impl Run {
-    /// Whether this line can be the next one of the run.
+    /// True if `said` can be the next line of the run.
     fn goes_on(&self, said: &Line) -> bool {
         let is_in_table = self.has_table || !self.rows.is_empty();
         let has_begun = !self.warm_up.is_empty() || !self.ticks.is_empty() || is_in_table;
@@ -105,7 +105,7 @@ impl Run {
         }
     }
 
-    /// Whether time goes on with this tick.
+    /// True if the tick continues the ticks of its phase.
     fn has_tick_before(&self, tick: &Tick) -> bool {
         let of_phase = if tick.is_warm_up { &self.warm_up } else { &self.ticks };
         let is_later = of_phase.last().is_none_or(|last| last.seconds < tick.seconds);
@@ -141,7 +141,7 @@ impl Run {
 /// The lines of a run.
 struct Reader<'l, 't> {
     log: &'l Log<'t>,
-    stretch: Stretch,
+    stretch: LineCursor,
 }
 
 impl Reader<'_, '_> {
@@ -173,7 +173,8 @@ impl Reader<'_, '_> {
         self.stretch.go_back();
     }
 
-    /// Where the seconds begin that are shown below the result: the last of them has its rate.
+    /// First line of the per-second progress shown below the result; the last tick there has the
+    /// rate of the result.
     fn detail(&self, run: &Run) -> Option<usize> {
         let outcome = run.outcome.filter(|_| run.ticks.is_empty() && run.version.is_none())?;
         let tick = |at: usize| match self.log.read(at, line) {

@@ -19,7 +19,7 @@ pub(super) fn intervals(ticks: &[Tick], lines_before: Option<u64>) -> Option<(Ve
     if error_mb > ERROR_SHARE_MOST * last.mb_per_second {
         return None;
     }
-    let mut found = Vec::with_capacity(ticks.len());
+    let mut intervals = Vec::with_capacity(ticks.len());
     let (mut bytes, mut lines) = (0.0_f64, lines_before);
     for (tick, number) in ticks.iter().zip(1_u64..) {
         if tick.seconds != number {
@@ -37,11 +37,11 @@ pub(super) fn intervals(ticks: &[Tick], lines_before: Option<u64>) -> Option<(Ve
             )]
             let bytes = moved as u64;
             let second = u32::try_from(number - 1).ok()?;
-            found.push(Interval { second, calls, bytes });
+            intervals.push(Interval { second, calls, bytes });
         }
         (bytes, lines) = (until, Some(tick.lines));
     }
-    Some((found, error_mb * MB))
+    Some((intervals, error_mb * MB))
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_that_cannot_be_reported_are_not() {
+    fn ambiguous_rates_give_no_intervals() {
         assert_eq!(intervals(&[], None), None);
         assert_eq!(intervals(&[tick(1, 100.0, 1), tick(3, 100.0, 2)], None), None);
         assert_eq!(intervals(&[tick(1, 0.04, 1)], None), None, "two digits are not enough");

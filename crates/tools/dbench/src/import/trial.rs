@@ -17,9 +17,9 @@ use treering_kit::import::trial::ForeignTrial;
 
 /// The fact with the whole name of the load file.
 const LOAD_FACT: &str = "import.loadfile";
-/// How the table calls a flush; dbench 5 has the same word.
+/// Name of flush operations in the table; dbench 5 uses the same.
 const FLUSH: &str = "Flush";
-/// What dbench 5 calls by longer names than dbench 4.
+/// Operation names of dbench 5 with the shorter names of dbench 4.
 const NAMES: [(&str, &str); 5] = [
     ("FIND_FIRST", "Find"),
     ("SET_FILE_INFORMATION", "Sfileinfo"),
@@ -50,30 +50,30 @@ const OPS: [&str; 17] = [
 /// A wait so many times as long as any operation was none of theirs.
 const WAIT_RATIO: f64 = 2.0;
 
-/// The trial, when there is one, and what is to be said about it.
+/// Converts a run to a trial, if possible, and remarks about it.
 pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
-    let mut telling = Telling::new(run);
-    if run.ticks.is_empty() && run.rows.is_empty() && run.passes.is_empty() && !telling.has_rate() {
+    let mut builder = TrialBuilder::new(run);
+    if run.ticks.is_empty() && run.rows.is_empty() && run.passes.is_empty() && !builder.has_rate() {
         let what = "dbench has no result: it failed, or its output is truncated";
         return (None, vec![what.to_owned()]);
     }
-    telling.parameters();
-    telling.timeline();
-    telling.operations();
-    telling.rates();
-    telling.longest();
-    telling.results();
-    (Some(telling.trial), telling.remarks)
+    builder.parameters();
+    builder.timeline();
+    builder.operations();
+    builder.rates();
+    builder.longest();
+    builder.results();
+    (Some(builder.trial), builder.remarks)
 }
 
-/// What a run becomes.
-struct Telling<'r> {
+/// Builder of the trial of an imported run.
+struct TrialBuilder<'r> {
     run: &'r Run,
     trial: ForeignTrial,
     remarks: Vec<String>,
 }
 
-impl<'r> Telling<'r> {
+impl<'r> TrialBuilder<'r> {
     fn new(run: &'r Run) -> Self {
         let trial = ForeignTrial { workload: TOOL, ..ForeignTrial::default() };
         Self { run, trial, remarks: Vec::new() }
@@ -114,7 +114,7 @@ impl<'r> Telling<'r> {
         }
     }
 
-    /// The measured time, and what was moved in each of its seconds.
+    /// Adds the measured phase and the bytes moved in each of its seconds.
     fn timeline(&mut self) {
         let ticks = &self.run.ticks;
         let Some(last) = ticks.last() else { return };
@@ -147,8 +147,9 @@ impl<'r> Telling<'r> {
         self.trial.phases.push(phase);
     }
 
-    /// How long it was measured, in seconds: it looks at the clock once a second, ends when the
-    /// time limit is over, and shows no rate then. `None` where it ended otherwise or is not said.
+    /// Measured time in seconds: the clock is checked once a second, the run ends when the time
+    /// limit is over, and shows no rate then. `None` if the run ended otherwise or its end is
+    /// unknown.
     fn measured_seconds(&self) -> Option<f64> {
         let (limit, _, _) = self.run.plan.as_ref()?;
         let seconds = self.run.ticks.last().map_or(0, |tick| tick.seconds) + 1;
@@ -161,15 +162,15 @@ impl<'r> Telling<'r> {
         let Some(seconds) = self.measured_seconds().filter(|_| !self.run.rows.is_empty()) else {
             return;
         };
-        let all: u64 = self.run.rows.iter().map(|row| row.count).sum();
+        let operations: u64 = self.run.rows.iter().map(|row| row.count).sum();
         for row in &self.run.rows {
             let scope = Scope::Kind(short_name(&row.op).to_owned());
             let rate = row.count as f64 / seconds;
             self.trial.metrics.push(rates::OPERATIONS_PER_SECOND.of(scope, rate));
         }
-        let all = all as f64;
-        self.measured(rates::OPERATIONS_PER_SECOND.of(Scope::Trial, all / seconds));
-        self.measured(rates::OPERATIONS.of(Scope::Trial, all));
+        let operations = operations as f64;
+        self.measured(rates::OPERATIONS_PER_SECOND.of(Scope::Trial, operations / seconds));
+        self.measured(rates::OPERATIONS.of(Scope::Trial, operations));
         self.measured(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
     }
 
@@ -208,8 +209,8 @@ impl<'r> Telling<'r> {
         }
     }
 
-    /// The longest operation, and the longest wait that dbench prints, which need not be one: its
-    /// maximum goes on from the warm-up.
+    /// Adds the longest operation, and the maximum latency printed by dbench, which need not be
+    /// that of an operation, since it includes the warm-up.
     fn longest(&mut self) {
         let of_rows = self.run.rows.iter().map(|row| row.longest_ms).reduce(f64::max);
         if let Some(ms) = of_rows {
@@ -232,8 +233,8 @@ impl<'r> Telling<'r> {
         }
     }
 
-    /// What decides: the time of a pass where it is there, since throughput leaves all out that
-    /// moves no bytes.
+    /// Adds the deciding metric: the pass time if there is one, since throughput ignores operations
+    /// that move no bytes.
     fn results(&mut self) {
         let passes = self.passes();
         let printed = self.run.outcome.map(|outcome| outcome.mb_per_second);
@@ -274,7 +275,7 @@ impl<'r> Telling<'r> {
         }
     }
 
-    /// The time of the passes. Says whether there are any.
+    /// Adds the pass times; false if there are none.
     fn passes(&mut self) -> bool {
         let seconds: Vec<f64> = self.run.passes.iter().map(|one| one.ms as f64 / 1e3).collect();
         let (Some(least), Some(most)) =
@@ -291,10 +292,10 @@ impl<'r> Telling<'r> {
         let mut clients: Vec<u64> = self.run.passes.iter().map(|pass| pass.client).collect();
         clients.sort_unstable();
         clients.dedup();
-        let all = self.run.outcome.map_or(0, |outcome| outcome.clients);
-        let without = all.saturating_sub(clients.len() as u64);
+        let client_count = self.run.outcome.map_or(0, |outcome| outcome.clients);
+        let without = client_count.saturating_sub(clients.len() as u64);
         if without > 0 {
-            self.remark(format!("{without} of {all} clients completed no pass"));
+            self.remark(format!("{without} of {client_count} clients completed no pass"));
         }
         if self.run.plan.as_ref().is_some_and(|(_, _, warm_up)| *warm_up > 0) {
             self.remark("the passes it lists include those of the warm-up");
@@ -303,7 +304,7 @@ impl<'r> Telling<'r> {
     }
 }
 
-/// The time of all operations of these kinds, in milliseconds.
+/// Total time of the operations in these rows, in milliseconds.
 fn time_ms(rows: &[Row]) -> f64 {
     rows.iter().map(|row| row.mean_ms * row.count as f64).sum()
 }

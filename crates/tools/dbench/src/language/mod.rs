@@ -19,9 +19,9 @@ pub(crate) use parse::{Lines, parse};
 pub(crate) use text::{RandomText, Template};
 pub(crate) use verbs::long_name;
 
-/// A name of a load, by its number.
+/// Index of a name of the load.
 pub(crate) type NameId = u32;
-/// A handle of a load, by its number among all handles.
+/// Index of a handle of the load.
 pub(crate) type HandleId = u32;
 
 /// The kinds of operation, in the order of the original's table.
@@ -65,7 +65,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds, in table order.
     pub(crate) const ALL: [Self; 17] = [
         Self::NtCreateX,
         Self::Close,
@@ -86,7 +86,7 @@ impl Kind {
         Self::Flush,
     ];
 
-    /// How many there are.
+    /// Number of kinds.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// The name in the original's table.
@@ -113,34 +113,34 @@ impl Kind {
     }
 }
 
-/// How a file is opened.
+/// Create disposition of an open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Disposition {
-    /// It must be there.
+    /// Opens an existing file; fails if it is missing.
     Open,
-    /// It is made where it is not there.
+    /// Opens the file, or creates it if it is missing.
     Create,
-    /// What is in it goes.
+    /// Opens or creates the file and truncates it.
     Overwrite,
 }
 
-/// What is to be done, without the names themselves.
+/// Operation of a load; names and handles are indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     /// `NTCreateX`.
     Create {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
-        /// How it is opened.
+        /// Create disposition.
         how: Disposition,
-        /// Whether it is a directory.
+        /// True for a directory.
         directory: bool,
     },
     /// Closes a handle.
     Close {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// Renames.
@@ -152,161 +152,161 @@ pub(crate) enum Operation {
     },
     /// Removes a file, or files that match a pattern.
     Unlink {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// Removes a directory with everything in it.
     Deltree {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// Removes an empty directory.
     Rmdir {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// Creates a directory.
     Mkdir {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// `QUERY_PATH_INFORMATION`.
     QueryPath {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
     },
     /// `QUERY_FILE_INFORMATION`.
     QueryFile {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// `QUERY_FS_INFORMATION`.
     QueryFs,
     /// `SET_FILE_INFORMATION`.
     SetFile {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// Lists a directory.
     Find {
-        /// The name, by its number.
+        /// Index of the name.
         name: NameId,
         /// Entries that are listed at most.
         most: u32,
     },
     /// `WriteX`.
     Write {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
         /// Bytes from the start of the file.
         offset: u64,
-        /// Bytes that are asked for.
+        /// Requested bytes.
         bytes: u32,
         /// Bytes that moved when the load was recorded.
         moved: u32,
     },
     /// `ReadX`.
     Read {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
         /// Bytes from the start of the file.
         offset: u64,
-        /// Bytes that are asked for.
+        /// Requested bytes.
         bytes: u32,
         /// Bytes that moved when the load was recorded.
         moved: u32,
     },
     /// `LockX` or `UnlockX`.
     Lock {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
         /// The first byte of the range.
         start: u32,
-        /// Bytes that are asked for.
+        /// Requested bytes.
         bytes: u32,
-        /// Whether it locks; otherwise it unlocks.
+        /// True locks the range; false unlocks it.
         locks: bool,
     },
     /// An fsync.
     Flush {
-        /// The handle, by its number.
+        /// Index of the handle.
         handle: HandleId,
     },
     /// The numbers or names of this operation are drawn each time.
     Drawn(u32),
-    /// Waits so many microseconds.
+    /// Waits.
     Sleep {
         /// Microseconds.
         us: u32,
     },
-    /// Waits until the pass is so many microseconds old.
+    /// Waits until this many microseconds after the start of the pass.
     Until {
         /// Microseconds.
         us: u64,
     },
-    /// What follows, to the end, so many times; `end` is the number of the end.
+    /// Repeats the operations up to `end`.
     Loop {
-        /// How often.
+        /// Number of repetitions.
         times: u64,
-        /// The number of the operation that ends it.
+        /// Index of the matching `EndLoop`.
         end: u32,
     },
     /// The end of a loop.
     EndLoop {
-        /// The number of the operation that begins it.
+        /// Index of the matching `Loop`.
         start: u32,
     },
-    /// Says that this point is reached.
+    /// Sets a sync point.
     SetPoint {
         /// The number of the point.
         point: u64,
     },
     /// Waits until a client has reached a point.
     WaitPoint {
-        /// The client that is waited for.
+        /// Client to wait for.
         client: u32,
         /// The number of the point.
         point: u64,
     },
     /// Draws a random string.
     DrawText {
-        /// Which of the ten strings it becomes.
+        /// Index of the string to set, 0 to 9.
         into: u8,
         /// The text.
         text: u32,
     },
 }
 
-/// What a line expects of its operation.
+/// Expected outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
-    /// It succeeds.
+    /// The operation succeeds.
     Success,
-    /// It fails.
+    /// The operation fails.
     Failure,
     /// Either is right.
     Either,
 }
 
-/// A line that is done.
+/// Executable line of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Op {
-    /// What is to be done.
+    /// Operation to carry out.
     pub operation: Operation,
-    /// The line in its file.
+    /// Line number in the load file.
     pub line: u32,
-    /// The status that stands at its end.
+    /// Index of the status at the end of the line.
     pub status: u16,
 }
 
-/// An operation whose numbers or names are drawn when it is done.
+/// Operation with numbers or names that are drawn at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Drawn {
     /// The kind of operation.
     pub kind: Kind,
-    /// Its names.
+    /// Names of the operation.
     pub names: Vec<Template>,
-    /// Its numbers, in the order of the line.
+    /// Numbers, in the order of the line.
     pub numbers: Vec<Number>,
 }
 
@@ -315,7 +315,7 @@ pub(crate) struct Drawn {
 pub(crate) struct Status {
     /// The text.
     pub text: String,
-    /// What it says of the outcome.
+    /// Expected outcome of the line.
     pub expected: Expected,
 }
 
@@ -324,7 +324,7 @@ pub(crate) struct Status {
 pub(crate) struct Load {
     /// The operations, in order.
     pub ops: Vec<Op>,
-    /// Its names.
+    /// Names used by the operations.
     pub names: Vec<Template>,
     /// The number that each handle has in the file.
     pub handles: Vec<u64>,
@@ -336,14 +336,14 @@ pub(crate) struct Load {
     pub drawn: Vec<Drawn>,
     /// The random strings, by their number.
     pub texts: Vec<RandomText>,
-    /// What was accepted but is questionable, with line and column.
+    /// Warnings about accepted but questionable input, with line and column.
     pub warnings: Vec<String>,
     /// Lines of the file that were taken.
     pub lines: u32,
 }
 
 impl Load {
-    /// Operations of each kind in a pass, those in loops once.
+    /// Number of operations of each kind in a pass; loops are counted once.
     pub(crate) fn counts(&self) -> [u64; Kind::COUNT] {
         let mut counts = [0; Kind::COUNT];
         for kind in self.ops.iter().filter_map(|op| self.kind(op.operation)) {
@@ -352,7 +352,7 @@ impl Load {
         counts
     }
 
-    /// The kind of what is to be done; directives have none.
+    /// Kind of an operation; `None` for directives.
     pub(crate) fn kind(&self, operation: Operation) -> Option<Kind> {
         Some(match operation {
             Operation::Create { .. } => Kind::NtCreateX,

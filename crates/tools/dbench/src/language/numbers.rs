@@ -3,25 +3,25 @@
 /// Qualifiers behind a `*`.
 const QUALIFIERS_MAX: usize = 8;
 
-/// How a drawn number is shaped, in the order in which it is written.
+/// Post-processing of a drawn number, in the order of notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
     /// `%y`: the rest of a division by y.
     Below(u64),
-    /// `/y`: the multiple of y below it.
+    /// `/y`: rounds down to a multiple of y.
     Multiple(u64),
     /// `+y`: y more.
     Plus(u64),
 }
 
-/// A number as it is written.
+/// Number as written in a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Number {
-    /// As it is written.
+    /// A literal.
     Fixed(u64),
     /// `*…`: 64 random bits, shaped.
     Drawn(Vec<Shape>),
-    /// `+n`: so much more than the same number of the line before.
+    /// `+n`: the same number of the previous line plus n.
     More(u64),
     /// `+child`: the client's number more.
     MoreByClient,
@@ -29,7 +29,7 @@ pub(crate) enum Number {
     MoreByClients,
 }
 
-/// What is right.
+/// Hint that shows the valid forms of a number.
 pub(super) const RIGHT: &str = "a number is 4096, 0x1000 or 010000 as in C; *, *%100, */4096 or \
                                 *+7 draw one, +1, +child or +num_children count on";
 
@@ -48,7 +48,7 @@ pub(super) fn plain(text: &[u8]) -> Option<u64> {
     }
 }
 
-/// A number in any of its forms.
+/// Parses a number.
 pub(super) fn number(text: &[u8]) -> Option<Number> {
     match text.split_first()? {
         (b'*', rest) => shapes(rest).map(Number::Drawn),
@@ -81,7 +81,7 @@ fn shapes(mut rest: &[u8]) -> Option<Vec<Shape>> {
 }
 
 impl Number {
-    /// What it is now: `bits` are random, `before` is the same number of the line before.
+    /// Current value: `bits` are random, `before` is the same number in the previous line.
     pub(crate) fn now(
         &self,
         bits: impl FnOnce() -> u64,
@@ -102,7 +102,7 @@ impl Number {
         }
     }
 
-    /// Its value where that is known beforehand.
+    /// Value of a literal; `None` if it is computed at run time.
     pub(super) const fn fixed(&self) -> Option<u64> {
         match self {
             Self::Fixed(number) => Some(*number),
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn others_count_on_from_the_line_before() {
+    fn counting_numbers_continue_from_the_previous_line() {
         assert_eq!(number(b"+16").unwrap().now(|| 0, 100, 3, 8), 116);
         assert_eq!(number(b"+child").unwrap().now(|| 0, 100, 3, 8), 103);
         assert_eq!(number(b"+NUM_CHILDREN").unwrap().now(|| 0, 100, 3, 8), 108);

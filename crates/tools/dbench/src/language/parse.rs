@@ -1,4 +1,4 @@
-//! From lines to operations.
+//! Parser of load files.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -26,10 +26,10 @@ const NAMES_MAX: usize = 1 << 20;
 /// The latest time of a line.
 const UNTIL_MAX_S: f64 = 1e7;
 
-/// Which lines of a file are taken, counted from 1.
+/// Range of lines to play, counted from 1.
 pub(crate) type Lines = RangeInclusive<u32>;
 
-/// Reads a load; `file` is its name in messages.
+/// Parses a load; `file` is its name in messages.
 pub(crate) fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Load, ConfigError> {
     let mut parser = Parser {
         faults: Faults::new(file, text),
@@ -41,14 +41,14 @@ pub(crate) fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Lo
         opened: Vec::new(),
         missed: None,
     };
-    let mut found = Vec::new();
+    let mut words_of_line = Vec::new();
     for (place, line) in cursor::lines(text, 0) {
         if lines.is_some_and(|lines| !lines.contains(&place.line)) {
             continue;
         }
-        if let Err(fault) = parser.words_and_line(line, place, &mut found) {
+        if let Err(fault) = parser.words_and_line(line, place, &mut words_of_line) {
             parser.faults.keep(fault);
-            parser.go_on(&found);
+            parser.go_on(&words_of_line);
             if parser.faults.is_full() || parser.bounded(place).is_err() {
                 break;
             }
@@ -63,9 +63,9 @@ struct Parser<'t> {
     load: Load,
     names: HashMap<Template, NameId>,
     statuses: HashMap<Vec<u8>, u16>,
-    /// Loops that are open: their operation's number, and where.
+    /// Open loops: index of the operation, and position.
     loops: Vec<(u32, Place)>,
-    /// How often the next line is done.
+    /// Repetition count that applies to the next line.
     repeat: Option<u64>,
     /// Handles that some line before opens.
     opened: Vec<bool>,
@@ -101,7 +101,7 @@ impl Parser<'_> {
         self.faults.error(word.place, format!("'{text}' {what}")).hint(right)
     }
 
-    /// What is read is kept in memory, the names once for each client.
+    /// Checks the size limits: the load is kept in memory, and its names once for each client.
     fn bounded(&self, place: Place) -> Result<(), Fault> {
         if self.load.ops.len() <= OPS_MAX && self.load.names.len() <= NAMES_MAX {
             return Ok(());
@@ -321,7 +321,7 @@ impl Parser<'_> {
                 self.push(Operation::SetPoint { point }, head.place, 0);
             }
             Verb::WaitPoint => self.wait_point(head, rest)?,
-            // All data is the engine's: what is written has no meaning for a filesystem.
+            // Data comes from the engine: written values have no meaning for a filesystem.
             Verb::WritePattern => {}
             Verb::RandomString => self.random_string(head, rest)?,
             Verb::Operation(_) => {}

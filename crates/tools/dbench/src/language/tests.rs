@@ -1,4 +1,4 @@
-//! The language: what is read, and what is refused with its place.
+//! Tests of the load language: accepted input, and refused input with its position.
 
 use proptest::prelude::{any, proptest};
 
@@ -46,8 +46,8 @@ Deltree "\clients\client1" ERROR_X
 Sleep 10 NT_STATUS_OK
 "#;
     let (name, handle) = (0, 0);
-    let found = load(text);
-    let operations: Vec<Operation> = found.ops.iter().map(|op| op.operation).collect();
+    let load = load(text);
+    let operations: Vec<Operation> = load.ops.iter().map(|op| op.operation).collect();
     let create = |how| Operation::Create { name, handle, how, directory: false };
     assert_eq!(operations[0], create(Disposition::Create));
     assert_eq!(
@@ -84,18 +84,18 @@ Sleep 10 NT_STATUS_OK
             Operation::Sleep { us: 10 },
         ]
     );
-    assert_eq!(found.lines, 22);
-    assert_eq!(found.ops[0].line, 2);
+    assert_eq!(load.lines, 22);
+    assert_eq!(load.ops[0].line, 2);
     let expected: Vec<Expected> =
-        found.ops[16..21].iter().map(|op| found.status(op).expected).collect();
+        load.ops[16..21].iter().map(|op| load.status(op).expected).collect();
     let (good, bad) = (Expected::Success, Expected::Failure);
     assert_eq!(expected, [good, good, Expected::Either, bad, bad]);
-    assert_eq!(found.counts()[Kind::NtCreateX as usize], 4);
-    assert!(found.warnings.is_empty());
+    assert_eq!(load.counts()[Kind::NtCreateX as usize], 4);
+    assert!(load.warnings.is_empty());
 }
 
 #[test]
-fn loops_and_the_rest_of_the_newer_language() {
+fn directives_of_dbench_5_are_parsed() {
     let text = r#"LOOP 3
 REPEAT 2
 QUERY_FS_INFORMATION 1 *
@@ -132,7 +132,7 @@ SLEEP 17
 }
 
 #[test]
-fn what_is_wrong_is_reported_with_its_place() {
+fn errors_are_reported_with_their_position() {
     refused("", "f:1:1: there is no operation");
     refused("# nothing\nSLEEP 1\n", "f:1:1: there is no operation");
     refused("\n Foo 1 *", "f:2:2: 'Foo' is no operation");
@@ -164,20 +164,20 @@ fn what_is_wrong_is_reported_with_its_place() {
 }
 
 #[test]
-fn a_part_of_a_file_can_be_taken() {
+fn only_the_requested_lines_are_played() {
     let text = b"Foo\nMkdir \"\\a\" *\nMkdir \"\\b\" *\nFoo\n";
-    let found = parse("f", text, Some(&(2..=3))).unwrap();
-    assert_eq!((found.ops.len(), found.ops[0].line), (2, 2));
+    let load = parse("f", text, Some(&(2..=3))).unwrap();
+    assert_eq!((load.ops.len(), load.ops[0].line), (2, 2));
     assert!(parse("f", text, Some(&(9..=12))).is_err());
 }
 
 #[test]
 fn handles_without_a_line_that_opens_them_are_warned_of() {
-    let found = load("Close 5 *\nReadX 6 0 1 1 *\n");
-    assert_eq!(found.warnings, ["f:1:7: the handle 5 is opened by no line before"]);
+    let parsed = load("Close 5 *\nReadX 6 0 1 1 *\n");
+    assert_eq!(parsed.warnings, ["f:1:7: the handle 5 is opened by no line before"]);
 }
 
-/// Words of the language, and others.
+/// Words of the language and foreign words.
 const WORDS: [&str; 24] = [
     "NTCreateX",
     "Close",

@@ -1,10 +1,10 @@
-//! Names as they are written, and the paths they become for a client.
+//! Names in loads, and their paths for a client.
 
 use treering_script::path_components;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-/// What stands for the client's own name in a load.
+/// Component that stands for the client's own directory in a load.
 const CLIENT: &[u8] = b"client1";
 /// The longest component: the client's number may add a few digits.
 const COMPONENT_MAX: usize = 240;
@@ -55,17 +55,17 @@ impl Template {
         path
     }
 
-    /// Whether it is the directory under test itself.
+    /// True if the path is the directory under test.
     pub(crate) fn is_top(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether `$0` to `$9` stands in it.
+    /// True if the text contains `$0` to `$9`.
     pub(super) fn has_random(&self) -> bool {
         self.0.windows(2).any(|pair| pair[0] == b'$' && pair[1].is_ascii_digit())
     }
 
-    /// The same with `$0` to `$9` replaced; nothing of it can lead elsewhere.
+    /// Path with `$0` to `$9` replaced; the inserted strings cannot lead out of the directory.
     pub(crate) fn filled(&self, strings: &[Vec<u8>; 10]) -> Self {
         let mut path = Vec::with_capacity(self.0.len());
         let mut rest = self.0.as_slice();
@@ -145,7 +145,7 @@ fn set(text: &[u8]) -> Vec<u8> {
 }
 
 impl RandomText {
-    /// Draws one; `index` gives a number below its argument.
+    /// Draws a text; `index` returns a random number below its argument.
     pub(crate) fn draw(&self, mut index: impl FnMut(usize) -> usize) -> Vec<u8> {
         self.0.iter().map(|set| set[index(set.len()).min(set.len() - 1)]).collect()
     }

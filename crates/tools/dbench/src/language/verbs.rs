@@ -2,7 +2,7 @@
 
 use super::{Disposition, Kind, NameId, Operation};
 
-/// What a word at the beginning of a line stands for.
+/// First word of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
     Operation(Kind),
@@ -16,7 +16,7 @@ pub(super) enum Verb {
     RandomString,
 }
 
-/// The operations as they stand in load files.
+/// Operation names in load files.
 const OPERATIONS: [(&str, Kind); Kind::COUNT] = [
     ("NTCreateX", Kind::NtCreateX),
     ("Close", Kind::Close),
@@ -48,14 +48,14 @@ const DIRECTIVES: [(&str, Verb); 8] = [
     ("RANDOMSTRING", Verb::RandomString),
 ];
 
-/// What is right.
+/// Hint that lists the valid operations.
 pub(super) const RIGHT: &str = "operations are NTCreateX, Close, ReadX, WriteX, Flush, Unlink, \
      Rename, Mkdir, Rmdir, Deltree, QUERY_PATH_INFORMATION, QUERY_FILE_INFORMATION, \
      QUERY_FS_INFORMATION, SET_FILE_INFORMATION, FIND_FIRST, LockX and UnlockX; others are LOOP, \
      ENDLOOP, REPEAT, SLEEP, SETSP, WAITSP, WRITEPATTERN and RANDOMSTRING; those of NFS, SMB, \
      iSCSI and block devices are other backends' and not played here";
 
-/// The verb of this name, whatever its case.
+/// Verb of this name, ignoring case.
 pub(super) fn verb(word: &[u8]) -> Option<Verb> {
     let is = |name: &str| name.as_bytes().eq_ignore_ascii_case(word);
     let operation = OPERATIONS.iter().find(|(name, _)| is(name));
@@ -69,8 +69,7 @@ pub(crate) fn long_name(kind: Kind) -> &'static str {
 }
 
 impl Kind {
-    /// The names it has, and the numbers between them and the status: how many it needs, and how
-    /// many it may have.
+    /// Arguments before the status: number of names, and minimum and maximum number of numbers.
     pub(super) const fn words(self) -> (usize, usize, usize) {
         match self {
             Self::NtCreateX => (1, 3, 3),
@@ -87,7 +86,7 @@ impl Kind {
         }
     }
 
-    /// How it is written.
+    /// Syntax of the operation's line, for messages.
     pub(super) const fn form(self) -> &'static str {
         match self {
             Self::NtCreateX => "NTCreateX NAME OPTIONS DISPOSITION HANDLE STATUS",
@@ -110,7 +109,7 @@ impl Kind {
         }
     }
 
-    /// Which of its numbers is a handle.
+    /// Index of the number that is a handle.
     pub(crate) const fn handle_at(self) -> Option<usize> {
         match self {
             Self::NtCreateX => Some(2),
@@ -126,7 +125,7 @@ impl Kind {
         }
     }
 
-    /// What is to be done with these names and numbers; `None` where a number is too large.
+    /// Builds the operation from its names and numbers; `None` if a number is out of range.
     pub(crate) fn to_operation(
         self,
         names: &[NameId],

@@ -1,14 +1,14 @@
-//! The words of a line: blanks part them, quotes hold names with blanks together.
+//! Splitting of lines into words at blanks; quotes enclose names with blanks.
 
 use treering_kit::cursor::Cursor;
 use treering_kit::faults::{Fault, Faults, Place};
 
-/// The longest line; the original cuts them after 1023 bytes.
+/// Maximum length of a line; the original cuts lines after 1023 bytes.
 const LINE_MAX: usize = 8192;
-/// The most words in a line.
+/// Maximum number of words in a line.
 const WORDS_MAX: usize = 20;
 
-/// A word and where it begins.
+/// Word and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word<'t> {
     /// Without quotes.
@@ -21,7 +21,7 @@ const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\x0b' | b'\x0c')
 }
 
-/// The words of a line; none where it is empty or a comment.
+/// Splits a line into words; none for an empty line or a comment.
 pub(super) fn words<'t>(
     line: &'t [u8],
     place: Place,
@@ -82,15 +82,16 @@ mod tests {
 
     #[test]
     fn lines_are_cut_at_blanks_and_quotes() {
-        let found = cut(b" Rename \"\\a b\"\t\"\\c\" 0x0\r");
-        let found: Vec<(&str, u32)> = found.iter().map(|(word, at)| (word.as_str(), *at)).collect();
-        assert_eq!(found, [("Rename", 2), ("\\a b", 9), ("\\c", 16), ("0x0", 21)]);
+        let cut_words = cut(b" Rename \"\\a b\"\t\"\\c\" 0x0\r");
+        let cut_words: Vec<(&str, u32)> =
+            cut_words.iter().map(|(word, at)| (word.as_str(), *at)).collect();
+        assert_eq!(cut_words, [("Rename", 2), ("\\a b", 9), ("\\c", 16), ("0x0", 21)]);
         assert!(cut(b"  # \"comment").is_empty());
         assert!(cut(b"").is_empty());
     }
 
     #[test]
-    fn what_is_no_line_is_refused_with_its_place() {
+    fn malformed_lines_are_refused_with_their_position() {
         assert_eq!(refused(b"a \"b"), "f:3:3: the quotation mark is never closed");
         assert_eq!(refused(b"a \"b\0\""), "f:3:5: the control character 0x00");
         assert_eq!(refused(&[b'a'; 8193]), "f:3:1: the line has 8193 bytes");

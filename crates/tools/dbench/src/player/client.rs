@@ -1,4 +1,4 @@
-//! A client: its place in the load, its files and directories, and what it tells.
+//! Client state: position in the load, files and directories, and reported counters.
 
 use std::io;
 use std::ops::Range;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use treering_script::{Errno, Random};
 
 use super::handles::Handles;
-use super::places::Places;
+use super::places::NameTable;
 use crate::account::{ClientAccount, Pass};
 use crate::language::{Disposition, Drawn, Expected, HandleId, Kind, Load, Op, Operation};
 use crate::panel::{Dial, Panel};
@@ -15,11 +15,11 @@ use crate::panel::{Dial, Panel};
 /// Numbers that an operation has at most.
 const NUMBERS: usize = 4;
 
-/// Where a client is in its load.
+/// Position of a client in its load.
 #[derive(Debug, Default)]
 pub(super) struct Cursor {
     at: usize,
-    /// Loops it is in: where each begins, and how often it is still to be done.
+    /// Open loops: index of the first operation, and repetitions left.
     loops: Vec<(u32, u64)>,
     pub(super) passes: u64,
     pub(super) pass_began_ns: u64,
@@ -61,19 +61,19 @@ fn op_number(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// One client.
+/// State of one client.
 pub(super) struct Client {
     pub(super) number: u32,
     pub(super) load: Arc<Load>,
-    pub(super) places: Places,
+    pub(super) places: NameTable,
     pub(super) handles: Handles,
     pub(super) cursor: Cursor,
     pub(super) panel: Panel,
     pub(super) account: ClientAccount,
-    /// Whether the warm-up is over for it.
+    /// True once the client has left its warm-up.
     pub(super) measured: bool,
     pub(super) finished: bool,
-    /// When the present operation began.
+    /// Start of the current operation, in nanoseconds of the trial.
     pub(super) op_began_ns: u64,
     /// Bytes and time of the latest look at the rate.
     pub(super) rate: Option<(u64, u64)>,
@@ -93,7 +93,7 @@ impl Client {
         seed: u64,
     ) -> Self {
         Self {
-            places: Places::new(&load, number, base, dirs),
+            places: NameTable::new(&load, number, base, dirs),
             handles: Handles::new(load.handles.len(), files),
             cursor: Cursor::default(),
             panel: Panel::default(),
@@ -110,14 +110,14 @@ impl Client {
         }
     }
 
-    /// What shows how far it is.
+    /// Sets the shared counters that show the client's progress.
     #[must_use]
     pub(super) fn showing(mut self, panel: Panel) -> Self {
         self.panel = panel;
         self
     }
 
-    /// The operation of a line, with its numbers and names drawn where they are to be.
+    /// Operation of a line, with numbers and names drawn if the line asks for it.
     pub(super) fn drawn(&mut self, op: Op, clients: u32) -> Option<Operation> {
         let Operation::Drawn(number) = op.operation else {
             if !self.load.drawn.is_empty() {
@@ -198,7 +198,7 @@ impl Client {
         fixed.or_else(|| self.handles.number_of(handle)).unwrap_or_default()
     }
 
-    /// A name as messages show it.
+    /// Name for messages.
     pub(super) fn shown(&self, spot: u32) -> String {
         let path = self.places.path(self.places.spot(spot));
         String::from_utf8_lossy(&path).escape_debug().to_string()
@@ -241,7 +241,7 @@ impl Client {
     }
 }
 
-/// The system's words for an error.
+/// System message of an errno, without its number.
 pub(super) fn words(errno: Errno) -> String {
     let text = io::Error::from(errno).to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()

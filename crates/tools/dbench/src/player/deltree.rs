@@ -26,7 +26,7 @@ impl Player {
         if self.heard(io, opened)?.is_ok() { self.empty(io, 0) } else { Ok(()) }
     }
 
-    /// Removes what is below the directory that is open at a level, and closes it.
+    /// Empties the directory that is open at this level, and closes it.
     fn empty(&mut self, io: &mut dyn Io, level: usize) -> Result<(), Stop> {
         let dir = slot(level);
         loop {
@@ -37,8 +37,8 @@ impl Player {
                 break;
             }
             for entry in Entries::new(&batch) {
-                let asked = io.stat(dir, entry.name);
-                let _whatever = self.heard(io, asked)?;
+                let status = io.stat(dir, entry.name);
+                let _whatever = self.heard(io, status)?;
                 if entry.kind != EntryKind::Directory {
                     let removed = io.unlink(dir, entry.name);
                     let _whatever = self.heard(io, removed)?;

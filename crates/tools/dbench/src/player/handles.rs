@@ -7,7 +7,7 @@ use treering_script::File;
 
 use crate::language::HandleId;
 
-/// Handles whose numbers are drawn, at most.
+/// Maximum number of handles with drawn numbers.
 const DRAWN_MAX: usize = 1 << 16;
 /// No slot.
 const CLOSED: u16 = u16::MAX;
@@ -16,7 +16,7 @@ const CLOSED: u16 = u16::MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OpenedBy {
     Spot(u32),
-    /// One that was drawn.
+    /// Path that was drawn at run time.
     Path(Vec<u8>),
 }
 
@@ -30,12 +30,13 @@ pub(super) struct Handles {
     /// Files that are open under a handle that another one has already: a load may use a number
     /// again before it is closed.
     doubles: usize,
-    /// Handles that do not stand in the load, by their number there.
+    /// Handles that were drawn at run time, by their number in the load.
     drawn: HashMap<u64, HandleId>,
 }
 
 impl Handles {
-    /// Of a load with so many, with these slots for files.
+    /// Creates the table for a load with `handles` handles; `slots` are the file slots of the
+    /// client.
     pub(super) fn new(handles: usize, slots: Range<u16>) -> Self {
         let open = slots.clone().map(|_| None).collect();
         Self {
@@ -72,7 +73,7 @@ impl Handles {
         self.slots.get(handle as usize).filter(|&&slot| slot != CLOSED).map(|&slot| File(slot))
     }
 
-    /// A slot for one more file.
+    /// Free file slot.
     #[inline]
     pub(super) fn free(&self) -> Option<File> {
         let free = self.open.iter().position(Option::is_none)?;
@@ -115,7 +116,7 @@ impl Handles {
         self.open[usize::from(file.0 - self.first)].as_ref().map(|(_, by)| by)
     }
 
-    /// Any file that is still open.
+    /// Slot of any open file.
     pub(super) fn any(&self) -> Option<File> {
         let open = self.open.iter().position(Option::is_some)?;
         u16::try_from(open).ok().map(|open| File(self.first + open))

@@ -1,4 +1,4 @@
-//! The code of a worker: it plays a load for one client, or each line for several in turn.
+//! Script of a worker: plays a load for one client, or each line for several in turn.
 //!
 //! `client` is what each has of its own, `places` and `handles` what it has open, `resolve` how
 //! names are looked for, `operations` and `transfer` what a line asks for, `deltree` the removal of
@@ -24,7 +24,7 @@ use super::tick::Part;
 use crate::language::{Expected, Load, NameId, Op, Operation};
 use client::Client;
 
-/// The slot of a directory that is read or synced.
+/// Slot of a directory that is read or synced.
 const SCAN: Dir = Dir(1);
 /// The first slot of the directories that a removal of files is in, and how many it has.
 const TREE: u16 = 2;
@@ -33,21 +33,22 @@ const TREE_LEVELS: usize = 32;
 const KEPT: u16 = TREE + 32;
 /// Files that a client has open, at most; as the original.
 const OPEN_MAX: u16 = 200;
-/// Clients of one worker, at most.
+/// Maximum number of clients of one worker.
 pub(super) const CLIENTS_MAX: u32 = 32;
-/// Nothing ends a wait early: it is made in pieces.
+/// Length of one piece of a wait: a pause cannot be interrupted, so the end of the run is checked
+/// between pieces.
 const PIECE_NS: u64 = 20_000_000;
-/// How often another client is asked whether it has come to a point.
+/// Interval at which another client's sync point is polled.
 const POLL_NS: u64 = 1_000_000;
 /// Lines without a call before one is made, so that a signal is heard.
 const SILENT_MAX: u32 = 1000;
 
-/// How a load is played.
+/// Playback options.
 #[derive(Clone, Debug)]
 pub(super) struct Manner {
-    /// Where the load's directory under test is, in the target; empty for the target.
+    /// Path of the load's top directory, relative to the target; empty for the target itself.
     pub(super) base: Vec<u8>,
-    /// Whether a name that is not there is looked for in its directory.
+    /// Search a missing name in its directory without regard to case.
     pub(super) resolve: bool,
     pub(super) sync_dir: bool,
     pub(super) fsync: bool,
@@ -55,44 +56,44 @@ pub(super) struct Manner {
     pub(super) stat_check: bool,
     pub(super) fake_io: bool,
     pub(super) one_byte_write_fix: bool,
-    /// Whether the client's files are removed at the end.
+    /// Remove the client's files at the end.
     pub(super) cleans_up: bool,
     /// Bytes per second of each client.
     pub(super) rate: Option<f64>,
-    /// Passes after which a client ends; else it is told when.
+    /// Number of passes after which a client ends; `None` ends clients by the run phase.
     pub(super) passes: Option<u64>,
     pub(super) clients: u32,
     pub(super) seed: u64,
 }
 
-/// What is in common to all clients while they play.
+/// State shared by all clients of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Common {
     pub(super) signal: Signal,
-    /// One for each client.
+    /// Shared counters, one set for each client.
     pub(super) panels: Vec<Panel>,
 }
 
-/// What the filesystem answered to a call.
-type Answer<T> = Result<T, Errno>;
+/// Outcome of a call as the filesystem returned it.
+type CallOutcome<T> = Result<T, Errno>;
 
 /// The code of a worker.
 pub(super) struct Player {
     plan: Arc<Manner>,
     common: Common,
     clients: Vec<Client>,
-    /// Whose turn it is.
+    /// Index of the client whose turn it is.
     present: usize,
     op: Op,
     /// The names of the present operation, and the slots of their directories.
     named: [NameId; 2],
     at: [Dir; 2],
     found: [bool; 2],
-    /// Why a name's directory could not be opened.
+    /// Errno with which opening a name's directory failed.
     lost: [Option<Errno>; 2],
-    /// Whether the next call is the first of an operation.
+    /// True until the first call of the current operation was made.
     begins: bool,
-    /// When the first call of the present operation began, if it was timed.
+    /// Start of the first call of the current operation, if that call was timed.
     op_began_ns: Option<u64>,
     now_ns: u64,
     began_ns: u64,
@@ -102,7 +103,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// The player of these clients, by their numbers.
+    /// Player of the clients with these numbers.
     pub(super) fn new(
         plan: Arc<Manner>,
         common: &Common,
@@ -153,11 +154,11 @@ impl Player {
     }
 
     #[inline]
-    fn spot(&self, which: usize) -> &places::Spot {
+    fn spot(&self, which: usize) -> &places::NameLocation {
         self.clients[self.present].places.spot(self.named[which])
     }
 
-    /// What a name is called in its directory.
+    /// Last component of the name, relative to its directory.
     #[inline]
     fn name(&self, which: usize) -> &CStr {
         &self.spot(which).name
@@ -172,19 +173,19 @@ impl Player {
         self.clients[self.present].expected(&self.op)
     }
 
-    /// What tells the value of an attribute: a new one in four of five writes.
+    /// Number that determines an attribute's value: four of five writes change it.
     fn xattr_value(&mut self) -> u64 {
         self.xattrs += 1;
         self.xattrs - u64::from(self.xattrs.is_multiple_of(5))
     }
 
-    /// Something came out otherwise than the load says.
+    /// Records a message about an operation whose outcome differs from the load's.
     fn say(&mut self, what: String) {
         let line = self.op.line;
         self.account.say(format!("[{line}] {what}"));
     }
 
-    /// It cannot go on; the others need not.
+    /// Records a fatal error of this client and ends the run.
     fn give_up(&mut self, what: String) {
         let (line, number) = (self.op.line, self.clients[self.present].number);
         self.say(what.clone());
@@ -195,9 +196,9 @@ impl Player {
         self.common.signal.set(Part::Over);
     }
 
-    /// What the filesystem answered to the call that was just made. When that was is taken down.
+    /// Outcome of the call just made; records when the call ended.
     #[inline]
-    fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<Answer<T>, Stop> {
+    fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<CallOutcome<T>, Stop> {
         self.silent = 0;
         if let Some((began_ns, ended_ns)) = io.timed() {
             self.now_ns = ended_ns;
@@ -221,7 +222,7 @@ impl Player {
         self.heard(io, paused).map(|_| ())
     }
 
-    /// The present client's turn: its lines up to the end of an operation, or its own end.
+    /// Turn of the current client: plays its lines up to the end of an operation, or of the client.
     fn turn(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         loop {
             self.silent += 1;
@@ -273,7 +274,8 @@ impl Player {
         }
     }
 
-    /// With a rate, how long the present operation has to wait.
+    /// Time the current operation must wait to keep to the rate limit, in nanoseconds; `None` if it
+    /// is not ahead.
     fn behind_rate(&mut self) -> Option<u64> {
         let rate = self.plan.rate?;
         let now_ns = self.now_ns;
@@ -290,12 +292,12 @@ impl Player {
         if left_ms == 0 {
             return None;
         }
-        // From the end of the wait on.
+        // The next interval starts at the end of the wait.
         client.rate = Some((bytes, now_ns + left_ms * 1_000_000));
         Some(left_ms * 1_000_000)
     }
 
-    /// Waits so long; `false` where all is over before.
+    /// Waits for `ns` nanoseconds; false if the run ended meanwhile.
     fn wait(&mut self, io: &mut dyn Io, ns: u64) -> Result<bool, Stop> {
         let mut left = ns;
         while left > 0 {
@@ -309,7 +311,7 @@ impl Player {
         Ok(true)
     }
 
-    /// A line that is no operation.
+    /// Carries out a directive: a line that is not an operation.
     fn directive(&mut self, io: &mut dyn Io, op: Op) -> Result<(), Stop> {
         let now_ns = self.now_ns;
         let rated = self.plan.rate.is_some();
@@ -341,7 +343,7 @@ impl Player {
         Ok(())
     }
 
-    /// Closes what a pass has left open. Whether it was the client's last.
+    /// Closes the handles that a pass has left open; true if it was the client's last pass.
     fn ends_with_pass(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         while let Some(file) = self.client().handles.any() {
             self.client().handles.closed(file);
@@ -355,7 +357,7 @@ impl Player {
         Ok(self.plan.passes.is_some_and(|most| passes >= most))
     }
 
-    /// The present client is over: it removes its files, if it is to.
+    /// Ends the current client; it removes its files if cleanup is requested.
     fn leave(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.plan.cleans_up && self.account.failure.is_none() {
             let own = self.client().own_directory();

@@ -1,4 +1,4 @@
-//! The operations of a load. Each says whether it came out otherwise than was recorded.
+//! Operations of a load. Each returns true if its outcome differs from the recorded one.
 
 use treering_script::{CreateHow, Errno, File, Io, OpenHow, Stop};
 
@@ -68,7 +68,7 @@ impl Player {
         self.resolve(io, 1)
     }
 
-    /// Whether a call can be left out since it would change nothing: with `--stat-check` only.
+    /// True if a call can be skipped since it would change nothing; only with `--stat-check`.
     fn pointless(&self, already: bool) -> bool {
         self.plan.stat_check && already
     }
@@ -207,7 +207,8 @@ impl Player {
         self.sync_parent(io, 1)
     }
 
-    /// Whether an operation that must come out as recorded did not: then it all ends.
+    /// Checks an operation whose outcome must match the load; on a mismatch the client gives up and
+    /// the result is true.
     fn must(&mut self, failed: Option<Errno>, what: &str) -> bool {
         let right = match self.expected() {
             Expected::Either => true,
@@ -225,7 +226,7 @@ impl Player {
         !right
     }
 
-    /// With `--sync-dir`, the directory of a name is synced.
+    /// Syncs the directory of a name if `--sync-dir` is set.
     fn sync_parent(&mut self, io: &mut dyn Io, which: usize) -> Result<bool, Stop> {
         if !self.plan.sync_dir || self.lost[which].is_some() {
             return Ok(false);
@@ -246,7 +247,7 @@ impl Player {
         Ok(synced.is_err())
     }
 
-    /// Reads the directory of a pattern up to so many entries.
+    /// Reads the directory of a pattern, up to `most` entries.
     fn find(&mut self, io: &mut dyn Io, most: u32) -> Result<(), Stop> {
         let is_pattern = self.name(0).to_bytes().iter().any(|byte| b"<>*?\"".contains(byte));
         if self.lost[0].is_some() || !is_pattern || self.open_parent(io, 0)?.is_err() {
@@ -274,7 +275,7 @@ impl Player {
         Ok(self.heard(io, room)?.is_err())
     }
 
-    /// The file of a handle; said where there is none.
+    /// Open file of a handle; a missing one is reported.
     pub(super) fn file_of(&mut self, handle: HandleId) -> Option<File> {
         let file = self.client().handles.file(handle);
         if file.is_none() {
@@ -311,7 +312,7 @@ impl Player {
         Ok(self.has_failed(if locks { "lock" } else { "unlock" }, handle, answer))
     }
 
-    /// Whether an operation on a handle failed, and says why.
+    /// True if the operation on a handle failed; the failure is reported.
     fn has_failed(&mut self, what: &str, handle: HandleId, answer: Result<(), Errno>) -> bool {
         if let Err(errno) = answer {
             let number = self.client().handle_number(handle);

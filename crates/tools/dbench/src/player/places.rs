@@ -1,4 +1,4 @@
-//! Where a client's names are: the directories of a load, kept open in slots, and last components.
+//! Table of a client's names: the load's directories, kept open in slots, and the last components.
 //!
 //! All paths are made when the client is, those of drawn names when they are drawn.
 
@@ -10,39 +10,40 @@ use treering_script::Dir;
 
 use crate::language::{Load, Template};
 
-/// A directory, by its number.
+/// Index of a directory.
 pub(super) type DirId = u32;
 /// The directory under test.
 const TOP: DirId = 0;
-/// Directories of drawn names beyond these are forgotten.
+/// Maximum number of directories of drawn names; beyond it they are forgotten.
 const DRAWN_MAX: usize = 4096;
-/// Names that are drawn at the same time: those of a rename.
+/// Number of names drawn at the same time: a rename needs two.
 const DRAWN_SPOTS: usize = 2;
 
-/// A name: its directory, and what it is called there; nothing for the directory under test.
+/// Location of a name: directory and last component; the component is empty for the directory under
+/// test.
 #[derive(Clone, Debug)]
-pub(super) struct Spot {
+pub(super) struct NameLocation {
     pub(super) dir: DirId,
     pub(super) name: CString,
-    /// The directory that it is itself, where names are below it.
+    /// Directory index of the name itself, if names lie below it.
     is: Option<DirId>,
 }
 
 #[derive(Debug)]
-struct Place {
-    /// From the target.
+struct Directory {
+    /// Path relative to the target.
     path: CString,
     slot: Option<usize>,
 }
 
 /// The names of a client.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct NameTable {
     base: Vec<u8>,
-    dirs: Vec<Place>,
+    dirs: Vec<Directory>,
     by_path: HashMap<Vec<u8>, DirId>,
-    spots: Vec<Spot>,
-    /// Directories of names that stand in the load.
+    spots: Vec<NameLocation>,
+    /// Number of directories that occur in the load's names.
     fixed: usize,
     slots: Range<u16>,
     holders: Vec<Option<DirId>>,
@@ -54,8 +55,8 @@ fn c_string(bytes: &[u8]) -> CString {
     CString::new(bytes).unwrap_or_default()
 }
 
-impl Places {
-    /// Those of a client, below `base` in the target, with these slots for directories.
+impl NameTable {
+    /// Names of a client, below `base` in the target; `slots` are its directory slots.
     pub(super) fn new(load: &Load, client: u32, base: &[u8], slots: Range<u16>) -> Self {
         let holders = vec![None; slots.len()];
         let mut places = Self {
@@ -73,7 +74,7 @@ impl Places {
             let spot = places.spot_of(&name.of_client(client));
             places.spots.push(spot);
         }
-        let top = Spot { dir: TOP, name: CString::default(), is: Some(TOP) };
+        let top = NameLocation { dir: TOP, name: CString::default(), is: Some(TOP) };
         places.spots.extend(std::iter::repeat_n(top, DRAWN_SPOTS));
         places.fixed = places.dirs.len();
         for at in 0..places.spots.len() {
@@ -84,7 +85,7 @@ impl Places {
     }
 
     /// The path of a name, below the directory under test.
-    pub(super) fn path(&self, spot: &Spot) -> Vec<u8> {
+    pub(super) fn path(&self, spot: &NameLocation) -> Vec<u8> {
         let dir = self.dirs[spot.dir as usize].path.as_bytes();
         let dir = dir.strip_prefix(self.base.as_slice()).unwrap_or(dir);
         let dir = dir.strip_prefix(b"/").unwrap_or(dir);
@@ -106,26 +107,26 @@ impl Places {
         }
         full.extend_from_slice(path);
         let dir = DirId::try_from(self.dirs.len()).unwrap_or(DirId::MAX);
-        self.dirs.push(Place { path: c_string(&full), slot: None });
+        self.dirs.push(Directory { path: c_string(&full), slot: None });
         self.by_path.insert(path.to_vec(), dir);
         dir
     }
 
-    fn spot_of(&mut self, path: &[u8]) -> Spot {
+    fn spot_of(&mut self, path: &[u8]) -> NameLocation {
         let (dir, name) = match path.iter().rposition(|&byte| byte == b'/') {
             Some(slash) => (&path[..slash], &path[slash + 1..]),
             None => (&b""[..], path),
         };
-        Spot { dir: self.dir(dir), name: c_string(name), is: None }
+        NameLocation { dir: self.dir(dir), name: c_string(name), is: None }
     }
 
-    /// The number of a name that is drawn.
+    /// Index of a drawn name.
     pub(super) fn drawn(&self, which: usize) -> u32 {
         let at = self.spots.len() - DRAWN_SPOTS + which.min(DRAWN_SPOTS - 1);
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// Whether a name is one of those that are drawn.
+    /// True if the name was drawn at run time.
     pub(super) fn is_drawn(&self, spot: u32) -> bool {
         spot >= self.drawn(0)
     }
@@ -135,7 +136,7 @@ impl Places {
         self.take(which, &name.of_client(client))
     }
 
-    /// Takes a path in the place of a drawn one.
+    /// Sets the path of a drawn name.
     pub(super) fn take(&mut self, which: usize, path: &[u8]) -> u32 {
         if self.dirs.len() > self.fixed + DRAWN_MAX {
             self.forget_drawn();
@@ -145,7 +146,7 @@ impl Places {
         self.put(which, spot)
     }
 
-    fn put(&mut self, which: usize, spot: Spot) -> u32 {
+    fn put(&mut self, which: usize, spot: NameLocation) -> u32 {
         let at = self.drawn(which);
         self.spots[at as usize] = spot;
         at
@@ -159,12 +160,12 @@ impl Places {
             holder.take_if(|dir| *dir as usize >= fixed);
         }
         for which in 0..DRAWN_SPOTS {
-            self.put(which, Spot { dir: TOP, name: CString::default(), is: Some(TOP) });
+            self.put(which, NameLocation { dir: TOP, name: CString::default(), is: Some(TOP) });
         }
     }
 
     #[inline]
-    pub(super) fn spot(&self, spot: u32) -> &Spot {
+    pub(super) fn spot(&self, spot: u32) -> &NameLocation {
         &self.spots[spot as usize]
     }
 
@@ -173,7 +174,7 @@ impl Places {
         &self.dirs[dir as usize].path
     }
 
-    /// The slot of a directory, and whether it must be opened into it first.
+    /// Slot of a directory; true if the directory must be opened into it first.
     #[inline]
     pub(super) fn reach(&mut self, dir: DirId) -> (Dir, bool) {
         let place = &self.dirs[dir as usize];
@@ -193,7 +194,7 @@ impl Places {
         Dir(self.slots.start + u16::try_from(number).unwrap_or_default())
     }
 
-    /// A slot for one more directory; another one may have to give up its own.
+    /// Free directory slot; evicts another directory if necessary.
     fn free_slot(&mut self) -> usize {
         if let Some(slot) = self.holders.iter().position(Option::is_none) {
             return slot;
@@ -216,14 +217,15 @@ impl Places {
         }
     }
 
-    /// A name was removed or renamed: it, and what is below it, are other directories from now on.
+    /// Handles the removal or rename of a name: directories at and below it are reopened on their
+    /// next use.
     pub(super) fn moved(&mut self, spot: u32) {
         let Some(dir) = self.spots[spot as usize].is else { return };
         let path = self.dirs[dir as usize].path.as_bytes().to_vec();
         for slot in 0..self.holders.len() {
             let Some(held) = self.holders[slot] else { continue };
-            let rest = self.dirs[held as usize].path.as_bytes().strip_prefix(path.as_slice());
-            if rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/') {
+            let below = self.dirs[held as usize].path.as_bytes().strip_prefix(path.as_slice());
+            if below.is_some_and(|below| below.is_empty() || below[0] == b'/') {
                 self.leave(slot);
             }
         }
@@ -234,18 +236,18 @@ impl Places {
 mod tests {
     use treering_script::Dir;
 
-    use super::Places;
+    use super::NameTable;
     use crate::language::parse;
 
-    fn places(names: &[&str], base: &[u8], slots: u16) -> Places {
+    fn places(names: &[&str], base: &[u8], slots: u16) -> NameTable {
         let line = |text: String, name: &&str| text + "Mkdir \"" + name + "\" *\n";
         let text = names.iter().fold(String::new(), line);
         let load = parse("f", text.as_bytes(), None).unwrap();
-        Places::new(&load, 5, base, 10..10 + slots)
+        NameTable::new(&load, 5, base, 10..10 + slots)
     }
 
     #[test]
-    fn a_directory_is_opened_once_and_again_when_it_moved() {
+    fn moved_directories_are_reopened() {
         let mut places = places(&["/a/client1/x", "/a/client1", "/a", "/b"], b"", 4);
         let dir = places.spot(0).dir;
         assert_eq!(places.dir_path(dir).to_bytes(), b"a/client5");
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn below_a_base_even_the_top_is_opened() {
+    fn top_directory_is_opened_below_a_base() {
         let mut places = places(&["/x"], b"dbench", 4);
         let dir = places.spot(0).dir;
         assert_eq!(places.dir_path(dir).to_bytes(), b"dbench");
@@ -272,9 +274,9 @@ mod tests {
     }
 
     #[test]
-    fn with_more_directories_than_slots_they_take_turns() {
+    fn directories_share_slots_when_there_are_too_few() {
         let mut places = places(&["/a/x", "/b/x", "/c/x"], b"", 2);
-        let reach = |places: &mut Places, at| {
+        let reach = |places: &mut NameTable, at| {
             let dir = places.spot(at).dir;
             places.reach(dir)
         };

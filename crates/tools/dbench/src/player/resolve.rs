@@ -1,5 +1,5 @@
-//! How a name is found: asked for, and where it is not there, its directory read for one that
-//! differs in case only, as a server for clients without case would.
+//! Case-insensitive name lookup: a name is looked up directly, and if it is missing, its directory
+//! is read for one that differs only in case, as a server for case-insensitive clients would.
 //!
 //! As in the original, such a name ends the search and is not used: the operation goes on with the
 //! name as it is written.
@@ -7,7 +7,7 @@
 use treering_script::{Dir, Io, Stop};
 
 use super::places::DirId;
-use super::{Answer, Player, SCAN};
+use super::{CallOutcome, Player, SCAN};
 
 impl Player {
     /// Looks for the first names of the present operation.
@@ -27,12 +27,12 @@ impl Player {
             return Ok(());
         }
         if self.name(which).is_empty() {
-            // There is no name that it could be asked for by; it is there.
+            // The top directory has no name to look up; it exists.
             self.found[which] = true;
             return Ok(());
         }
-        let asked = io.stat(at, self.name(which));
-        self.found[which] = self.heard(io, asked)?.is_ok();
+        let status = io.stat(at, self.name(which));
+        self.found[which] = self.heard(io, status)?.is_ok();
         if !self.found[which] {
             return if self.plan.resolve { self.look_for_alike(io, which) } else { Ok(()) };
         }
@@ -63,8 +63,12 @@ impl Player {
         Ok(())
     }
 
-    /// The slot of a directory, opened where it is not yet, and what came of that.
-    pub(super) fn reach(&mut self, io: &mut dyn Io, dir: DirId) -> Result<(Dir, Answer<()>), Stop> {
+    /// Slot of a directory, which is opened if necessary, and the outcome of the open.
+    pub(super) fn reach(
+        &mut self,
+        io: &mut dyn Io,
+        dir: DirId,
+    ) -> Result<(Dir, CallOutcome<()>), Stop> {
         let (slot, opens) = self.client().places.reach(dir);
         if !opens {
             return Ok((slot, Ok(())));
@@ -78,7 +82,7 @@ impl Player {
         &mut self,
         io: &mut dyn Io,
         which: usize,
-    ) -> Result<Answer<()>, Stop> {
+    ) -> Result<CallOutcome<()>, Stop> {
         let opened = if self.at[which] == Dir::TARGET {
             io.open_root(0, SCAN)
         } else {

@@ -1,4 +1,4 @@
-//! Reading and writing, in pieces where a piece would be too long for one call.
+//! Reads and writes, split into pieces that fit one call.
 
 use treering_script::{Errno, File, Io, Stop};
 
@@ -6,10 +6,10 @@ use super::Player;
 use super::client::words;
 use crate::language::HandleId;
 
-/// The most that one call moves.
+/// Maximum bytes of a call.
 const PIECE: u32 = 4 << 20;
 
-/// A read or a write of a load: what is asked for, and what was moved when it was recorded.
+/// Read or write of a load: requested bytes, and bytes moved in the recording.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transfer {
     pub(super) handle: HandleId,
@@ -19,7 +19,7 @@ pub(super) struct Transfer {
 }
 
 impl Transfer {
-    /// The next piece, after so many bytes.
+    /// Length and offset of the next piece, after `moved` bytes.
     fn piece(&self, moved: u64) -> (u32, u64) {
         let left = u64::from(self.bytes).saturating_sub(moved);
         let bytes = u32::try_from(left).unwrap_or(PIECE).min(PIECE);
@@ -81,7 +81,7 @@ impl Player {
         Ok(self.plan.fsync && last.is_err())
     }
 
-    /// Whether all was written; a write that is too short ends it all.
+    /// Writes in pieces; false after a short write, which ends the run.
     fn write_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
         let mut moved = 0;
         let failed = loop {
@@ -110,8 +110,8 @@ impl Player {
         Ok(false)
     }
 
-    /// A single byte: it is there already, or the file is made longer by it. What is written is
-    /// taken to be zero, as the original's is.
+    /// Handles a one-byte write: the byte exists already, or the file is extended by it. The value
+    /// is assumed to be zero, like the original's.
     fn one_byte(
         &mut self,
         io: &mut dyn Io,

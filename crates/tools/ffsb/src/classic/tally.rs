@@ -1,30 +1,30 @@
-//! What a worker of FFSB did, in FFSB's own way of counting: operations, transactions, bytes, and
-//! the times of the calls that it times.
+//! Counters of an FFSB worker as the original counts: operations, transactions, bytes, and the
+//! latencies of timed calls.
 
 use serde::{Deserialize, Serialize};
 
 use crate::language::TimedCall;
 use crate::language::operation::Operation;
 
-/// What was done of one operation.
+/// Counters of one operation kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Done {
-    /// How often it was carried out.
+pub(crate) struct OperationCounts {
+    /// Number of operations carried out.
     pub operations: u64,
     /// FFSB's transactions: blocks for operations on content, operations for the rest.
     pub transactions: u64,
-    /// Bytes as FFSB counts them.
+    /// Bytes as FFSB counts them, which differs from bytes moved.
     pub bytes: u64,
 }
 
-/// Times of one kind of call, in whole microseconds.
+/// Latencies of one call kind, in whole microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CallTimes {
-    /// How many.
+    /// Number of calls.
     pub calls: u64,
     /// The time of all.
     pub sum_us: u64,
-    /// The least; 0 when there was none.
+    /// Minimum; 0 without calls.
     pub min_us: u64,
     /// The most.
     pub max_us: u64,
@@ -32,12 +32,12 @@ pub(crate) struct CallTimes {
     pub in_range: Vec<u64>,
 }
 
-/// What a worker, or all of a group, did.
+/// Counters of a worker, or the sum over a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// By [`Operation::place`].
-    pub done: [Done; Operation::COUNT],
-    /// By [`TimedCall::place`].
+    /// Counters by [`Operation::place`].
+    pub done: [OperationCounts; Operation::COUNT],
+    /// Call latencies by [`TimedCall::place`].
     pub calls: [CallTimes; TimedCall::COUNT],
 }
 
@@ -52,7 +52,7 @@ impl Tally {
         self.done.iter().map(|done| done.transactions).sum()
     }
 
-    /// Adds what another did, of the same group or of one with the same ranges.
+    /// Adds the counters of another worker, whose call ranges must be equal.
     pub(crate) fn add(&mut self, other: &Self) {
         for (done, more) in self.done.iter_mut().zip(&other.done) {
             done.operations += more.operations;
@@ -66,7 +66,7 @@ impl Tally {
 }
 
 impl CallTimes {
-    /// A call took so long.
+    /// Records a call that took `us` microseconds.
     #[inline]
     pub(crate) fn record(&mut self, us: u64) {
         self.min_us = if self.calls == 0 { us } else { self.min_us.min(us) };
@@ -89,10 +89,10 @@ impl CallTimes {
     }
 }
 
-/// Whether the files of an earlier run were taken over; nothing is counted when it went no further.
+/// Result of the preparation of one filesystem; an aborted preparation reports no counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Prepared {
-    /// Whether they were.
+    /// True if the files of an earlier run were reused.
     pub reused: bool,
 }
 
@@ -100,11 +100,11 @@ pub(crate) struct Prepared {
 mod tests {
     use treering_model::Counters;
 
-    use super::{CallTimes, Done, Tally};
+    use super::{CallTimes, OperationCounts, Tally};
 
     fn tally() -> Tally {
         let mut tally = Tally::default();
-        tally.done[3] = Done { operations: 2, transactions: 20, bytes: 81_920 };
+        tally.done[3] = OperationCounts { operations: 2, transactions: 20, bytes: 81_920 };
         for us in [7, 3, 11] {
             tally.calls[0].record(us);
         }

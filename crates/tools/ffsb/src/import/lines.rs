@@ -4,28 +4,28 @@ use super::bytes_per_second;
 use treering_kit::import::log::first_word;
 use treering_kit::import::number::{decimal, whole};
 
-/// What a line says.
+/// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first one, with the version.
+    /// First line of an output, with the version.
     Started(String),
     /// A thread group follows.
     Group(u64),
     /// A filesystem follows.
     Filesystem(String),
-    /// A name and its value: of the profile, its weights and sizes.
+    /// Name and value of a profile setting, a weight or a size.
     Setting(String, String),
-    /// The file set was made, in so many seconds.
+    /// Duration of the file setup, in seconds.
     SetUp(u64),
     /// The benchmark began.
     StartingAt(String),
-    /// And took so many seconds.
+    /// Duration of the run in seconds.
     Took(f64),
     /// The names of the columns.
     TableBegins,
     /// A kind of operation.
     Row(OpRow),
-    /// Of all kinds, per second.
+    /// Transactions per second, over all operation kinds.
     Transactions(f64),
     /// Bytes read or written per second.
     Throughput(&'static str, f64),
@@ -35,7 +35,7 @@ pub(super) enum Line {
     Call(&'static str, [f64; 3], u64),
     /// User, system or all CPU in percent.
     Cpu(&'static str, f64),
-    /// Belongs to it and says nothing.
+    /// Line of FFSB that is not imported.
     Furniture,
 }
 
@@ -45,9 +45,9 @@ pub(super) struct OpRow {
     pub(super) op: String,
     pub(super) transactions: u64,
     pub(super) transactions_per_second: f64,
-    /// Of all operations that ran, in percent with three decimals.
+    /// Share of all operations that ran, in percent with three decimals.
     pub(super) operations_percent: f64,
-    /// `None` where no data are moved.
+    /// Bytes per second; `None` for operations that move no data.
     pub(super) bytes_per_second: Option<f64>,
 }
 
@@ -99,7 +99,7 @@ const NAMES: [&str; 25] = [
     "create_blocksize",
     "age_blocksize",
 ];
-/// What else a line may begin with, but for figures and rules.
+/// Other first words of FFSB lines, apart from figures and rules.
 const FIRST_WORDS: [&str; 21] = [
     "FFSB",
     "ThreadGroup",
@@ -124,7 +124,7 @@ const FIRST_WORDS: [&str; 21] = [
     "Aging",
 ];
 
-/// Whether a line, or the first of several that were one, can be one of these.
+/// True if a line can be FFSB output, or could before several lines were joined into this one.
 pub(super) fn may_begin(text: &str) -> bool {
     let first = first_word(text);
     let figure = |byte: u8| byte.is_ascii_digit() || b"[=-".contains(&byte);
@@ -136,7 +136,7 @@ pub(super) fn may_begin(text: &str) -> bool {
         || NAMES.iter().chain(&OPS).any(is_of_name)
 }
 
-/// Reads a line. Text may be somebody else's unless the whole line is as FFSB prints it.
+/// Parses a line; `None` for a foreign line, which is any that differs from FFSB's format.
 pub(super) fn line(text: &str) -> Option<Line> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -251,7 +251,7 @@ mod tests {
     use super::{Line, line};
 
     #[test]
-    fn the_lines_that_count_are_read() {
+    fn result_lines_are_parsed() {
         let Some(Line::Row(row)) = line(
             "       create_fsync :         8234\t    719.78\t77.878%\t\t15.789%\t   2.81MB/sec",
         ) else {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_print_is_not_read() {
+    fn foreign_lines_are_ignored() {
         for text in ["", "x = 3", "[   sync] 1 2 3 4", "create : 1 2 3", "anything at all"] {
             assert_eq!(line(text), None, "{text}");
         }

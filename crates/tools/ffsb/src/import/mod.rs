@@ -17,7 +17,7 @@ use lines::{Line, OpRow, line, may_begin};
 use operations::Evidence;
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::number::{ctime_unix_ms, decimal, nanoseconds, whole};
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
@@ -43,7 +43,7 @@ impl Importer for Ffsb {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut report = Report::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
             let read = log.read_if(may_begin, next, line);
@@ -76,24 +76,24 @@ impl Importer for Ffsb {
 #[derive(Default)]
 struct Report {
     trial: ForeignTrial,
-    /// Of one thread group, or of all when there are several: the last table.
+    /// Rows of the last table: that of the only thread group, or the totals.
     rows: Vec<OpRow>,
     seconds: Option<f64>,
-    /// How many thread groups and filesystems came so far.
+    /// Numbers of thread groups and filesystems seen so far.
     groups: u32,
     filesystems: u32,
-    /// Bytes of a write and of its blocks, by thread group.
+    /// Bytes of a write operation and of its blocks, by thread group.
     write_sizes: Vec<u64>,
     write_blocks: Vec<u64>,
     /// Opens, unlinks and stats of all blocks of calls, and how many blocks there were.
     calls: u64,
     call_blocks: u32,
-    /// Whether its last line was read.
+    /// True once the last line of the report was read.
     is_complete: bool,
 }
 
 impl Report {
-    /// Whether this line is of another report.
+    /// True if this line belongs to the next report.
     fn is_over(&self, said: &Line) -> bool {
         let has_begun = self.trial.started_unix_ms.is_some() || self.seconds.is_some();
         match said {
@@ -141,7 +141,7 @@ impl Report {
                 self.seconds = Some(seconds);
                 trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
             }
-            // Of several tables that of all groups comes last.
+            // The last of several tables is that of the totals.
             Line::TableBegins => self.rows.clear(),
             Line::Row(row) => self.rows.push(row),
             Line::Transactions(rate) => {
@@ -163,7 +163,7 @@ impl Report {
         }
     }
 
-    /// Takes a figure of the whole run, of which the last one printed stands.
+    /// Sets a metric of the whole run; a later figure replaces an earlier one.
     fn replace(&mut self, metric: Metric) {
         self.trial.metrics.retain(|known| known.name != metric.name);
         self.trial.metrics.push(metric);
@@ -175,13 +175,13 @@ impl Report {
         }
         let count = CALL_COUNT.of_member(&[call], Scope::Trial, calls as f64);
         match self.trial.metrics.iter_mut().find(|metric| metric.name == count.name) {
-            // Of another thread group.
+            // Same metric of another thread group.
             Some(known) => known.value += count.value,
             None => self.trial.metrics.push(count),
         }
         for (what, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
             let metric = CALL_LATENCY_NS.of_member(&[call, what], Scope::Trial, ms * 1e6);
-            // Of several thread groups the first one's stands.
+            // With several thread groups, that of the first is kept.
             if self.trial.metrics.iter().all(|known| known.name != metric.name) {
                 self.trial.metrics.push(metric);
             }
@@ -276,7 +276,7 @@ fn of_row(row: &OpRow) -> Vec<Metric> {
     figures
 }
 
-/// A size per second as FFSB prints it, `32.5KB/sec`, in bytes.
+/// Parses a rate such as `32.5KB/sec`; returns bytes per second.
 fn bytes_per_second(word: &str) -> Option<f64> {
     let size = word.strip_suffix("/sec")?;
     let units = [("GB", 30), ("MB", 20), ("KB", 10), ("B", 0)];

@@ -1,31 +1,31 @@
-//! How many operations ran, which FFSB does not print: what it prints may determine it. Evidence is
-//! the share of each kind, printed with three decimals; the kinds whose transactions are operations
-//! or whole appends; and the number of calls.
+//! Inference of the number of operations, which FFSB does not print. Evidence is the share of each
+//! kind, printed with three decimals; the kinds whose transactions are operations or whole appends;
+//! and the number of calls.
 
 use super::lines::OpRow;
 
-/// Kinds of which each transaction is one operation.
+/// Kinds whose transactions are single operations.
 const ONE_EACH: [&str; 5] = ["delete", "stat", "open_close", "createdir", "metaop"];
 /// Kinds that write the same number of blocks each time.
 const APPENDS: [&str; 2] = ["append", "append_fsync"];
 /// Half of the last digit of the shares, and a little for the last bit.
 const ROUNDING_PERCENT: f64 = 0.000_501;
-/// So many numbers are tried.
+/// Maximum number of candidate totals tried.
 const TRIED_MOST: u64 = 200_000;
 
-/// What a report says about the number of operations.
+/// Figures of a report that constrain the number of operations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence<'r> {
     pub(super) rows: &'r [OpRow],
-    /// Blocks of an append, where all thread groups append as many.
+    /// Blocks of an append, if they are the same in all thread groups.
     pub(super) append_blocks: Option<u64>,
-    /// Calls of open, unlink and stat, where those of all thread groups are printed: each operation
-    /// makes one of them, except for `createdir` and `metaop`.
+    /// Number of open, unlink and stat calls, if printed by all thread groups: each operation makes
+    /// one of them, except for `createdir` and `metaop`.
     pub(super) calls: Option<u64>,
 }
 
 impl Evidence<'_> {
-    /// The number of operations, where exactly one agrees with all that is printed.
+    /// Number of operations, if exactly one number agrees with everything printed.
     pub(super) fn operations(&self) -> Option<u64> {
         if self.rows.is_empty() {
             return None;
@@ -54,7 +54,7 @@ impl Evidence<'_> {
         possible.next().is_none().then_some(first)
     }
 
-    /// By the calls.
+    /// Total inferred from the number of calls.
     fn counted(&self) -> Option<u64> {
         let calls = self.calls.filter(|calls| *calls > 0)?;
         let without = |row: &&OpRow| matches!(row.op.as_str(), "createdir" | "metaop");
@@ -62,7 +62,7 @@ impl Evidence<'_> {
         others.try_fold(calls, u64::checked_add)
     }
 
-    /// How many operations of a kind ran, where its transactions say it.
+    /// Number of operations of a kind, if its transactions determine it.
     fn known(&self, row: &OpRow) -> Option<u64> {
         let op = row.op.as_str();
         if ONE_EACH.contains(&op) {
@@ -73,7 +73,7 @@ impl Evidence<'_> {
         is_whole.then_some(row.transactions / blocks)
     }
 
-    /// Whether every share can be one of so many operations.
+    /// True if every printed share is possible with `all` operations.
     fn agrees(&self, all: u64) -> bool {
         let agrees = |row: &OpRow| {
             let nearest = (row.operations_percent / 100.0 * all as f64).round();
@@ -119,23 +119,23 @@ mod tests {
     ];
 
     #[test]
-    fn the_number_behind_the_shares_is_found() {
+    fn number_of_operations_is_inferred_from_shares() {
         assert_eq!(by_shares(&rows(&PUBLISHED, 38)), Some(38));
     }
 
     #[test]
-    fn a_number_that_is_not_determined_is_unknown() {
+    fn ambiguous_number_of_operations_is_unknown() {
         // No kind says how many of it ran: 38, 76 and all their multiples have these shares.
         assert_eq!(by_shares(&rows(&PUBLISHED[..3], 38)), None);
         // A single kind has 100 %, whatever its number was.
         assert_eq!(by_shares(&rows(&[("readall", 1_000_000, 500)], 500)), None);
-        // Of a hundred thousand several agree with three decimals.
+        // Among a hundred thousand, several numbers agree with three decimals.
         let many = [("stat", 33_333, 33_333), ("readall", 1_000_000, 66_667)];
         assert_eq!(by_shares(&rows(&many, 100_000)), None);
     }
 
     #[test]
-    fn appended_blocks_and_calls_determine_it() {
+    fn number_of_operations_is_inferred_from_appends_and_calls() {
         let appends = rows(&[("append", 20, 2), ("readall", 900, 36)], 38);
         let evidence = Evidence { rows: &appends, append_blocks: Some(10), calls: None };
         assert_eq!(evidence.operations(), Some(38));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_that_do_not_fit_together_give_no_number() {
+    fn inconsistent_shares_give_no_number() {
         assert_eq!(by_shares(&rows(&[("delete", 4, 4), ("stat", 300, 3)], 38)), None);
         assert_eq!(by_shares(&[]), None);
     }

@@ -1,4 +1,4 @@
-//! What concerns several settings, or the whole profile.
+//! Checks that concern several settings or the whole profile.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -15,7 +15,7 @@ const SECTOR_BYTES: u64 = 512;
 /// Files of a run with `O_DIRECT` are whole blocks of this.
 const DIRECT_BYTES: u64 = 4096;
 
-/// Whether the profile can be run.
+/// Checks that the profile can be run.
 pub(super) fn profile(profile: &Profile, sections: &Section, to: &mut Faults) -> Result<(), Fault> {
     counted(sections, "num_filesystems", "[filesystem]", profile.filesystems.len(), to);
     counted(sections, "num_threadgroups", "[threadgroup]", profile.groups.len(), to);
@@ -165,7 +165,7 @@ fn filesystem(
     Ok(())
 }
 
-/// Whether files of these sizes can fill a filesystem that is to be filled.
+/// Checks that files of these sizes can fill a filesystem up to its limit.
 fn fills(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fault> {
     let largest = match &checked.sizes {
         Sizes::Range(least, most) if least < most => most - 1,
@@ -191,7 +191,7 @@ fn fills(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fau
     Err(to.error(section.place_of(key), what).hint(right))
 }
 
-/// Whether a sum of weights is one.
+/// Checks that a sum of weights is positive and does not overflow.
 fn sum_is_right(sum: Option<u64>, what: &str, place: Place, to: &Faults) -> Result<(), Fault> {
     match sum {
         Some(0) => Err(to
@@ -210,8 +210,8 @@ fn whole_blocks(section: &Section, to: &mut Faults) {
     let ends = ["min_filesize", "max_filesize"].map(|key| (key, section.number(key)));
     let row = section.size_weights.iter().map(|&(bytes, _)| bytes).find(odd);
     let row = [("size_weight", row)];
-    let all = if section.size_weights.is_empty() { &ends[..] } else { &row[..] };
-    for &(key, bytes) in all {
+    let sizes = if section.size_weights.is_empty() { &ends[..] } else { &row[..] };
+    for &(key, bytes) in sizes {
         if let Some(bytes) = bytes.filter(odd) {
             let what = format!(
                 "{key}: with directio, files are made up to whole blocks of {DIRECT_BYTES} bytes, \
@@ -263,13 +263,13 @@ fn group(checked: &ThreadGroup, section: &Section, to: &mut Faults) -> Result<()
     Ok(())
 }
 
-/// Whether an operation writes `write_size` bytes.
+/// True if an operation writes `write_size` bytes.
 const fn writes_by_size(operation: Operation) -> bool {
     use Operation::{Append, AppendFsync, Write, WriteFsync};
     matches!(operation, Write | WriteFsync | Append | AppendFsync)
 }
 
-/// Whether an operation has what it needs.
+/// Checks that the settings an operation needs are present.
 fn needs(
     operation: Operation,
     checked: &ThreadGroup,
@@ -296,7 +296,7 @@ fn needs(
     Err(to.error(section.place_of(key), what).hint(right))
 }
 
-/// Whether there are not too many threads at the same time.
+/// Checks that the number of concurrent threads is within the limit.
 fn threads<'p>(
     groups: impl Iterator<Item = (&'p Section, &'p ThreadGroup)>,
     to: &Faults,

@@ -1,9 +1,9 @@
-//! Which settings there are, and where.
+//! Table of settings: their keys, sections and value types.
 
 use super::operation::Operation;
 use treering_kit::nearest::closest;
 
-/// Where a setting stands.
+/// Section that a setting belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
     /// Outside of every section.
@@ -14,7 +14,7 @@ pub(super) enum Scope {
 }
 
 impl Scope {
-    /// As in "belongs ...".
+    /// Description of the section that completes "belongs ...".
     pub(super) const fn inside(self) -> &'static str {
         match self {
             Self::Profile => "outside of the sections",
@@ -25,7 +25,7 @@ impl Scope {
     }
 }
 
-/// What a setting's value is.
+/// Value type of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// 0 or 1.
@@ -36,19 +36,19 @@ pub(super) enum Kind {
     Size,
     /// Bytes of a call.
     Block,
-    /// From 0 to 1.
+    /// Fraction, 0 to 1.
     Share,
-    /// A path; blanks in it stay.
+    /// Path; inner blanks are kept.
     Path,
-    /// A shell command; blanks in it stay.
+    /// Shell command; inner blanks are kept.
     Command,
-    /// A call whose times are not printed; may be given again.
+    /// Call whose times are not printed; repeatable.
     Ignore,
-    /// How often an operation is drawn.
+    /// Weight of an operation in the random draw.
     Weight(Operation),
-    /// `size_weight SIZE WEIGHT`, without `=`; may be given again.
+    /// `size_weight SIZE WEIGHT`, without `=`; repeatable.
     SizeWeight,
-    /// `msec_range FROM TO`, without `=`; may be given again.
+    /// `msec_range FROM TO`, without `=`; repeatable.
     Range,
     /// A former name of this key.
     Former(&'static str),
@@ -58,7 +58,7 @@ pub(super) enum Kind {
     FsyncFile,
 }
 
-/// A setting that there is.
+/// Declaration of a setting.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -81,7 +81,7 @@ const fn weight(name: &'static str, operation: Operation) -> Key {
     key(Scope::Group, name, Kind::Weight(operation))
 }
 
-/// Every one.
+/// Table of all settings.
 pub(super) static ALL: &[Key] = &[
     key(Scope::Profile, "time", Kind::Number(NUMBER_MAX)),
     key(Scope::Profile, "directio", Kind::Switch),
@@ -141,7 +141,7 @@ pub(super) static ALL: &[Key] = &[
     key(Scope::Stats, "msec_range", Kind::Range),
 ];
 
-/// The setting of this name, best the one in this place.
+/// Setting of this name, preferably one of this section.
 pub(super) fn find(name: &str, scope: Scope) -> Option<&'static Key> {
     let named = || ALL.iter().filter(|key| key.name == name);
     named().find(|key| key.scope == scope).or_else(|| named().next())
@@ -153,7 +153,7 @@ pub(super) fn weight_key(operation: Operation) -> &'static str {
     keys.find(|key| key.kind == Kind::Weight(operation)).map_or("", |key| key.name)
 }
 
-/// The most similar of the words, when one is similar.
+/// Most similar word, if one is similar enough.
 pub(super) fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
     let (changes, meant) = closest(word, words)?;
     (changes <= 1 + word.len() / 4).then_some(meant)
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_are_almost_right_are_understood() {
+    fn similar_words_are_suggested() {
         let near = |word| nearest(word, ALL.iter().map(|key| key.name));
         assert_eq!(near("num_thread"), Some("num_threads"));
         assert_eq!(near("read_block_size"), Some("read_blocksize"));

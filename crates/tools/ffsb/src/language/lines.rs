@@ -11,7 +11,7 @@ use treering_kit::faults::{Fault, Faults, Place, shown};
 /// The longest profile.
 const BYTES_MAX: usize = 1 << 20;
 
-/// A line that says something.
+/// Parsed line of a profile.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line<'t> {
     /// `[word]`, without brackets and the digits after the word.
@@ -22,7 +22,7 @@ pub(super) enum Line<'t> {
     Words(Vec<(&'t str, Place)>),
 }
 
-/// What C calls white space, within a line.
+/// White space of C's `isspace`, except line ends.
 const fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\x0b' | '\x0c')
 }
@@ -36,33 +36,33 @@ pub(super) fn squeezed(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The lines with something in them; those that make no sense are kept as faults.
+/// Lines that are not empty; malformed ones are kept as faults.
 pub(super) fn lines<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Line<'t>>, Fault> {
     if text.len() > BYTES_MAX {
         let what = format!("the profile has {} bytes", text.len());
         let right = format!("a profile has at most {BYTES_MAX} bytes: is this one?");
         return Err(faults.error(Place::START, what).hint(right));
     }
-    let mut found = Vec::new();
+    let mut parsed = Vec::new();
     for (place, line) in cursor::lines(text, 0) {
-        let cut = Cut { line, place, faults };
+        let cut = LineScanner { line, place, faults };
         let read = cut.read();
-        found.extend(faults.taken(read).flatten());
+        parsed.extend(faults.taken(read).flatten());
         if faults.is_full() {
             break;
         }
     }
-    Ok(found)
+    Ok(parsed)
 }
 
-/// One line, on its way.
-struct Cut<'t, 'f> {
+/// Scanner state for one line.
+struct LineScanner<'t, 'f> {
     line: &'t [u8],
     place: Place,
     faults: &'f Faults<'t>,
 }
 
-impl<'t> Cut<'t, '_> {
+impl<'t> LineScanner<'t, '_> {
     fn read(&self) -> Result<Option<Line<'t>>, Fault> {
         let content = self.content()?;
         let (body, place, value) = cursor::setting(content, self.place, is_blank);
@@ -75,13 +75,13 @@ impl<'t> Cut<'t, '_> {
             return Ok(Some(Line::Setting { key, place, value, value_place }));
         }
         let words = body.split(is_blank).filter(|word| !word.is_empty());
-        // Where a word stands follows from where its text stands in that of the line.
+        // A word's column follows from the position of its slice in the line.
         let offset = |word: &str| word.as_ptr() as usize - content.as_ptr() as usize;
         let words: Vec<_> = words.map(|word| (word, self.place.after(offset(word)))).collect();
         Ok((!words.is_empty()).then_some(Line::Words(words)))
     }
 
-    /// What stands before the comment, as text without control characters.
+    /// Text before the comment, free of control characters.
     fn content(&self) -> Result<&'t str, Fault> {
         let content = cursor::before(self.line, b"#");
         let content = cursor::text(content, self.place, "a profile is text in UTF-8", self.faults)?;
@@ -94,7 +94,7 @@ impl<'t> Cut<'t, '_> {
         }
     }
 
-    /// A section from what follows its bracket.
+    /// Parses a section header after its bracket.
     fn section(&self, rest: &str, place: Place) -> Result<Line<'t>, Fault> {
         let right = "a section is a line like [filesystem0], [threadgroup0], [stats] or [end]";
         let Some(close) = rest.find(']') else {
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_cut_with_their_places() {
+    fn lines_are_split_with_positions() {
         let text =
             b"\xef\xbb\xbftime=3 # s\r\n\t[ file system 12 ]\r\n\n\x0c size_weight\t4k  33\n  \
                      num_ threads =  1 0";
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused_with_its_place() {
+    fn binary_input_is_refused_with_its_position() {
         assert_eq!(refused(b"\n a\xffb"), "f:2:3: the byte 0xff is no UTF-8");
         assert_eq!(refused(b"ti\0me"), "f:1:3: the control character \\0");
         assert_eq!(refused(b"a=\x1b[31m"), "f:1:3: the control character \\u{1b}");

@@ -1,4 +1,4 @@
-//! FFSB's profile: what stands in the file, read and checked.
+//! FFSB profiles: parsed and checked.
 //!
 //! `lines` cuts the text, `keys` knows which settings there are and `values` what they may be,
 //! `sections` sorts them, `read` makes the profile of them and `check` looks at the whole of it.
@@ -22,14 +22,14 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults};
 
-/// Reads a profile; `file` is its name in messages.
+/// Parses a profile; `file` is its name in messages.
 ///
 /// # Errors
 /// Every setting that is wrong, with its line and what would be right.
 pub(crate) fn parse(file: &str, text: &[u8]) -> Result<Profile, ConfigError> {
     let mut faults = Faults::new(file, text);
     let sections = sections::sort(text, &mut faults).map_err(|fault| faults.refuse(fault))?;
-    // What would be missing may stand in a line that is wrong.
+    // A faulty line may hold a setting that would seem missing below.
     faults.check()?;
     let checked = understood(&sections, &mut faults);
     let mut profile = checked.map_err(|fault| faults.refuse(fault))?;
@@ -43,15 +43,15 @@ fn understood(sections: &sections::Section, faults: &mut Faults) -> Result<Profi
     Ok(profile)
 }
 
-/// What runs, as names and values in a fixed order: the settings under their keys, of several
-/// filesystems or groups with `filesystem0.` or `threadgroup0.` before, of the group that ages with
-/// `aging.`. Not where: locations are left out, and `bindfs` is the number of the filesystem.
-/// Weights of 0, and blocks that are not given, are left out too.
+/// Parameters of a profile as names and values in a fixed order: settings under their keys,
+/// prefixed `filesystem0.` or `threadgroup0.` if there are several, and `aging.` for the aging
+/// group. Locations are left out, and `bindfs` is the number of the filesystem. Weights of 0 and
+/// unset block sizes are left out too.
 pub(crate) fn parameters(profile: &Profile) -> Vec<(String, String)> {
     write::parameters(profile)
 }
 
-/// A text that is read as this profile, warnings aside.
+/// Text that parses to this profile, apart from warnings.
 pub(crate) fn text(profile: &Profile) -> String {
     write::text(profile)
 }
@@ -61,19 +61,20 @@ pub(crate) fn text(profile: &Profile) -> String {
 pub(crate) struct Profile {
     /// Seconds that the benchmark runs at least; 0 makes the files only.
     pub seconds: u64,
-    /// Whether files are opened with `O_DIRECT`.
+    /// Open files with `O_DIRECT`.
     pub direct: bool,
-    /// Whether random offsets are whole 4 KiB blocks; `direct` implies it.
+    /// Align random offsets to 4 KiB blocks; implied by `direct`.
     pub align: bool,
     /// Printed, without any effect.
     pub buffered: bool,
     /// A shell command between the making of the files and the benchmark.
     pub callout: Option<String>,
-    /// At least one.
+    /// Filesystems; at least one.
     pub filesystems: Vec<Filesystem>,
-    /// At least one, unless `seconds` is 0.
+    /// Thread groups; at least one, unless `seconds` is 0.
     pub groups: Vec<ThreadGroup>,
-    /// What was accepted although the original refuses it, or has no effect, with line and column.
+    /// Warnings about settings that the original refuses, or that have no effect, with line and
+    /// column.
     pub warnings: Vec<String>,
 }
 
@@ -88,51 +89,52 @@ pub(crate) struct Filesystem {
     pub dirs: u32,
     /// Sizes of new files.
     pub sizes: Sizes,
-    /// Whether they are drawn as by FFSB 6.0-RC2; stands in the options, not in the profile.
+    /// Draw sizes with the bias of FFSB 6.0-RC2; set by an option, not in the profile.
     pub sizes_as_original: bool,
-    /// When `files` is 0: files are made until the used space has grown by so many bytes.
+    /// If `files` is 0: files are created until the used space has grown by this many bytes.
     pub init_bytes: u64,
-    /// When `files` and `init_bytes` are 0: until this share of the filesystem is used.
+    /// If `files` and `init_bytes` are 0: files are created until this share of the filesystem is
+    /// used, 0 to 1.
     pub init_share: f64,
     /// Bytes of a write while files are made.
     pub create_block_bytes: u32,
     /// Bytes of a write while the filesystem is aged.
     pub age_block_bytes: u32,
-    /// Whether files of an earlier run are taken when they are as they would be made.
+    /// Reuse files of an earlier run if they match the profile.
     pub reuse: bool,
-    /// How it is aged first.
+    /// Aging before the measured work.
     pub aging: Option<Aging>,
 }
 
 /// Sizes of new files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Sizes {
-    /// At least the first; below the second, unless they are equal.
+    /// Lower bound and exclusive upper bound in bytes; equal bounds give one size.
     Range(u64, u64),
-    /// Sizes and their weights, in the order of the profile. The original prints and draws them in
-    /// the opposite one.
+    /// Sizes and weights, in the order of the profile. The original prints and draws them in
+    /// reverse order.
     Weights(Vec<(u64, u64)>),
 }
 
-/// How a filesystem is aged.
+/// Aging of a filesystem.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aging {
-    /// Who does it.
+    /// Thread group that does the aging.
     pub group: ThreadGroup,
     /// Until this share of the filesystem is used.
     pub until_share: f64,
 }
 
-/// Workers that do the same.
+/// Group of identical workers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ThreadGroup {
-    /// How many; at least one.
+    /// Number of threads; at least one.
     pub threads: u16,
-    /// The filesystem in which they work, by its number; any when `None`.
+    /// Index of the filesystem to work in; `None` for any.
     pub bound: Option<usize>,
     /// Milliseconds between two operations.
     pub delay_ms: u32,
-    /// Whether each block that is read has an offset of its own.
+    /// Draw a random offset for each block that is read.
     pub read_random: bool,
     /// Bytes of a `read` operation; 0 is the whole of nothing.
     pub read_bytes: u64,
@@ -140,27 +142,26 @@ pub(crate) struct ThreadGroup {
     pub read_block_bytes: u32,
     /// Bytes that are skipped between two reads.
     pub read_skip_bytes: Option<u64>,
-    /// As printed, also when `read_skip` is off.
+    /// Configured skip in bytes, printed even if `read_skip` is off.
     pub read_skip_bytes_given: u64,
-    /// Whether each block that is written has an offset of its own.
+    /// Draw a random offset for each block that is written.
     pub write_random: bool,
     /// Bytes of a `write` or an `append` operation.
     pub write_bytes: u64,
     /// Bytes of a call to write.
     pub write_block_bytes: u32,
-    /// By [`Operation::place`]; the sum is at least 1.
+    /// Weights by [`Operation::place`]; their sum is at least 1.
     pub weights: [u64; Operation::COUNT],
-    /// Whether the times of calls are taken and printed, and of which.
+    /// Call latencies to collect and print; `None` collects none.
     pub stats: Option<Stats>,
 }
 
-/// Which times are printed.
+/// Selection of call latencies to print.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Stats {
     /// Calls left out, by [`TimedCall::place`].
     pub ignored: [bool; TimedCall::COUNT],
-    /// Ranges of milliseconds, both ends in them, in the order of the profile; empty when they are
-    /// not enabled.
+    /// Latency ranges in milliseconds, inclusive, in the order of the profile; empty if disabled.
     pub ranges_ms: Vec<(f64, f64)>,
 }
 

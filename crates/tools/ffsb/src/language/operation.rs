@@ -1,4 +1,4 @@
-//! The operations of FFSB, in its order: names, what locks a file, what is counted.
+//! Operations of FFSB in its order: names, locking and accounting.
 
 /// An operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,9 +24,9 @@ pub(crate) enum Operation {
     Stat,
     /// Overwrites a whole file.
     WriteAll,
-    /// The same with an fsync at the end.
+    /// `WriteAll` followed by an fsync.
     WriteAllFsync,
-    /// Opens a file and closes it.
+    /// Opens and closes a file.
     OpenClose,
     /// `Write` with an fsync at the end.
     WriteFsync,
@@ -56,7 +56,7 @@ impl Operation {
         Self::AppendFsync,
     ];
 
-    /// How many there are.
+    /// Number of operations.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// The name in tables; a profile's key is this and `_weight`.
@@ -80,17 +80,17 @@ impl Operation {
         }
     }
 
-    /// Its place in tables.
+    /// Index in tables.
     pub(crate) const fn place(self) -> usize {
         self as usize
     }
 
-    /// Whether it reads a file's content.
+    /// True if the operation reads file content.
     pub(crate) const fn reads(self) -> bool {
         matches!(self, Self::Read | Self::ReadAll)
     }
 
-    /// Whether it writes content.
+    /// True if the operation writes file content.
     pub(crate) const fn writes(self) -> bool {
         matches!(
             self,
@@ -105,7 +105,7 @@ impl Operation {
         )
     }
 
-    /// Whether it ends with an fsync.
+    /// True if the operation ends with an fsync.
     pub(crate) const fn syncs(self) -> bool {
         matches!(
             self,
@@ -113,17 +113,17 @@ impl Operation {
         )
     }
 
-    /// Whether it makes a file.
+    /// True if the operation creates a file.
     pub(crate) const fn makes(self) -> bool {
         matches!(self, Self::Create | Self::CreateFsync)
     }
 
-    /// Whether it makes a file larger.
+    /// True if the operation grows a file.
     pub(crate) const fn appends(self) -> bool {
         matches!(self, Self::Append | Self::AppendFsync)
     }
 
-    /// Whether a filesystem can be aged with it.
+    /// True if the operation may be used to age a filesystem.
     pub(crate) const fn ages(self) -> bool {
         self.makes() || self.appends() || matches!(self, Self::Delete)
     }

@@ -1,4 +1,4 @@
-//! The profile of what stands in the sections, with the original's defaults.
+//! Conversion of sections to a profile, with the original's defaults.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ const BYTES: u64 = 4096;
 /// are the same.
 type Locations<'s> = HashMap<&'s Path, usize>;
 
-/// The profile; what concerns several settings is not yet checked.
+/// Profile of these sections, without the checks that concern several settings.
 pub(super) fn profile(sections: &Section, to: &mut Faults) -> Result<Profile, Fault> {
     let locations = locations(&sections.filesystems, to)?;
     let direct = sections.is_on("directio");
@@ -37,7 +37,7 @@ pub(super) fn profile(sections: &Section, to: &mut Faults) -> Result<Profile, Fa
     })
 }
 
-/// Where the filesystems are: each somewhere, and somewhere else.
+/// Locations of the filesystems; each must be present and distinct.
 fn locations<'s>(sections: &'s [Section], to: &Faults) -> Result<Locations<'s>, Fault> {
     let mut locations = Locations::new();
     for (number, section) in sections.iter().enumerate() {
@@ -55,7 +55,7 @@ fn locations<'s>(sections: &'s [Section], to: &Faults) -> Result<Locations<'s>, 
     Ok(locations)
 }
 
-/// The filesystem whose location this key names.
+/// Index of the filesystem whose location this key names.
 fn named(
     section: &Section,
     key: &str,
@@ -85,7 +85,7 @@ fn bound(
     named(section, "bindfs", filesystems, locations, to)
 }
 
-/// The filesystems, clones as what they are clones of.
+/// Filesystems of the profile; a clone gets the settings of its origin.
 fn filesystems(
     sections: &[Section],
     locations: &Locations<'_>,
@@ -107,7 +107,7 @@ fn filesystems(
     Ok(made)
 }
 
-/// Where each chain of clones begins.
+/// Root filesystem of each chain of clones.
 fn origins(next: &[Option<usize>], sections: &[Section], to: &Faults) -> Result<Vec<usize>, Fault> {
     let mut origins: Vec<Option<usize>> = vec![None; next.len()];
     for (start, section) in sections.iter().enumerate() {
@@ -170,7 +170,7 @@ fn filesystem(section: &Section) -> Filesystem {
     }
 }
 
-/// A group that is bound to nothing.
+/// Thread group that is not bound to a filesystem.
 fn group(section: &Section) -> ThreadGroup {
     let number = |key| section.number(key).unwrap_or(0);
     let mut weights = [0; Operation::COUNT];

@@ -1,11 +1,11 @@
-//! Lines sorted into sections, each setting read as what its key asks for.
+//! Sorting of lines into sections; each value is parsed as its key requires.
 
 use std::collections::HashMap;
 
 use super::keys::{ALL, Key, Kind, Scope, find, nearest};
 use super::lines::{Line, lines};
 use super::timed_call::TimedCall;
-use super::values::{Given, Value};
+use super::values::{RawValue, Value};
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// The most filesystems, and the most groups: each group has a thread at least.
@@ -14,18 +14,18 @@ const GROUPS_MAX: usize = 4096;
 /// The most sizes of a filesystem, and the most ranges of a group.
 const ROWS_MAX: usize = 1000;
 
-/// A section, or what stands outside of them.
+/// Section of a profile; also used for the settings outside of all sections.
 #[derive(Debug)]
 pub(super) struct Section {
     pub(super) scope: Scope,
-    /// Where it begins.
+    /// Position of the section's header.
     pub(super) place: Place,
     settings: HashMap<&'static str, Setting>,
-    /// In the order of the file.
+    /// Size weights, in the order of the file.
     pub(super) size_weights: Vec<(u64, u64)>,
     pub(super) ranges_ms: Vec<(f64, f64)>,
     pub(super) ignored: [bool; TimedCall::COUNT],
-    /// The sections in it, in their order.
+    /// Nested sections, in order.
     pub(super) filesystems: Vec<Self>,
     pub(super) groups: Vec<Self>,
     pub(super) stats: Vec<Self>,
@@ -52,23 +52,23 @@ impl Section {
         }
     }
 
-    /// Where a setting's value stands, or else the section.
+    /// Position of a setting's value, or of the section if the setting is missing.
     pub(super) fn place_of(&self, key: &str) -> Place {
         self.settings.get(key).map_or(self.place, |setting| setting.place)
     }
 
-    /// Whether it is there.
+    /// True if the setting is present.
     pub(super) fn has(&self, key: &str) -> bool {
         self.settings.contains_key(key)
     }
 
-    /// Where settings other than these two stand.
+    /// First setting other than these two, with its position.
     pub(super) fn others_than(&self, keys: [&str; 2]) -> Option<(&'static str, Place)> {
         let others = self.settings.iter().filter(|(key, _)| !keys.contains(*key));
         others.map(|(key, setting)| (*key, setting.place)).min_by_key(|(_, place)| *place)
     }
 
-    /// A number, when it is there.
+    /// Value of a number, if present.
     pub(super) fn number(&self, key: &str) -> Option<u64> {
         match self.settings.get(key)?.value {
             Value::Number(number) => Some(number),
@@ -76,12 +76,12 @@ impl Section {
         }
     }
 
-    /// Whether a switch is on.
+    /// True if a switch is on.
     pub(super) fn is_on(&self, key: &str) -> bool {
         self.number(key) == Some(1)
     }
 
-    /// A share, when it is there.
+    /// Value of a share, if present.
     pub(super) fn share(&self, key: &str) -> Option<f64> {
         match self.settings.get(key)?.value {
             Value::Share(share) => Some(share),
@@ -89,7 +89,7 @@ impl Section {
         }
     }
 
-    /// A path or a command, when it is there.
+    /// Value of a path or a command, if present.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         match &self.settings.get(key)?.value {
             Value::Text(text) => Some(text),
@@ -98,7 +98,8 @@ impl Section {
     }
 }
 
-/// Sorts the text; what comes back stands outside of the sections and has them.
+/// Sorts the lines of a profile into sections; returns the settings outside of all sections, which
+/// contain the sections.
 pub(super) fn sort<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Section, Fault> {
     let mut sorter = Sorter { open: Vec::new(), faults };
     let mut current = Section::new(Scope::Profile, Place::START);
@@ -137,7 +138,7 @@ struct Sorter<'m, 't> {
 }
 
 impl Sorter<'_, '_> {
-    /// A section begins or ends; comes back with the one that is current then.
+    /// Handles a section header or end; returns the section that is current afterwards.
     fn section(&mut self, current: Section, word: &str, place: Place) -> Result<Section, Fault> {
         let scope = match word {
             "end" => return self.end(current, place),
@@ -184,7 +185,7 @@ impl Sorter<'_, '_> {
         Ok(Section::new(scope, place))
     }
 
-    /// The current section ends; comes back with the one around it.
+    /// Ends the current section; returns the enclosing one.
     fn end(&mut self, current: Section, place: Place) -> Result<Section, Fault> {
         let Some(mut around) = self.open.pop() else {
             let right = "each [end] ends one [filesystem], [threadgroup] or [stats]";
@@ -244,7 +245,7 @@ impl Sorter<'_, '_> {
             self.faults.warn(place, format!("FFSB 6.0-RC2 refuses {name}; it is read as {now}"));
             key = self.key(section.scope, now, place)?;
         }
-        let given = Given { key: name, text: value, place: value_place };
+        let raw = RawValue { key: name, text: value, place: value_place };
         match key.kind {
             Kind::SizeWeight | Kind::Range => {
                 let words = if key.kind == Kind::Range { "FROM TO" } else { "SIZE WEIGHT" };
@@ -253,11 +254,11 @@ impl Sorter<'_, '_> {
                 return Err(self.faults.error(place, what).hint(right));
             }
             Kind::Ignore => {
-                section.ignored[given.call(self.faults)?.place()] = true;
+                section.ignored[raw.call(self.faults)?.place()] = true;
                 return Ok(());
             }
             Kind::FsyncFile => {
-                let more = match given.read(key.kind, self.faults)? {
+                let more = match raw.read(key.kind, self.faults)? {
                     Value::Number(1) => "; write_fsync_weight, create_fsync_weight and others do",
                     _ => "",
                 };
@@ -267,7 +268,7 @@ impl Sorter<'_, '_> {
             }
             _ => {}
         }
-        let value = given.read(key.kind, self.faults)?;
+        let value = raw.read(key.kind, self.faults)?;
         let setting = Setting { value, place: value_place };
         if section.settings.insert(key.name, setting).is_some() {
             self.faults.warn(place, format!("{} is given again; this one counts", key.name));
@@ -291,8 +292,8 @@ impl Sorter<'_, '_> {
             let what = format!("{name} has {} values, not two", rest.len());
             return Err(self.faults.error(*place, what).hint(right));
         };
-        let given = |text, place| Given { key: key.name, text, place };
-        let (first, second) = (given(first, first_place), given(second, second_place));
+        let raw = |text, place| RawValue { key: key.name, text, place };
+        let (first, second) = (raw(first, first_place), raw(second, second_place));
         if section.size_weights.len().max(section.ranges_ms.len()) >= ROWS_MAX {
             let what = format!("there are more than {ROWS_MAX} {name}");
             return Err(self.faults.error(*place, what).hint(format!("give at most {ROWS_MAX}")));

@@ -1,4 +1,4 @@
-//! Whole profiles: the published ones, what is wrong, and that texts are read as what they are of.
+//! Tests with whole profiles: published ones, faulty ones, and a round trip of generated ones.
 
 use proptest::collection::vec;
 use proptest::option;
@@ -23,12 +23,12 @@ fn refused(text: &str) -> String {
     error.message.lines().next().unwrap().to_owned()
 }
 
-/// What a group with these lines is refused for.
+/// Error for a group with these lines.
 fn group_refused(lines: &str) -> String {
     refused(&format!("{FS}time=1\n[threadgroup0]\nnum_threads=1\n{lines}\n[end]"))
 }
 
-/// What a filesystem with these lines is refused for.
+/// Error for a filesystem with these lines.
 fn filesystem_refused(lines: &str) -> String {
     refused(&format!("[filesystem0]\nlocation=/a\n{lines}\n[end]\n{GROUP}"))
 }
@@ -94,7 +94,7 @@ fn readme_style_is_accepted_with_warnings() {
 }
 
 #[test]
-fn odd_but_right_profiles_are_read() {
+fn unusual_valid_profiles_are_accepted() {
     let text = "\u{feff}[threadgroup7]\r\nnum_threads=1 # 2\r\nbindfs=/b/\r\nread_weight=1\r\n\
                 read_size=5g\r\nread_blocksize=4 k\r\n[end]\r\n[filesystem]\r\nlocation=/a b\r\n\
                 clone=/b\r\nnum_files=3\r\n[end]\r\ncallout = echo  hello # not this\r\n\
@@ -121,7 +121,7 @@ fn odd_but_right_profiles_are_read() {
 }
 
 #[test]
-fn a_profile_needs_somewhere_and_something() {
+fn profile_needs_filesystem_and_group() {
     assert_eq!(refused(""), "f:1:1: the profile has no filesystem");
     assert_eq!(refused("[filesystem]\n[end]"), "f:1:1: the filesystem has no location");
     assert_eq!(refused(&format!("{FS}time=9")), "f:4:6: time: 9 seconds without a threadgroup");
@@ -137,7 +137,7 @@ fn a_profile_needs_somewhere_and_something() {
 }
 
 #[test]
-fn clones_and_bindings_must_lead_somewhere() {
+fn clones_and_bindings_must_name_a_filesystem() {
     let fs = |location: &str, of: &str| {
         format!("[filesystem]\nlocation={location}\nclone={of}\n[end]\n")
     };
@@ -247,7 +247,7 @@ fn writes_that_o_direct_refuses_are_reported_before() {
 }
 
 #[test]
-fn parameters_say_what_runs_and_not_where() {
+fn parameters_leave_out_locations() {
     let all = parameters(&read(&format!("time=2\n{FS}{GROUP}")));
     let line = |all: &[(String, String)]| {
         let pairs: Vec<String> = all.iter().map(|(key, value)| format!("{key}={value}")).collect();

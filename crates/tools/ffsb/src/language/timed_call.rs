@@ -1,11 +1,11 @@
-//! The calls whose times FFSB takes.
+//! Calls whose latency FFSB measures.
 
-/// The calls whose times FFSB takes, in the order of its table. `create` stands in a profile's
-/// `ignore` only: creates count as opens.
+/// Calls whose latency FFSB measures, in the order of its table. `create` occurs only in a
+/// profile's `ignore`: creates count as opens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum TimedCall {
-    /// `open`, also of a file that is created.
+    /// `open`, including creation.
     Open,
     /// `read`.
     Read,
@@ -24,7 +24,7 @@ pub(crate) enum TimedCall {
 }
 
 impl TimedCall {
-    /// Every one, in the order of their numbers.
+    /// All timed calls, in numeric order.
     pub(crate) const ALL: [Self; 8] = [
         Self::Open,
         Self::Read,
@@ -36,7 +36,7 @@ impl TimedCall {
         Self::Stat,
     ];
 
-    /// How many there are.
+    /// Number of timed calls.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
     /// The name in the table and in a profile.
@@ -53,7 +53,7 @@ impl TimedCall {
         }
     }
 
-    /// Its place in tables.
+    /// Index in tables.
     pub(crate) const fn place(self) -> usize {
         self as usize
     }

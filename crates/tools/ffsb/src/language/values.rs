@@ -1,4 +1,4 @@
-//! What stands behind a key: numbers, sizes, shares and paths.
+//! Values of settings: numbers, sizes, shares and paths.
 //!
 //! Nothing is cut or guessed: what is not entirely a value is refused, with what would be right.
 
@@ -19,21 +19,21 @@ const PATH_BYTES_MAX: usize = 3800;
 /// A value that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Value {
-    /// Also of switches: 0 or 1.
+    /// Integer; switches are 0 or 1.
     Number(u64),
     Share(f64),
     Text(String),
 }
 
-/// A text with its place and the key it belongs to.
+/// Unparsed value with its position and key.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'t> {
+pub(super) struct RawValue<'t> {
     pub(super) key: &'t str,
     pub(super) text: &'t str,
     pub(super) place: Place,
 }
 
-impl Given<'_> {
+impl RawValue<'_> {
     /// The value of a key of this kind.
     pub(super) fn read(self, kind: Kind, to: &mut Faults) -> Result<Value, Fault> {
         if self.text.is_empty() {
@@ -57,7 +57,7 @@ impl Given<'_> {
         Err(to.error(self.place, what).hint(right))
     }
 
-    /// The text without blanks, as the original reads it.
+    /// Text with its blanks removed, as the original reads it.
     fn squeezed(self, to: &mut Faults) -> std::borrow::Cow<'static, str> {
         let parts = self.text.split_ascii_whitespace().collect::<Vec<_>>();
         let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
@@ -161,7 +161,7 @@ impl Given<'_> {
         Ok(Value::Text(self.text.to_owned()))
     }
 
-    /// A call that is timed. The original takes every word that begins with its name.
+    /// Parses the name of a timed call. The original accepts every word that begins with the name.
     pub(super) fn call(self, to: &mut Faults) -> Result<TimedCall, Fault> {
         let text = self.squeezed(to);
         let mut calls = TimedCall::ALL.into_iter();
@@ -179,12 +179,12 @@ impl Given<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Faults, Given, Kind, Place, TimedCall, Value};
+    use super::{Faults, Kind, Place, RawValue, TimedCall, Value};
 
     fn read(kind: Kind, text: &str) -> Result<(Value, Vec<String>), String> {
         let mut faults = Faults::new("f", b"");
-        let given = Given { key: "key", text, place: Place::new(2, 7) };
-        match given.read(kind, &mut faults) {
+        let raw = RawValue { key: "key", text, place: Place::new(2, 7) };
+        match raw.read(kind, &mut faults) {
             Ok(value) => Ok((value, faults.into_warnings())),
             Err(error) => {
                 assert!(error.hint.is_some(), "{error:?}");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn junk_behind_numbers_is_refused() {
+    fn trailing_junk_after_numbers_is_refused() {
         for text in ["1k", "-1", "+1", "0x10", "1.0", "18446744073709551616", "a\u{a0}b"] {
             assert!(read(Kind::Number(u64::MAX), text).is_err(), "{text}");
         }
@@ -250,7 +250,7 @@ mod tests {
     fn calls_are_known_by_their_beginning() {
         let mut faults = Faults::new("f", b"");
         let mut call = |text| {
-            Given { key: "ignore", text, place: Place::START }
+            RawValue { key: "ignore", text, place: Place::START }
                 .call(&mut faults)
                 .map(TimedCall::name)
                 .ok()

@@ -8,7 +8,7 @@ use super::operation::Operation;
 use super::timed_call::TimedCall;
 use super::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
 
-/// A setting and its value; one of several rows when its name is that of the row before.
+/// Name and value of a setting; repeated names are adjacent.
 type Row = (&'static str, String);
 
 fn switch(on: bool) -> String {
@@ -26,7 +26,7 @@ fn globals(profile: &Profile) -> Vec<Row> {
     rows
 }
 
-/// All but the location and the group that ages.
+/// Rows of a filesystem, without its location and its aging group.
 fn filesystem(filesystem: &Filesystem) -> Vec<Row> {
     let mut rows = vec![
         ("num_files", filesystem.files.to_string()),
@@ -55,7 +55,7 @@ fn filesystem(filesystem: &Filesystem) -> Vec<Row> {
     rows
 }
 
-/// All but the binding and what is printed.
+/// Rows of a group, without its `bindfs` and its stats.
 fn group(group: &ThreadGroup) -> Vec<Row> {
     let mut rows = vec![
         ("num_threads", group.threads.to_string()),
@@ -90,7 +90,7 @@ fn stats(stats: &Stats) -> Vec<Row> {
     rows
 }
 
-/// Puts rows under names with a prefix, those of the same name into one.
+/// Adds rows with a name prefix; rows of the same name are joined into one.
 fn put(prefix: &str, rows: Vec<Row>, into: &mut Vec<(String, String)>) {
     for (key, value) in rows {
         let name = format!("{prefix}{key}");
@@ -104,29 +104,29 @@ fn put(prefix: &str, rows: Vec<Row>, into: &mut Vec<(String, String)>) {
     }
 }
 
-/// All names and values.
+/// Names and values of all settings.
 pub(super) fn parameters(profile: &Profile) -> Vec<(String, String)> {
     let prefix = |several: bool, word: &str, number: usize| {
         if several { format!("{word}{number}.") } else { String::new() }
     };
-    let mut all = Vec::new();
-    put("", globals(profile), &mut all);
+    let mut named = Vec::new();
+    put("", globals(profile), &mut named);
     for (number, one) in profile.filesystems.iter().enumerate() {
         let prefix = prefix(profile.filesystems.len() > 1, "filesystem", number);
-        put(&prefix, filesystem(one), &mut all);
+        put(&prefix, filesystem(one), &mut named);
         if let Some(Aging { group: ager, .. }) = &one.aging {
-            put(&format!("{prefix}aging."), group(ager), &mut all);
+            put(&format!("{prefix}aging."), group(ager), &mut named);
         }
     }
     for (number, one) in profile.groups.iter().enumerate() {
         let prefix = prefix(profile.groups.len() > 1, "threadgroup", number);
         let bound = one.bound.map(|number| ("bindfs", number.to_string()));
-        put(&prefix, bound.into_iter().collect(), &mut all);
-        put(&prefix, group(one), &mut all);
+        put(&prefix, bound.into_iter().collect(), &mut named);
+        put(&prefix, group(one), &mut named);
         let rows = one.stats.as_ref().map_or(vec![("enable_stats", switch(false))], stats);
-        put(&prefix, rows, &mut all);
+        put(&prefix, rows, &mut named);
     }
-    all
+    named
 }
 
 /// The whole text.

@@ -1,4 +1,4 @@
-//! When a worker ends, and what it looks at to know.
+//! End conditions of a worker and their checks.
 
 use treering_script::{Io, SessionError, Stop};
 
@@ -6,30 +6,30 @@ use super::Worker;
 use crate::plan::Kept;
 use crate::slots::Part;
 
-/// After so many operations an aging worker looks how full the filesystem is, and sooner when it
-/// has written this share of it.
+/// Number of operations of an aging worker, or share of the filesystem it has written
+/// (1/`LOOK_SHARE`), after which fullness is checked.
 const LOOK_EVERY: u64 = 16;
 const LOOK_SHARE: u64 = 500;
 /// Operations without the filesystem getting any fuller.
 const STUCK_AFTER: u64 = 2_000_000;
 
-/// When a worker ends, beside when the deadline is reached.
+/// End condition of a worker, besides the deadline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ends {
     /// Only then.
     AtDeadline,
-    /// After so many operations.
+    /// After this many operations.
     After(u64),
-    /// When the filesystem has grown by so many bytes.
+    /// The used space has grown by this many bytes.
     Grown(u64),
-    /// When this share of the filesystem is used.
+    /// This share of the filesystem is used, 0 to 1.
     Filled(f64),
-    /// When this share is used; then all that age the filesystem do.
+    /// This share is used; ends all workers that age the filesystem.
     Aged(f64),
 }
 
 impl Worker {
-    /// Looks how full the filesystem is, where that decides when it ends and may have changed.
+    /// Checks the fullness of the filesystem, if it decides the worker's end and may have changed.
     #[inline]
     pub(super) fn look_if_due(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let (written, enough) = self.unweighed;
@@ -70,7 +70,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether it is to end now.
+    /// True if the worker must end now.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.common.deadline.is_reached()

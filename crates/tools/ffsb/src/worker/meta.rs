@@ -1,12 +1,12 @@
-//! `metaop`: two directories are made, one is removed, one gets another name.
+//! `metaop`: creates two directories, removes a random one and renames a random one.
 
 use treering_script::{Dir, Io, Stop};
 
 use super::Worker;
 use crate::names::{METAFILE, Name};
-use crate::population::{Found, Hold, Population};
+use crate::population::{FileLookup, LockMode, Population};
 
-/// The name of a directory; one that was renamed has an `a` behind its number.
+/// Directory name; a renamed directory has an `a` after its number.
 fn name(number: u64, is_renamed: bool) -> Name {
     let mut name = Name::default();
     if is_renamed {
@@ -29,25 +29,25 @@ impl Worker {
         filesystem: usize,
         dir: Dir,
     ) -> Result<(), Stop> {
-        let Self { namespace, random, crowd, .. } = self;
+        let Self { namespace, random, concurrency, .. } = self;
         let meta = &namespace.filesets[filesystem].meta;
         for _ in 0..2 {
             let number = meta.conceive(|| 0).number;
             io.make_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
             meta.born(number, 0);
         }
-        if let Found::File(held) = meta.find(random, Hold::Alone, *crowd) {
+        if let FileLookup::File(held) = meta.find(random, LockMode::Alone, *concurrency) {
             let number = held.number;
             io.remove_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
             meta.set_dir(number, 0);
             meta.bury(number);
         }
-        if let Found::File(held) = meta.find(random, Hold::Alone, *crowd) {
+        if let FileLookup::File(held) = meta.find(random, LockMode::Alone, *concurrency) {
             let (number, before) = (held.number, is_renamed(meta, held.number));
             let (from, to) = (name(number, before), name(number, !before));
             io.rename(dir, from.as_c_str(), dir, to.as_c_str())?;
             meta.set_dir(number, u32::from(!before));
-            meta.let_go(number, Hold::Alone, *crowd);
+            meta.let_go(number, LockMode::Alone, *concurrency);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! A worker: draws operations and carries them out until it is to end.
+//! Worker that draws operations and carries them out until its end condition is met.
 //!
 //! The same worker makes the first files, ages a filesystem and runs the benchmark: what differs is
 //! its plan and when it ends.
@@ -18,25 +18,26 @@ use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
 use super::namespace::{Namespace, Place, directory};
 use super::operation::Operation;
 use super::plan::{Kept, Plan};
-use super::population::{Crowd, Found, Held, Hold};
+use super::population::{Concurrency, FileLookup, LockMode, LockedFile};
 use super::slots::{Part, Slots};
 use super::tally::{CallTimes, Tally};
 use crate::language::TimedCall;
 pub(super) use ends::Ends;
 
-/// Nothing ends a wait early: it is made in pieces.
+/// Length of one piece of a wait: a pause cannot be interrupted, so the end is checked between
+/// pieces.
 const PIECE_NS: u64 = 20_000_000;
-/// How long is waited when all files are in use, and when there is none.
+/// Pause when all files are in use, and when no file exists.
 const BUSY_NS: u64 = 50_000;
 const NO_FILE_NS: u64 = 1_000_000;
-/// Operations that are drawn in vain before it is said that there are no files.
+/// Number of draws without an available file after which missing files are checked for.
 const VAIN_MAX: u32 = 1000;
 
-/// What an operation moved.
+/// Data moved by an operation.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moved {
+struct TransferCounts {
     bytes: u64,
-    /// Blocks, as transactions count them.
+    /// Blocks, the unit of transactions.
     blocks: u64,
 }
 
@@ -46,14 +47,15 @@ pub(super) struct Worker {
     namespace: Namespace,
     common: Common,
     ends: Ends,
-    /// Draws operations and sizes: what is done does not depend on what others do meanwhile.
+    /// Generator of operations and sizes, separate so that the sequence does not depend on other
+    /// workers.
     choices: Random,
     /// Draws files, directories and offsets.
     random: Random,
-    crowd: Crowd,
+    concurrency: Concurrency,
     slots: Slots,
     tally: Tally,
-    /// That of the present file or directory.
+    /// Name of the current file or directory.
     name: Name,
     /// Operations carried out.
     done: u64,
@@ -65,7 +67,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// A worker with a generator of its own, one of so many.
+    /// Worker with its own random generator, one of `workers`.
     pub(super) fn new(
         plan: Arc<Plan>,
         namespace: Namespace,
@@ -82,7 +84,7 @@ impl Worker {
         }
         Self {
             slots: Slots::new(namespace.filesets.len(), workers),
-            crowd: if workers == 1 { Crowd::One } else { Crowd::Many },
+            concurrency: if workers == 1 { Concurrency::One } else { Concurrency::Many },
             plan,
             namespace,
             common,
@@ -98,8 +100,8 @@ impl Worker {
         }
     }
 
-    /// Draws an operation, and where it is done, and carries it out. Whether it did: there may be
-    /// no file for it.
+    /// Draws an operation and a filesystem, and carries the operation out; false if no file was
+    /// available.
     fn operate(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let operation = self.plan.draw(&mut self.choices);
         let filesystem = match self.plan.bound {
@@ -112,7 +114,7 @@ impl Worker {
         if self.common.deadline.is_reached() {
             return Ok(false);
         }
-        let mut moved = Moved::default();
+        let mut moved = TransferCounts::default();
         match operation {
             Operation::MetaOp => self.metaop(io, filesystem, dir)?,
             Operation::CreateDir => self.create_dir(io, filesystem, dir)?,
@@ -190,28 +192,28 @@ impl Worker {
         Ok(dir)
     }
 
-    /// A file for an operation, or the number of a new one; `None` where there is none, or where it
-    /// is to end.
+    /// Locks a file for an operation, or allocates the number of a new one; `None` if no file is
+    /// available or the worker must end.
     #[inline]
     fn choose_file(
         &mut self,
         io: &mut dyn Io,
         operation: Operation,
         filesystem: usize,
-    ) -> Result<Option<Held>, Stop> {
-        let Self { plan, namespace, common, random, crowd, .. } = self;
+    ) -> Result<Option<LockedFile>, Stop> {
+        let Self { plan, namespace, common, random, concurrency, .. } = self;
         let fileset = &namespace.filesets[filesystem];
         let files = fileset.files(plan.files);
         if operation.makes() {
             let dir = || if plan.files == Kept::Fill { 0 } else { fileset.draw_dir(random) };
             return Ok(Some(files.conceive(dir)));
         }
-        let hold = if operation == Operation::Delete { Hold::Alone } else { Hold::Shared };
+        let hold = if operation == Operation::Delete { LockMode::Alone } else { LockMode::Shared };
         loop {
-            match files.find(random, hold, *crowd) {
-                Found::File(file) => return Ok(Some(file)),
-                Found::Busy => io.pause(BUSY_NS)?,
-                Found::Nothing => break,
+            match files.find(random, hold, *concurrency) {
+                FileLookup::File(file) => return Ok(Some(file)),
+                FileLookup::Busy => io.pause(BUSY_NS)?,
+                FileLookup::Nothing => break,
             }
             if common.deadline.is_reached() {
                 return Ok(None);
@@ -221,7 +223,7 @@ impl Worker {
         Ok(None)
     }
 
-    /// There is no file that the operation could be done to: another operation will be drawn.
+    /// Records that no file was available; another operation is drawn.
     #[cold]
     fn found_nothing(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.vain += 1;
@@ -247,8 +249,8 @@ impl Worker {
         operation: Operation,
         filesystem: usize,
         dir: Dir,
-        file: Held,
-    ) -> Result<Moved, Stop> {
+        file: LockedFile,
+    ) -> Result<TransferCounts, Stop> {
         let word = match self.plan.files {
             Kept::Data => DATAFILE,
             Kept::Fill => FILLFILE,
@@ -265,7 +267,7 @@ impl Worker {
             }
             _ => {
                 self.open(io, operation, dir)?;
-                let mut moved = Moved::default();
+                let mut moved = TransferCounts::default();
                 if operation != Operation::OpenClose {
                     let wanted = self.draw_wanted(operation, filesystem, file.bytes);
                     moved = self.transfer(io, operation, wanted, file.bytes)?;
@@ -274,12 +276,12 @@ impl Worker {
                 return Ok(moved);
             }
         }
-        Ok(Moved::default())
+        Ok(TransferCounts::default())
     }
 
     /// The operation is done: the files are taken to be as they are now.
     #[inline]
-    fn let_go(&self, operation: Operation, filesystem: usize, file: Held, moved: u64) {
+    fn let_go(&self, operation: Operation, filesystem: usize, file: LockedFile, moved: u64) {
         let fileset = &self.namespace.filesets[filesystem];
         let files = fileset.files(self.plan.files);
         if operation.makes() {
@@ -293,11 +295,11 @@ impl Worker {
                 fileset.resized(file.bytes, file.bytes + moved);
                 files.grow(file.number, moved);
             }
-            files.let_go(file.number, Hold::Shared, self.crowd);
+            files.let_go(file.number, LockMode::Shared, self.concurrency);
         }
     }
 
-    /// `createdir`: one more directory for files.
+    /// `createdir`: creates another directory for files.
     fn create_dir(&mut self, io: &mut dyn Io, filesystem: usize, data: Dir) -> Result<(), Stop> {
         let dirs = &self.namespace.filesets[filesystem].dirs;
         let number = dirs.give();

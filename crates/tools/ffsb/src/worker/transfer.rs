@@ -2,17 +2,17 @@
 
 use treering_script::{CreateHow, Dir, File, Io, OpenHow, Stop};
 
-use super::{Moved, Worker};
+use super::{TransferCounts, Worker};
 use crate::language::TimedCall;
 use crate::operation::Operation;
 use crate::plan::Transfer;
 
 const FILE: File = File(0);
-/// Random offsets are multiples of this when they are aligned.
+/// Alignment of random offsets with `alignio`.
 const ALIGNMENT: u64 = 4096;
 
 impl Worker {
-    /// Opens the present file, or makes it.
+    /// Opens or creates the current file.
     #[inline]
     pub(super) fn open(
         &mut self,
@@ -49,7 +49,7 @@ impl Worker {
         Ok(())
     }
 
-    /// How many bytes of a file of this size an operation moves.
+    /// Bytes that an operation moves of a file of this size.
     pub(super) fn draw_wanted(
         &mut self,
         operation: Operation,
@@ -78,7 +78,7 @@ impl Worker {
         operation: Operation,
         wanted: u64,
         size: u64,
-    ) -> Result<Moved, Stop> {
+    ) -> Result<TransferCounts, Stop> {
         let reads = operation.reads();
         let Transfer { block_bytes, random, .. } =
             if reads { self.plan.read } else { self.plan.write };
@@ -90,7 +90,7 @@ impl Worker {
         let anywhere = partial && !random && skip.is_none();
         let mut position = if anywhere { self.draw_offset(size - wanted) } else { 0 };
         let mut seeks = random || position > 0;
-        let mut moved = Moved::default();
+        let mut moved = TransferCounts::default();
         while moved.bytes < wanted {
             if seeks {
                 if random {
@@ -99,8 +99,8 @@ impl Worker {
                 io.seek(FILE, position)?;
                 self.timed(io, TimedCall::Seek);
             }
-            let asked = u32::try_from(wanted - moved.bytes).unwrap_or(u32::MAX).min(block);
-            let bytes = if reads { io.read(FILE, asked) } else { io.write(FILE, asked, position) }?;
+            let piece = u32::try_from(wanted - moved.bytes).unwrap_or(u32::MAX).min(block);
+            let bytes = if reads { io.read(FILE, piece) } else { io.write(FILE, piece, position) }?;
             self.timed(io, if reads { TimedCall::Read } else { TimedCall::Write });
             moved.bytes += bytes;
             position += bytes + skip.unwrap_or(0);

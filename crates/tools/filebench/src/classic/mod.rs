@@ -1,4 +1,4 @@
-//! filebench 1.5-alpha3.
+//! Output of filebench 1.5-alpha3.
 
 pub(crate) mod summary;
 pub(crate) mod tally;

@@ -1,56 +1,56 @@
-//! The IO Summary: what all lines of the results come to.
+//! IO Summary: totals over all rows of the results.
 
 use super::tally::Tally;
 
-/// A line of the results.
+/// Row of the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
-    /// Its name.
+    /// Name of the row.
     pub name: String,
-    /// How its flowops count.
+    /// Operation class of its flowops.
     pub class: Class,
 }
 
-/// How a flowop counts.
+/// Operation class of a flowop in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
-    /// A read.
+    /// Read operation.
     Read,
-    /// A write.
+    /// Write operation.
     Write,
-    /// Any other operation on files.
+    /// Other file operation.
     Other,
-    /// None.
+    /// Does not count.
     Beside,
 }
 
 impl Class {
-    /// Whether it counts in the summary.
+    /// True if the class counts in the summary.
     pub(crate) const fn counts(self) -> bool {
         !matches!(self, Self::Beside)
     }
 }
 
-/// The figures of the IO Summary.
+/// Figures of the IO Summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Summary {
-    /// Operations on files.
+    /// Number of file operations.
     pub operations: u64,
-    /// Reads among them.
+    /// Number of reads.
     pub reads: u64,
-    /// Writes among them.
+    /// Number of writes.
     pub writes: u64,
-    /// Bytes that they moved.
+    /// Bytes read and written.
     pub bytes: u64,
-    /// How many of them were timed.
+    /// Number of timed operations.
     pub timed: u64,
-    /// The mean latency of those.
+    /// Mean latency of the timed operations.
     pub mean_ns: f64,
 }
 
 impl Summary {
-    /// Of all rows.
-    pub(crate) fn of(rows: &[Row], sums: &[Tally]) -> Self {
+    /// Sums up all rows.
+    pub(crate) fn new(rows: &[Row], sums: &[Tally]) -> Self {
         let mut summary = Self::default();
         let (mut total_ns, mut weight) = (0.0, 0_u64);
         for (row, sum) in rows.iter().zip(sums).filter(|(row, _)| row.class.counts()) {
@@ -62,7 +62,7 @@ impl Summary {
                 Class::Other | Class::Beside => {}
             }
             if sum.timed > 0 {
-                // A sample stands for all of its row.
+                // A row's sample represents the whole row.
                 total_ns += sum.mean_ns() * sum.count as f64;
                 weight += sum.count;
                 summary.timed += sum.timed;

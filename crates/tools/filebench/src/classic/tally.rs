@@ -1,36 +1,36 @@
-//! What a worker's flowops came to, by their names.
+//! Counters of a worker's flowops, by row.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Latency;
 
-/// Powers of two that are counted.
+/// Number of histogram buckets.
 pub(crate) const BUCKETS: usize = 64;
 
-/// What the flowops of one name came to.
+/// Counters of the flowops of one row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// How many.
+    /// Number of flowops.
     pub count: u64,
-    /// Bytes that they moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// Flowops whose calls were all timed.
+    /// Number of flowops whose calls were all timed.
     pub timed: u64,
-    /// Whether some took several calls: then a sample of calls is none of flowops.
+    /// True if a flowop took several calls, so that a sample of calls is not a sample of flowops.
     pub several: bool,
-    /// The time of those that were timed.
+    /// Total time of the timed flowops.
     pub total_ns: u64,
-    /// The least time; 0 when there was none.
+    /// Minimum latency; 0 if none was timed.
     pub least_ns: u64,
-    /// The most.
+    /// Maximum latency.
     pub most_ns: u64,
-    /// The latencies of those that were timed; none where none was.
+    /// Latency distribution of the timed flowops; `None` if none was timed.
     pub latency: Option<Latency>,
-    /// How many took less than each power of two, and not less than the one before.
+    /// Histogram of the latencies by powers of two of nanoseconds, if enabled.
     pub buckets: Option<Vec<u64>>,
 }
 
 impl Tally {
-    /// One took so long.
+    /// Adds the latency of a flowop, in nanoseconds.
     #[inline]
     pub(crate) fn took(&mut self, ns: u64) {
         self.least_ns = if self.timed == 0 { ns } else { self.least_ns.min(ns) };
@@ -44,17 +44,17 @@ impl Tally {
         }
     }
 
-    /// Whether the latencies are those of all, or a fair sample.
+    /// True if the timed latencies are those of all flowops, or a fair sample.
     pub(crate) fn is_fair(&self) -> bool {
         self.timed > 0 && (!self.several || self.timed == self.count)
     }
 
-    /// The mean of those that were timed; 0 without one.
+    /// Mean latency; 0 if none was timed.
     pub(crate) fn mean_ns(&self) -> f64 {
         if self.timed == 0 { 0.0 } else { self.total_ns as f64 / self.timed as f64 }
     }
 
-    /// Adds another's.
+    /// Adds another tally.
     pub(crate) fn add(&mut self, other: &Self) {
         if other.timed > 0 {
             let least = other.least_ns;
@@ -76,19 +76,19 @@ impl Tally {
     }
 }
 
-/// What a worker did, and until when: its rows by their numbers.
+/// Report of a worker: its time span and its rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Account {
-    /// When its first flowop could begin, in nanoseconds from the start of the trial.
+    /// Earliest start of its first flowop, in nanoseconds from the start of the trial.
     pub began_ns: u64,
-    /// Whether it ended since it had nothing to do any more.
+    /// True if the worker ended for lack of files.
     pub ran_out: bool,
-    /// What was done, by the numbers of the rows.
+    /// Counters by row number.
     pub rows: Vec<(usize, Tally)>,
 }
 
 impl Account {
-    /// Adds what was done to the sums of all rows.
+    /// Adds the counters to the sums of all rows.
     pub(crate) fn add_to(&self, sums: &mut [Tally]) {
         for (row, tally) in &self.rows {
             if let Some(sum) = sums.get_mut(*row) {
@@ -98,28 +98,28 @@ impl Account {
     }
 }
 
-/// What became of what an earlier run left of a fileset.
+/// Treatment of a fileset's remains from an earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Became {
-    /// There was nothing.
+    /// The fileset did not exist, and was created.
     Made,
-    /// It was taken over.
+    /// The remains were reused.
     Reused,
-    /// It was removed.
+    /// The remains were removed.
     Cleared,
-    /// There is something in the way.
+    /// The path holds something that is not a fileset.
     Foreign,
 }
 
-/// The tree of a fileset.
+/// Counters of a fileset's tree.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TreeCounters {
-    /// What was there before.
+    /// Treatment of the remains.
     pub became: Became,
-    /// Bytes of all its files.
+    /// Total size of its files in bytes.
     pub bytes: u64,
-    /// How deep it is on average.
+    /// Mean depth of its files.
     pub mean_depth: f64,
 }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_tell_all() {
+    fn counters_round_trip_a_tally() {
         let plain = Tally { count: 2, several: true, ..Tally::default() };
         let rows = vec![(3, tally()), (0, plain)];
         let account = Account { began_ns: 9, ran_out: true, rows };

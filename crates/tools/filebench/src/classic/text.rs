@@ -1,4 +1,4 @@
-//! The results in the original's form: a line for each flowop, and the summary.
+//! Results in the original's format: a line for each flowop, and the summary.
 
 use std::fmt::Write;
 
@@ -8,11 +8,11 @@ use super::tally::{BUCKETS, Tally};
 const MIB: f64 = 1_048_576.0;
 const MS: f64 = 1e6;
 
-/// The table and the summary, without the times before them: what was done in so many seconds.
+/// Formats the table and the summary of `seconds` of measurement, without the leading time stamps.
 pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: bool) -> [String; 2] {
     let seconds = seconds.max(1e-9);
     let mut table = String::from("Per-Operation Breakdown");
-    // As the original: the one that was defined last comes first.
+    // As in the original, the last defined row comes first.
     for (row, sum) in rows.iter().zip(sums).rev() {
         // Writing into a string cannot fail.
         let _ = write!(
@@ -36,7 +36,7 @@ pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: boo
             table.push(']');
         }
     }
-    let all = Summary::of(rows, sums);
+    let all = Summary::new(rows, sums);
     let summary = format!(
         "IO Summary: {:5} ops {:5.3} ops/s {:.0}/{:.0} rd/wr {:5.1}mb/s {:5.3}ms/op",
         all.operations,
@@ -56,7 +56,7 @@ mod tests {
     use crate::classic::tally::Tally;
 
     #[test]
-    fn lines_are_those_of_the_original() {
+    fn result_lines_equal_those_of_the_original() {
         let row = |name: &str, class| Row { name: name.to_owned(), class };
         let rows = [
             row("readfile6", Class::Read),

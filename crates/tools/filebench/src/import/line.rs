@@ -1,37 +1,37 @@
-//! The lines of filebench 1.4 and 1.5. Most begin with the seconds since its start, those of 1.4
-//! with the number of the process before that.
+//! Lines of filebench 1.4 and 1.5. Most begin with the seconds since its start, those of 1.4 with a
+//! process number before that.
 
 use treering_kit::import::log::shortened;
 use treering_kit::import::number::{decimal, whole};
 
-/// What a line says.
+/// Parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first one, with the version.
+    /// First line, with the version.
     Version(String),
-    /// What was loaded.
+    /// Name of the loaded personality.
     Personality(String),
-    /// A set of files: its name, and what it is like.
+    /// Fileset: its name and attributes.
     Fileset(String, Vec<(&'static str, String)>),
-    /// So many processes or threads of this name.
+    /// Number of started processes or threads, their name, and the kind.
     Starting(u64, String, &'static str),
-    /// It ran for so many seconds.
+    /// Measured time in seconds.
     Took(u64),
-    /// The kinds of operation follow.
+    /// Heading of the kinds of operation.
     Breakdown,
-    /// One of them.
+    /// Figures of one kind of operation.
     Flow(Flow),
-    /// All of them.
+    /// Figures of all operations together.
     Summary(Summary),
-    /// The run did not come to its end, in these words: its figures are not valid.
+    /// Message that the run failed, so that its figures are invalid.
     Failed(String),
-    /// The last one.
+    /// Last line of the output.
     End,
-    /// Belongs to it and says nothing.
+    /// Decoration without information.
     Furniture,
 }
 
-/// The figures of a kind of operation.
+/// Figures of one kind of operation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Flow {
     pub(super) name: String,
@@ -39,15 +39,15 @@ pub(super) struct Flow {
     pub(super) ops_per_second: f64,
     pub(super) mib_per_second: f64,
     pub(super) mean_ms: f64,
-    /// In 1.4.
+    /// CPU time of an operation, printed by 1.4 only.
     pub(super) cpu_us: Option<f64>,
     pub(super) least_ms: f64,
     pub(super) most_ms: f64,
-    /// How many took so many powers of two of nanoseconds, where it was told to count them.
+    /// Latency histogram by powers of two of nanoseconds; empty if not enabled.
     pub(super) counts: Vec<u64>,
 }
 
-/// The figures of all.
+/// Figures of all operations together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Summary {
     pub(super) operations: u64,
@@ -56,14 +56,14 @@ pub(super) struct Summary {
     pub(super) writes_per_second: f64,
     pub(super) mib_per_second: f64,
     pub(super) mean_ms: f64,
-    /// In 1.4.
+    /// CPU time of an operation, printed by 1.4 only.
     pub(super) cpu_us: Option<f64>,
 }
 
-/// Buckets of the counts of a kind.
+/// Number of histogram buckets.
 const BUCKETS: usize = 64;
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn line(text: &str) -> Option<Line> {
     let text = text.trim();
     if let Some(version) = text.strip_prefix("Filebench Version ") {
@@ -83,10 +83,10 @@ pub(super) fn line(text: &str) -> Option<Line> {
         return summary(text).map(Line::Summary);
     }
     let rest = rest?;
-    Some(said(rest).unwrap_or(Line::Furniture))
+    Some(timed_line(rest).unwrap_or(Line::Furniture))
 }
 
-/// The rest of a line behind its time.
+/// Line without its leading time.
 fn untimed(text: &str) -> Option<&str> {
     let (first, rest) = text.split_once(": ")?;
     let is_time = |word: &str| word.contains('.') && decimal(word).is_some();
@@ -98,7 +98,7 @@ fn untimed(text: &str) -> Option<&str> {
     is_time(time).then(|| rest.trim())
 }
 
-/// The words of a line that says that the run failed, or why.
+/// Message of a line about a failed run, or the reason of the failure.
 fn failure(text: &str) -> Option<String> {
     let says = [
         "Unexpected Process termination",
@@ -111,7 +111,7 @@ fn failure(text: &str) -> Option<String> {
     is_one.then(|| shortened(text))
 }
 
-fn said(text: &str) -> Option<Line> {
+fn timed_line(text: &str) -> Option<Line> {
     if let Some(name) = text.strip_suffix(" personality successfully loaded") {
         return Some(Line::Personality(name.to_owned()));
     }
@@ -132,28 +132,28 @@ fn said(text: &str) -> Option<Line> {
     }
 }
 
-/// `bigfileset populated: 10000 files, avg. dir. width = 1000000, avg. dir. depth = 0.7, 0
-/// leafdirs, 156.250MB total size`, and in 1.4 `Fileset bigfileset: 20000 files, 0 leafdirs, avg
+/// Parses `bigfileset populated: 10000 files, avg. dir. width = 1000000, avg. dir. depth = 0.7, 0
+/// leafdirs, 156.250MB total size`, and of 1.4 `Fileset bigfileset: 20000 files, 0 leafdirs, avg
 /// dir width = 200, avg dir depth = 1.9, 2483.404MB`.
 fn fileset(name: &str, text: &str) -> Option<Line> {
     let (_, rest) = text.split_once(": ")?;
-    let mut found = Vec::new();
+    let mut attributes = Vec::new();
     for part in rest.split(", ") {
         let words: Vec<&str> = part.split_whitespace().collect();
         match words.as_slice() {
-            [count, "files"] => found.push(("files", whole(count)?.to_string())),
-            [count, "leafdirs"] => found.push(("leafdirs", whole(count)?.to_string())),
+            [count, "files"] => attributes.push(("files", whole(count)?.to_string())),
+            [count, "leafdirs"] => attributes.push(("leafdirs", whole(count)?.to_string())),
             ["avg." | "avg", "dir." | "dir", "width", "=", width] => {
-                found.push(("dir width", whole(width)?.to_string()));
+                attributes.push(("dir width", whole(width)?.to_string()));
             }
             _ => {}
         }
     }
-    (!found.is_empty()).then(|| Line::Fileset(name.to_owned(), found))
+    (!attributes.is_empty()).then(|| Line::Fileset(name.to_owned(), attributes))
 }
 
-/// `readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]`, in 1.4 with
-/// `2489us/op-cpu` before the brackets.
+/// Parses `readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]`, in 1.4
+/// with `2489us/op-cpu` before the brackets.
 fn flow(text: &str) -> Option<Flow> {
     let (figures, rest) = text.split_once('[')?;
     let (range, rest) = rest.split_once(']')?;
@@ -182,15 +182,15 @@ fn flow(text: &str) -> Option<Flow> {
     })
 }
 
-/// `[ 0 0 12 … ]`.
+/// Parses `[ 0 0 12 … ]`.
 fn counts(text: &str) -> Option<Vec<u64>> {
     let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
     let all: Option<Vec<u64>> = inner.split_whitespace().map(whole).collect();
     all.filter(|all| all.len() <= BUCKETS)
 }
 
-/// `2988457 ops 294980.482 ops/s 77631/15530 rd/wr 759.1mb/s 0.099ms/op`, and in 1.4 `19565 ops,
-/// 1956.320 ops/s, (0/0 r/w),   0.0mb/s,      0us cpu/op,   0.0ms latency`.
+/// Parses `2988457 ops 294980.482 ops/s 77631/15530 rd/wr 759.1mb/s 0.099ms/op`, and of 1.4 `19565
+/// ops, 1956.320 ops/s, (0/0 r/w),   0.0mb/s,      0us cpu/op,   0.0ms latency`.
 fn summary(text: &str) -> Option<Summary> {
     let plain = text.replace(['(', ')', ','], " ");
     let words: Vec<&str> = plain.split_whitespace().collect();
@@ -222,7 +222,7 @@ mod tests {
     use super::{Flow, Line, Summary, line};
 
     #[test]
-    fn lines_of_both_versions_are_read() {
+    fn lines_of_1_4_and_1_5_are_parsed() {
         let new = Flow {
             name: "readfile6".into(),
             calls: 157_274,
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_others_and_broken_ones_are_none() {
+    fn foreign_and_broken_lines_are_not_recognised() {
         for text in [
             "",
             "Portfolio Summary: 7",
@@ -269,8 +269,8 @@ mod tests {
             "readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms -",
             "Filebench Version 1 and more",
         ] {
-            let said = line(text);
-            assert!(matches!(said, None | Some(Line::Furniture)), "{text}: {said:?}");
+            let parsed = line(text);
+            assert!(matches!(parsed, None | Some(Line::Furniture)), "{text}: {parsed:?}");
         }
         assert_eq!(line("11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr"), None);
     }

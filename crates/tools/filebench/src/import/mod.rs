@@ -1,7 +1,7 @@
-//! Outputs of filebench 1.4 and 1.5: what was loaded, the files, the kinds of operation, and the
-//! line with the sums.
+//! Importer of filebench 1.4 and 1.5: the personality, the filesets, the kinds of operation, and
+//! the summary line.
 //!
-//! `psrun` prints figures again and again: of all so far, of which the last stand, or of each
+//! `psrun` prints tables repeatedly: cumulative ones, of which the last is kept, or one for each
 //! period, which then are rows.
 
 mod line;
@@ -16,23 +16,23 @@ use treering_model::{
 use line::{Flow, Line, Summary, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::nanoseconds;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "filebench";
-/// So many lines of somebody else's may stand between two of filebench's.
+/// Most foreign lines between two lines of filebench.
 const GAP_LINES_MOST: usize = 40;
-/// More lines of a failure say nothing new.
+/// Most failure messages that are kept.
 const FAILURES_MOST: usize = 10;
-/// Lines that say that a run failed, without the reason.
+/// Messages of failed runs that do not give a reason.
 const GENERAL: [&str; 2] = ["Run stopped early", "NO VALID RESULTS"];
-/// So many times as long as the first the second of several tables is at least, when each is of
-/// all so far.
+/// Minimum ratio of the second table's time to the first, if each table covers the whole run so
+/// far.
 const GROWTH: f64 = 1.05;
 
-/// Reads outputs of filebench.
+/// Importer of filebench's outputs.
 pub(crate) struct Filebench;
 
 impl Importer for Filebench {
@@ -45,13 +45,13 @@ impl Importer for Filebench {
         let is_near = ["Filebench Version ", "Per-Operation Breakdown", "IO Summary:"]
             .into_iter()
             .any(|words| text.contains(words));
-        let said = || log.read(at, line).map(|(said, _)| said);
-        is_near && matches!(said(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
+        let parsed = || log.read(at, line).map(|(parsed, _)| parsed);
+        is_near && matches!(parsed(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
     }
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut output = Output::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
             let next = stretch.next();
             let read = if log.line(next).trim().is_empty() { None } else { log.read(next, line) };
@@ -63,12 +63,12 @@ impl Importer for Filebench {
             if is_new {
                 break;
             }
-            let Some((said, count)) = read else {
+            let Some((parsed, count)) = read else {
                 stretch.pass(log);
                 continue;
             };
-            let is_last = said == Line::End;
-            output.take(said);
+            let is_last = parsed == Line::End;
+            output.take(parsed);
             stretch.take(log, count);
             if is_last {
                 break;
@@ -81,23 +81,23 @@ impl Importer for Filebench {
     }
 }
 
-/// An output, put together line by line.
+/// Output assembled line by line.
 #[derive(Default)]
 struct Output {
     trial: ForeignTrial,
     version: String,
-    /// What the log says of a run that failed.
+    /// Failure messages of the run.
     failures: Vec<String>,
-    /// The kinds of operation of the table that is being read.
+    /// Kinds of operation of the table being read.
     flows: Vec<Flow>,
-    /// Each table with its sums.
+    /// Tables, each with its summary.
     tables: Vec<(Vec<Flow>, Summary)>,
 }
 
 impl Output {
-    fn take(&mut self, said: Line) {
+    fn take(&mut self, parsed: Line) {
         let trial = &mut self.trial;
-        match said {
+        match parsed {
             Line::Version(version) => self.version = version,
             Line::Personality(name) => trial.parameter("personality", name),
             Line::Fileset(name, found) => {
@@ -131,7 +131,7 @@ impl Output {
                 value: tool.trim_end().to_owned(),
             },
         );
-        // That there are no results says less than what comes before or after it.
+        // The message that there are no results says less than its neighbours.
         let is_general = |words: &&String| GENERAL.iter().any(|general| words.contains(general));
         let reason = self.failures.iter().find(|words| !is_general(words));
         if let Some(words) = reason.or(self.failures.first()) {
@@ -155,7 +155,7 @@ impl Output {
         self.trial
     }
 
-    /// The figures of one table, which is of all.
+    /// Adds the metrics of a table that covers the whole run.
     fn all(&mut self, flows: &[Flow], summary: &Summary) {
         let seconds = seconds(summary);
         self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
@@ -165,14 +165,14 @@ impl Output {
         if seconds > 0.0 {
             self.trial.metrics.push(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
         }
-        // What decides nothing and was never done is no kind of operation.
+        // Flowops that were never executed and only control others are not kinds of operation.
         for flow in flows.iter().filter(|flow| flow.calls > 0) {
             of_flow(flow, seconds, &mut self.trial);
         }
         self.few(summary.operations);
     }
 
-    /// Tables of periods, each a row.
+    /// Adds the tables of periods, each as a row.
     fn periods(&mut self) {
         let mut all = Summary::default();
         let mut wall = 0.0;
@@ -210,13 +210,14 @@ impl Output {
     }
 }
 
-/// How long it was measured, which is not said: operations over their rate.
+/// Measured time in seconds, which the output does not state: operations over their rate.
 fn seconds(summary: &Summary) -> f64 {
     let seconds = summary.operations as f64 / summary.ops_per_second;
     if seconds.is_finite() { seconds } else { 0.0 }
 }
 
-/// Whether each of several tables is of all so far: then their times grow, and else they are alike.
+/// True if each of several tables covers the whole run so far: then their times grow, and otherwise
+/// they are alike.
 fn are_of_all(tables: &[(Vec<Flow>, Summary)]) -> bool {
     let [(_, first), (_, second), ..] = tables else { return true };
     let grow = |pair: &[(Vec<Flow>, Summary)]| match pair {
@@ -230,7 +231,7 @@ fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metr
     let rate = rates::OPERATIONS_PER_SECOND.of(scope.clone(), of.ops_per_second);
     metrics.push(rate.primary_if(decides));
     let mut take = |spec: MetricSpec, value: f64| {
-        // What was not done has no rate, as in native runs.
+        // A kind without operations has no rate, as in native runs.
         if value > 0.0 {
             metrics.push(spec.of(scope.clone(), value));
         }
@@ -245,7 +246,7 @@ fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metr
 
 fn of_flow(of: &Flow, seconds: f64, trial: &mut ForeignTrial) {
     let scope = || Scope::Kind(of.name.clone());
-    // The rate is in whole operations: with all its digits it follows from their number.
+    // The printed rate is an integer: the exact one follows from the number of operations.
     let exact = of.calls as f64 / seconds;
     let is_same = exact.is_finite() && (exact - of.ops_per_second).abs() <= 1.0;
     let rate = if is_same { exact } else { of.ops_per_second };

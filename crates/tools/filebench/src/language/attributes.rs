@@ -1,11 +1,11 @@
-//! Which attributes each thing has, and what kind of value each takes.
+//! Attributes of each kind of definition, and the kind of value of each attribute.
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// Whose attribute it is.
+/// Kind of definition that has the attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum DefinitionKind {
     File,
     Fileset,
     Process,
@@ -16,8 +16,8 @@ pub(super) enum Owner {
     Cvar,
 }
 
-impl Owner {
-    /// As messages say it.
+impl DefinitionKind {
+    /// Name in messages.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::File => "a file",
@@ -31,7 +31,7 @@ impl Owner {
         }
     }
 
-    const fn attributes(self) -> &'static [(&'static str, Takes)] {
+    const fn attributes(self) -> &'static [(&'static str, ValueKind)] {
         match self {
             Self::File => &FILE,
             Self::Fileset => &FILESET,
@@ -45,22 +45,22 @@ impl Owner {
     }
 }
 
-/// What an attribute takes.
+/// Kind of value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Takes {
-    /// A number, or a variable that is drawn.
+pub(super) enum ValueKind {
+    /// Number, or a random variable.
     Number,
-    /// `true` or `false`; the attribute alone is true.
+    /// Boolean: `true` or `false`; the attribute alone is true.
     Switch,
-    /// A percentage, `true` for all or `false` for none.
+    /// Percentage, or `true` for all and `false` for none.
     Share,
-    /// A name or path.
+    /// Name or path.
     Text,
 }
 
-use Takes::{Number, Share, Switch, Text};
+use ValueKind::{Number, Share, Switch, Text};
 
-const FILE: [(&str, Takes); 9] = [
+const FILE: [(&str, ValueKind); 9] = [
     ("name", Text),
     ("path", Text),
     ("size", Number),
@@ -72,7 +72,7 @@ const FILE: [(&str, Takes); 9] = [
     ("writeonly", Switch),
 ];
 
-const FILESET: [(&str, Takes); 14] = [
+const FILESET: [(&str, ValueKind); 14] = [
     ("name", Text),
     ("path", Text),
     ("entries", Number),
@@ -89,9 +89,9 @@ const FILESET: [(&str, Takes); 14] = [
     ("writeonly", Switch),
 ];
 
-const PROCESS: [(&str, Takes); 3] = [("name", Text), ("instances", Number), ("nice", Number)];
+const PROCESS: [(&str, ValueKind); 3] = [("name", Text), ("instances", Number), ("nice", Number)];
 
-const THREAD: [(&str, Takes); 5] = [
+const THREAD: [(&str, ValueKind); 5] = [
     ("name", Text),
     ("instances", Number),
     ("memsize", Number),
@@ -99,7 +99,7 @@ const THREAD: [(&str, Takes); 5] = [
     ("ioprio", Number),
 ];
 
-const FLOWOP: [(&str, Takes); 17] = [
+const FLOWOP: [(&str, ValueKind); 17] = [
     ("name", Text),
     ("filename", Text),
     ("fd", Number),
@@ -119,7 +119,7 @@ const FLOWOP: [(&str, Takes); 17] = [
     ("noreadahead", Switch),
 ];
 
-const RANDVAR: [(&str, Takes); 8] = [
+const RANDVAR: [(&str, ValueKind); 8] = [
     ("type", Text),
     ("randsrc", Text),
     ("seed", Number),
@@ -130,13 +130,13 @@ const RANDVAR: [(&str, Takes); 8] = [
     ("randtable", Text),
 ];
 
-const CVAR: [(&str, Takes); 5] =
+const CVAR: [(&str, ValueKind); 5] =
     [("type", Text), ("parameters", Text), ("min", Number), ("max", Number), ("round", Number)];
 
-/// Other names of attributes.
+/// Aliases of attributes.
 const OTHERWISE: [(&str, &str); 2] = [("filesetname", "filename"), ("filesize", "size")];
 
-/// Attributes of other versions, and what to do instead.
+/// Attributes of other versions, with advice what to use instead.
 const FOREIGN: [(&str, &str, &str); 5] = [
     (
         "cached",
@@ -149,13 +149,13 @@ const FOREIGN: [(&str, &str, &str); 5] = [
     ("procname", "a thread belongs to the process it stands in", "leave it out"),
 ];
 
-/// The name by which an attribute is kept, and what it takes.
+/// Canonical name of an attribute, and its kind of value.
 pub(super) fn attribute(
     typed: &str,
-    owner: Owner,
+    owner: DefinitionKind,
     place: Place,
     faults: &Faults,
-) -> Result<(&'static str, Takes), Fault> {
+) -> Result<(&'static str, ValueKind), Fault> {
     let meant = OTHERWISE.iter().find(|(other, _)| *other == typed).map_or(typed, |(_, name)| name);
     if let Some(found) = owner.attributes().iter().find(|(name, _)| *name == meant) {
         return Ok(*found);

@@ -1,40 +1,40 @@
-//! The words of a workload file, with their places.
+//! Tokens of a workload file, with their positions.
 
 use treering_kit::cursor::Cursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-/// The longest file.
+/// Longest workload file in bytes.
 const BYTES_MAX: usize = 1 << 20;
 
-/// A word.
+/// Word of a token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Word {
-    /// A name, a key or a path.
+    /// Name, key or path.
     Text(String),
-    /// `$name`.
+    /// Variable as `$name`.
     Variable(String),
-    /// A number, its suffix multiplied in.
+    /// Number, multiplied by its suffix.
     Number(u64),
-    /// A number after a minus.
+    /// Number after a minus sign.
     Negative(u64),
-    /// What stands between quotation marks.
-    Quoted(Vec<Piece>),
-    /// One of `= , { } ( )`.
+    /// Quoted text.
+    Quoted(Vec<QuotedPart>),
+    /// Sign: one of `= , { } ( )`.
     Sign(char),
-    /// The file ends.
+    /// End of the file.
     End,
 }
 
-/// A part of what stands between quotation marks.
+/// Part of a quoted text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
-    /// As it is.
+pub(super) enum QuotedPart {
+    /// Literal text.
     Text(String),
-    /// What the variable says.
+    /// Name of a variable to be substituted.
     Variable(String),
 }
 
-/// A word and where it stands.
+/// Word and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) word: Word,
@@ -42,7 +42,7 @@ pub(super) struct Token {
 }
 
 impl Word {
-    /// As messages say it.
+    /// Token in messages.
     pub(super) fn shown(&self) -> String {
         match self {
             Self::Text(text) => format!("'{}'", shown(text)),
@@ -56,7 +56,7 @@ impl Word {
     }
 }
 
-/// The words of a text, the last one [`Word::End`].
+/// Splits a text into tokens, of which the last is [`Word::End`].
 pub(super) fn words<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Token>, Fault> {
     if text.len() > BYTES_MAX {
         let what = "the file is longer than 1 MiB";
@@ -88,7 +88,7 @@ struct Lexer<'t, 'f> {
     faults: &'f mut Faults<'t>,
 }
 
-/// Letters that a word goes on with.
+/// True for bytes that continue a word.
 fn goes_on(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"/._:;_-".contains(&byte)
 }
@@ -112,7 +112,7 @@ impl Lexer<'_, '_> {
         }
     }
 
-    /// Goes on where the next word may begin.
+    /// Skips to where the next word may begin.
     fn skip_word(&mut self) {
         self.cursor.take_while(|byte| !byte.is_ascii_whitespace() && !is_sign(byte));
     }
@@ -202,7 +202,7 @@ impl Lexer<'_, '_> {
         })
     }
 
-    fn quoted(&mut self, place: Place) -> Result<Vec<Piece>, Fault> {
+    fn quoted(&mut self, place: Place) -> Result<Vec<QuotedPart>, Fault> {
         self.cursor.bump();
         let (mut pieces, mut text) = (Vec::new(), Vec::new());
         loop {
@@ -215,13 +215,13 @@ impl Lexer<'_, '_> {
                 Some(b'$') => {
                     let name = self.variable_in_text(self.cursor.place());
                     if name.is_err() {
-                        // What follows still stands in the text.
+                        // The rest still belongs to the quoted text.
                         self.cursor.take_while(|byte| byte != b'"');
                         self.cursor.bump();
                     }
                     let name = name?;
                     push_text(&mut pieces, &mut text);
-                    pieces.push(Piece::Variable(name));
+                    pieces.push(QuotedPart::Variable(name));
                 }
                 Some(b'\\') => {
                     self.cursor.bump();
@@ -243,7 +243,7 @@ impl Lexer<'_, '_> {
         Ok(pieces)
     }
 
-    /// A variable within a text may have a full stop behind it.
+    /// Reads a variable within a quoted text, which a full stop may follow.
     fn variable_in_text(&mut self, place: Place) -> Result<String, Fault> {
         let braced = matches!(self.cursor.rest().get(1), Some(b'{' | b'('));
         if braced {
@@ -259,9 +259,9 @@ impl Lexer<'_, '_> {
     }
 }
 
-fn push_text(pieces: &mut Vec<Piece>, text: &mut Vec<u8>) {
+fn push_text(pieces: &mut Vec<QuotedPart>, text: &mut Vec<u8>) {
     if !text.is_empty() {
-        pieces.push(Piece::Text(String::from_utf8_lossy(text).into_owned()));
+        pieces.push(QuotedPart::Text(String::from_utf8_lossy(text).into_owned()));
         text.clear();
     }
 }

@@ -1,8 +1,8 @@
 //! WML, the language of workload files: statements in the order in which they take effect.
 //!
-//! `lexer` makes words of the text, `attributes` knows what each thing can have, `read` and
-//! `variables` put the statements together, and `show` writes them again. What a file means is
-//! `plan`'s: variables are looked up when the run begins, so that a later `set` counts.
+//! `lexer` splits the text into tokens, `attributes` knows the attributes of each definition,
+//! `read` and `variables` parse the statements, and `show` formats them. `plan` interprets the
+//! file: variables are resolved when the run begins, so that a later `set` counts.
 
 mod attributes;
 mod lexer;
@@ -16,13 +16,13 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Faults, Place};
 
-pub(crate) use variables::{CUSTOM, Random, Spread};
+pub(crate) use variables::{CUSTOM, DistributionSpec, Random};
 
-/// What is given for a variable on the command line, and counts instead of what the file sets.
+/// Values of variables from the command line, which override those of the file.
 pub(crate) type Overrides = [(String, String)];
 
-/// Reads a workload file; `file` is its name in messages. What is found later on can be added to
-/// the faults that come with it.
+/// Parses a workload file; `file` is its name in messages. Later checks may add to the returned
+/// faults.
 ///
 /// # Errors
 /// Every statement that makes no sense, with its line and what would be right.
@@ -41,182 +41,182 @@ pub(crate) fn parse<'t>(
     Ok((script, faults))
 }
 
-/// The file as it is understood, as a file again.
+/// Formats the parsed script as WML.
 pub(crate) fn text(script: &Script) -> String {
     show::text(script)
 }
 
-/// What an attribute or a variable has.
+/// Value of an attribute or a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// A number, its suffix multiplied in.
+    /// Number, multiplied by its suffix.
     Number(u64),
-    /// `true` or `false`.
+    /// Boolean: `true` or `false`.
     Switch(bool),
-    /// A name, a path or a quoted text.
+    /// Name, path or quoted text.
     Text(String),
-    /// A variable, without the `$`.
+    /// Reference to a variable, without the `$`.
     Variable(String),
-    /// A table of a random variable: percent, least, most.
-    Table(Vec<[Given; 3]>),
+    /// Table of a random variable: percent, minimum, maximum.
+    Table(Vec<[SpannedValue; 3]>),
 }
 
-/// A value and where it stands.
+/// Value with its position.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Given {
-    /// What it is.
+pub(crate) struct SpannedValue {
+    /// Parsed value.
     pub value: Value,
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
 }
 
-/// An attribute, under the name by which it is kept.
+/// Attribute of a definition.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Attribute {
-    /// Its name.
+    /// Canonical name.
     pub name: &'static str,
-    /// What it is given.
-    pub given: Given,
+    /// Value with its position.
+    pub given: SpannedValue,
 }
 
-/// A thing's attributes, and where it stands.
+/// Attributes of a definition, and its position.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Thing {
-    /// Where it stands.
+pub(crate) struct Definition {
+    /// Position in the file.
     pub place: Place,
-    /// In the order of the file.
+    /// Attributes in the order of the file.
     pub attributes: Vec<Attribute>,
 }
 
-impl Thing {
-    /// An attribute; of several of a name the last one counts.
-    pub(crate) fn get(&self, name: &str) -> Option<&Given> {
+impl Definition {
+    /// Finds an attribute; the last one of a name counts.
+    pub(crate) fn get(&self, name: &str) -> Option<&SpannedValue> {
         let mut all = self.attributes.iter().rev();
         all.find(|attribute| attribute.name == name).map(|attribute| &attribute.given)
     }
 }
 
-/// What a variable stands for.
+/// Value of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Variable {
-    /// A value.
-    Plain(Given),
-    /// A random variable.
+    /// Fixed value.
+    Plain(SpannedValue),
+    /// Random variable.
     Drawn(Random),
 }
 
-/// A flowop as it stands in a thread, or in a composite one.
+/// Flowop in a thread, or in a composite flowop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Flowop {
-    /// The word behind `flowop`.
+    /// Kind of the flowop, after the word `flowop`.
     pub kind: String,
-    /// Its attributes.
-    pub thing: Thing,
-    /// What the local variables of a composite flowop are here.
-    pub locals: Vec<(String, Given)>,
+    /// Attributes of the flowop.
+    pub thing: Definition,
+    /// Values of a composite flowop's local variables in this use.
+    pub locals: Vec<(String, SpannedValue)>,
 }
 
-/// A flowop made of others.
+/// Composite flowop.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Composite {
-    /// Its name.
+    /// Name of the composite flowop.
     pub name: String,
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
-    /// Its local variables, and what they are when nobody says.
-    pub locals: Vec<(String, Option<Given>)>,
-    /// In order.
+    /// Local variables with their defaults.
+    pub locals: Vec<(String, Option<SpannedValue>)>,
+    /// Flowops in order.
     pub flowops: Vec<Flowop>,
 }
 
-/// A thread of a process.
+/// Thread of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thread {
-    /// Its attributes.
-    pub thing: Thing,
-    /// In order.
+    /// Attributes of the thread.
+    pub thing: Definition,
+    /// Flowops in order.
     pub flowops: Vec<Flowop>,
 }
 
-/// A process.
+/// Process with its threads.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Process {
-    /// Its attributes.
-    pub thing: Thing,
-    /// In order.
+    /// Attributes of the process.
+    pub thing: Definition,
+    /// Threads in order.
     pub threads: Vec<Thread>,
 }
 
-/// A fileset, or a single file.
+/// Fileset, or a single file.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Fileset {
-    /// Whether it is a single file.
+    /// True for a single file (`define file`).
     pub is_file: bool,
-    /// Its attributes.
-    pub thing: Thing,
+    /// Attributes of the fileset.
+    pub thing: Definition,
 }
 
-/// What ends a run beside its time.
+/// End condition of a run beside its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Quit {
-    /// Nothing: who runs out of files makes the run invalid.
+pub(crate) enum EndCondition {
+    /// Time alone: a thread that runs out of files makes the run invalid.
     #[default]
     Timeout,
     /// Each thread ends by itself.
     AllDone,
-    /// The first thread that is done.
+    /// The first thread that ends also ends the run.
     FirstDone,
 }
 
-/// What is said or done before the run, in order.
+/// Action before the run, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Words, in which variables are looked up at once.
+    /// Prints a text, whose variables are substituted while parsing.
     Echo(String),
-    /// Seconds of rest.
-    Sleep(Given),
-    /// `version`.
+    /// Sleeps for some seconds.
+    Sleep(SpannedValue),
+    /// Prints the version: `version`.
     Version,
-    /// `list fileset`.
+    /// Lists the filesets: `list fileset`.
     ListFilesets,
-    /// `list flowop`.
+    /// Lists the flowops: `list flowop`.
     ListFlowops,
-    /// Filesets are made here already.
+    /// Creates the filesets early: `create files`.
     CreateFiles,
-    /// `enable lathist`.
+    /// Enables latency histograms: `enable lathist`.
     Histograms,
 }
 
-/// How the run goes.
+/// Length of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Run {
-    /// Where it stands.
+    /// Position in the file.
     pub place: Place,
-    /// Seconds; none given, or 0, is the default.
-    pub seconds: Option<Given>,
-    /// The period of snapshots, and whether each begins anew.
+    /// Run time in seconds; `None` or 0 for the default.
+    pub seconds: Option<SpannedValue>,
+    /// Period of snapshots, and true if each counts from zero.
     pub period: Option<(u64, bool)>,
 }
 
-/// A workload file.
+/// Parsed workload file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Script {
-    /// By name, without the `$`.
+    /// Variables by name, without the `$`.
     pub variables: BTreeMap<String, Variable>,
-    /// In order.
+    /// Filesets in order.
     pub filesets: Vec<Fileset>,
-    /// In order.
+    /// Composite flowops in order.
     pub composites: Vec<Composite>,
-    /// In order.
+    /// Processes in order.
     pub processes: Vec<Process>,
-    /// What precedes the run, in order.
+    /// Actions before the run, in order.
     pub actions: Vec<Action>,
-    /// Events a second.
-    pub rate: Option<Given>,
-    /// What ends the run beside its time.
-    pub quit: Quit,
-    /// Whether histograms of latencies are asked for.
+    /// Rate of the event generator, in events per second.
+    pub rate: Option<SpannedValue>,
+    /// End condition of the run beside its time.
+    pub quit: EndCondition,
+    /// True if latency histograms are enabled.
     pub histograms: bool,
-    /// The run, where there is one.
+    /// The run statement, if there is one.
     pub run: Option<Run>,
 }

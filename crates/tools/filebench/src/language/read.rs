@@ -1,18 +1,18 @@
-//! Statements, in their order.
+//! Parser of statements.
 
-use super::attributes::{Owner, Takes, attribute};
-use super::lexer::{Piece, Token, Word, words};
+use super::attributes::{DefinitionKind, ValueKind, attribute};
+use super::lexer::{QuotedPart, Token, Word, words};
 use super::{
-    Action, Attribute, Composite, Fileset, Flowop, Given, Process, Quit, Run, Script, Thing,
-    Thread, Value, Variable,
+    Action, Attribute, Composite, Definition, EndCondition, Fileset, Flowop, Process, Run, Script,
+    SpannedValue, Thread, Value, Variable,
 };
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// Things of all kinds that a file may define.
+/// Most definitions of a file, of all kinds.
 const THINGS_MAX: usize = 100_000;
 
-/// Every word that begins a statement.
+/// Words that begin a statement.
 const STATEMENTS: [&str; 18] = [
     "set",
     "define",
@@ -34,14 +34,14 @@ const STATEMENTS: [&str; 18] = [
     "exit",
 ];
 
-/// Reads the whole file; behind a statement that is wrong, at the next one.
+/// Parses the whole file; after a faulty statement it continues with the next one.
 pub(super) fn script<'t>(
     text: &'t [u8],
     overrides: &[(String, Value)],
     faults: &mut Faults<'t>,
 ) -> Result<Script, Fault> {
     let tokens = words(text, faults)?;
-    // Words that make no sense are left out: statements would be blamed for it.
+    // After lexical errors, parsing would only report their consequences.
     if faults.has_some() {
         return Ok(Script::default());
     }
@@ -71,7 +71,7 @@ impl Reader<'_, '_> {
 
     pub(super) fn next(&mut self) -> Token {
         let token = self.tokens[self.at].clone();
-        // The last one stays.
+        // The end token is never passed.
         self.at = (self.at + 1).min(self.tokens.len() - 1);
         token
     }
@@ -92,11 +92,11 @@ impl Reader<'_, '_> {
         self.faults.error(place, what)
     }
 
-    /// What stands here is not what must.
+    /// "expected X, found Y" error at the current token.
     pub(super) fn expected(&self, what: &str) -> Fault {
-        let found = self.peek();
-        let arithmetic = matches!(found, Word::Text(text) if text.starts_with(['/', '-']));
-        let error = self.error(self.place(), format!("{} stands where {what} must", found.shown()));
+        let token = self.peek();
+        let arithmetic = matches!(token, Word::Text(text) if text.starts_with(['/', '-']));
+        let error = self.error(self.place(), format!("{} stands where {what} must", token.shown()));
         if arithmetic {
             return error.hint("there is no arithmetic, as in filebench 1.5: write the result");
         }
@@ -119,18 +119,18 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// One of several words.
+    /// Reads one of several words.
     fn one_of(&mut self, what: &str, words: &[&'static str]) -> Result<&'static str, Fault> {
         let (name, place) = self.name(what)?;
-        let found = words.iter().find(|word| **word == name);
-        found.copied().ok_or_else(|| {
+        let known_word = words.iter().find(|word| **word == name);
+        known_word.copied().ok_or_else(|| {
             let what = format!("'{}' is not {what}", shown(&name));
             self.error(place, what).hint(format!("write one of: {}", words.join(", ")))
         })
     }
 
-    /// A statement. Where it is wrong, the fault is kept, and the next one is the first that begins
-    /// a line.
+    /// Parses a statement. After an error, the fault is kept, and parsing resumes at the next line
+    /// that begins a statement.
     fn statement_or_next(&mut self) -> bool {
         let start = self.at;
         match self.statement() {
@@ -140,11 +140,11 @@ impl Reader<'_, '_> {
         if self.faults.is_full() {
             return false;
         }
-        // A variable that could not be set is not unknown as well.
+        // A variable that could not be set is not reported as unknown as well.
         if let [set, Token { word: Word::Variable(name), place }, ..] = &self.tokens[start..]
             && set.word == Word::Text("set".to_owned())
         {
-            let given = Given { value: Value::Number(0), place: *place };
+            let given = SpannedValue { value: Value::Number(0), place: *place };
             self.script.variables.entry(name.clone()).or_insert(Variable::Plain(given));
         }
         let from = self.at.saturating_sub(1).max(start);
@@ -196,7 +196,7 @@ impl Reader<'_, '_> {
                 self.script.actions.push(action);
             }
             "eventgen" => {
-                let thing = self.thing(Owner::Eventgen, place)?;
+                let thing = self.thing(DefinitionKind::Eventgen, place)?;
                 self.script.rate = thing.get("rate").cloned();
             }
             "version" => self.script.actions.push(Action::Version),
@@ -281,7 +281,7 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    fn number_or_variable(&mut self, what: &str) -> Result<Given, Fault> {
+    fn number_or_variable(&mut self, what: &str) -> Result<SpannedValue, Fault> {
         let place = self.place();
         let value = match self.peek() {
             Word::Number(number) => Value::Number(*number),
@@ -289,28 +289,28 @@ impl Reader<'_, '_> {
             _ => return Err(self.expected(what)),
         };
         self.next();
-        Ok(Given { value, place })
+        Ok(SpannedValue { value, place })
     }
 
-    /// What an `echo` says: its variables are looked up at once.
+    /// Reads the text of an `echo`, with its variables substituted.
     fn words_said(&mut self) -> Result<String, Fault> {
         let place = self.place();
         let Word::Quoted(pieces) = self.peek().clone() else {
             return Err(self.expected("a text in quotation marks"));
         };
         self.next();
-        let mut said = String::new();
+        let mut echoed = String::new();
         for piece in pieces {
             match piece {
-                Piece::Text(text) => said.push_str(&text),
-                Piece::Variable(name) => said.push_str(&self.said(&name, place)?),
+                QuotedPart::Text(text) => echoed.push_str(&text),
+                QuotedPart::Variable(name) => echoed.push_str(&self.echoed(&name, place)?),
             }
         }
-        Ok(said)
+        Ok(echoed)
     }
 
-    /// A variable as an `echo` says it.
-    fn said(&self, name: &str, place: Place) -> Result<String, Fault> {
+    /// Text of a variable in an `echo`.
+    fn echoed(&self, name: &str, place: Place) -> Result<String, Fault> {
         match self.script.variables.get(name) {
             Some(Variable::Plain(given)) => Ok(match &given.value {
                 Value::Number(number) => number.to_string(),
@@ -330,7 +330,7 @@ impl Reader<'_, '_> {
         match what.as_str() {
             "file" | "files" | "fileset" | "filesets" => {
                 let is_file = matches!(what.as_str(), "file" | "files");
-                let owner = if is_file { Owner::File } else { Owner::Fileset };
+                let owner = if is_file { DefinitionKind::File } else { DefinitionKind::Fileset };
                 let thing = self.thing(owner, place)?;
                 self.script.filesets.push(Fileset { is_file, thing });
             }
@@ -359,7 +359,7 @@ impl Reader<'_, '_> {
     }
 
     fn process(&mut self, place: Place) -> Result<(), Fault> {
-        let thing = self.thing(Owner::Process, place)?;
+        let thing = self.thing(DefinitionKind::Process, place)?;
         self.sign('{')?;
         let mut threads = Vec::new();
         while !self.take_sign('}') {
@@ -368,7 +368,7 @@ impl Reader<'_, '_> {
                 let what = format!("'{}' stands in a process", shown(&word));
                 return Err(self.error(place, what).hint("a process has threads: thread name=..."));
             }
-            let thing = self.thing(Owner::Thread, place)?;
+            let thing = self.thing(DefinitionKind::Thread, place)?;
             let flowops = self.flowops()?;
             threads.push(Thread { thing, flowops });
         }
@@ -390,16 +390,16 @@ impl Reader<'_, '_> {
                 return Err(self.error(place, what).hint("write flowop KIND name=..."));
             }
             let (kind, place) = self.name("the kind of the flowop")?;
-            let mut thing = Thing { place, attributes: Vec::new() };
+            let mut thing = Definition { place, attributes: Vec::new() };
             let mut locals = Vec::new();
             self.count_thing(place)?;
             loop {
                 if let Word::Variable(name) = self.peek().clone() {
                     self.next();
                     self.sign('=')?;
-                    locals.push((name, self.value(Takes::Number)?));
+                    locals.push((name, self.value(ValueKind::Number)?));
                 } else if matches!(self.peek(), Word::Text(word) if word != "flowop") {
-                    let attribute = self.attribute(Owner::Flowop)?;
+                    let attribute = self.attribute(DefinitionKind::Flowop)?;
                     thing.attributes.push(attribute);
                 } else {
                     break;
@@ -423,10 +423,11 @@ impl Reader<'_, '_> {
         loop {
             if let Word::Variable(local) = self.peek().clone() {
                 self.next();
-                let given = self.take_sign('=').then(|| self.value(Takes::Number)).transpose()?;
+                let given =
+                    self.take_sign('=').then(|| self.value(ValueKind::Number)).transpose()?;
                 locals.push((local, given));
             } else {
-                let attribute = self.attribute(Owner::Flowop)?;
+                let attribute = self.attribute(DefinitionKind::Flowop)?;
                 match (attribute.name, &attribute.given.value) {
                     ("name", Value::Text(text)) => name = Some(text.clone()),
                     _ => {
@@ -449,20 +450,24 @@ impl Reader<'_, '_> {
         Ok(())
     }
 
-    /// The attributes of a thing, with commas between.
-    pub(super) fn thing(&mut self, owner: Owner, place: Place) -> Result<Thing, Fault> {
+    /// Parses the attributes of a definition, separated by commas.
+    pub(super) fn thing(
+        &mut self,
+        owner: DefinitionKind,
+        place: Place,
+    ) -> Result<Definition, Fault> {
         self.count_thing(place)?;
         let mut attributes = vec![self.attribute(owner)?];
         while self.take_sign(',') {
             attributes.push(self.attribute(owner)?);
         }
-        Ok(Thing { place, attributes })
+        Ok(Definition { place, attributes })
     }
 
-    fn attribute(&mut self, owner: Owner) -> Result<Attribute, Fault> {
+    fn attribute(&mut self, owner: DefinitionKind) -> Result<Attribute, Fault> {
         let (typed, place) = self.name("an attribute")?;
         let (name, takes) = attribute(&typed, owner, place, self.faults)?;
-        if owner == Owner::Randvar && name == "randtable" {
+        if owner == DefinitionKind::Randvar && name == "randtable" {
             self.sign('=')?;
             let given = self.table()?;
             return Ok(Attribute { name, given });
@@ -472,31 +477,31 @@ impl Reader<'_, '_> {
             return Ok(Attribute { name, given });
         }
         match takes {
-            Takes::Switch | Takes::Share => {
-                Ok(Attribute { name, given: Given { value: Value::Switch(true), place } })
+            ValueKind::Switch | ValueKind::Share => {
+                Ok(Attribute { name, given: SpannedValue { value: Value::Switch(true), place } })
             }
-            Takes::Number | Takes::Text => {
+            ValueKind::Number | ValueKind::Text => {
                 Err(self.error(place, format!("{typed} has no value")).hint(match takes {
-                    Takes::Text => format!("write {typed}=NAME"),
+                    ValueKind::Text => format!("write {typed}=NAME"),
                     _ => format!("write {typed}=NUMBER, or {typed}=$variable"),
                 }))
             }
         }
     }
 
-    /// A value of a kind, or a variable, which is looked at later.
-    pub(super) fn value(&mut self, takes: Takes) -> Result<Given, Fault> {
+    /// Parses a value of a kind, or a variable, which is resolved later.
+    pub(super) fn value(&mut self, takes: ValueKind) -> Result<SpannedValue, Fault> {
         let place = self.place();
         let value = match self.peek().clone() {
             Word::Number(number) => Value::Number(number),
             Word::Variable(name) => Value::Variable(name),
-            Word::Text(text) if takes != Takes::Text && text == "true" => Value::Switch(true),
-            Word::Text(text) if takes != Takes::Text && text == "false" => Value::Switch(false),
+            Word::Text(text) if takes != ValueKind::Text && text == "true" => Value::Switch(true),
+            Word::Text(text) if takes != ValueKind::Text && text == "false" => Value::Switch(false),
             Word::Text(text) => Value::Text(text),
             Word::Quoted(pieces) => match pieces.as_slice() {
                 [] => Value::Text(String::new()),
-                [Piece::Text(text)] => Value::Text(text.clone()),
-                [Piece::Variable(name)] => Value::Variable(name.clone()),
+                [QuotedPart::Text(text)] => Value::Text(text.clone()),
+                [QuotedPart::Variable(name)] => Value::Variable(name.clone()),
                 _ => {
                     let what = "a variable within a text is looked up by echo only";
                     return Err(self.error(place, what).hint("write the text itself"));
@@ -505,10 +510,10 @@ impl Reader<'_, '_> {
             _ => return Err(self.expected("a value")),
         };
         self.next();
-        Ok(Given { value, place })
+        Ok(SpannedValue { value, place })
     }
 
-    fn table(&mut self) -> Result<Given, Fault> {
+    fn table(&mut self) -> Result<SpannedValue, Fault> {
         let place = self.place();
         self.sign('{')?;
         let mut rows = Vec::new();
@@ -526,7 +531,7 @@ impl Reader<'_, '_> {
             }
         }
         self.sign('}')?;
-        Ok(Given { value: Value::Table(rows), place })
+        Ok(SpannedValue { value: Value::Table(rows), place })
     }
 
     pub(super) fn quit_mode(&mut self) -> Result<(), Fault> {
@@ -536,9 +541,9 @@ impl Reader<'_, '_> {
         }
         let modes = ["timeout", "alldone", "firstdone"];
         self.script.quit = match self.one_of("a way to end", &modes)? {
-            "alldone" => Quit::AllDone,
-            "firstdone" => Quit::FirstDone,
-            _ => Quit::Timeout,
+            "alldone" => EndCondition::AllDone,
+            "firstdone" => EndCondition::FirstDone,
+            _ => EndCondition::Timeout,
         };
         Ok(())
     }

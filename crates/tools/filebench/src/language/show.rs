@@ -1,10 +1,12 @@
-//! The file as it is understood, written again.
+//! Output of a parsed script as WML.
 
 use std::fmt::Write;
 
-use super::{Action, Flowop, Given, Quit, Random, Script, Thing, Value, Variable};
+use super::{
+    Action, Definition, EndCondition, Flowop, Random, Script, SpannedValue, Value, Variable,
+};
 
-/// Writing into a string cannot fail.
+/// Appends a line; writing into a string cannot fail.
 macro_rules! line {
     ($text:expr, $($format:tt)*) => {{ let _ = writeln!($text, $($format)*); }};
 }
@@ -27,7 +29,7 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-fn value(given: &Given) -> String {
+fn value(given: &SpannedValue) -> String {
     match &given.value {
         Value::Number(number) => number.to_string(),
         Value::Switch(switch) => switch.to_string(),
@@ -35,7 +37,7 @@ fn value(given: &Given) -> String {
         Value::Text(text) => quoted(text),
         Value::Variable(name) => format!("${name}"),
         Value::Table(rows) => {
-            let row = |row: &[Given; 3]| {
+            let row = |row: &[SpannedValue; 3]| {
                 format!("{{{},{},{}}}", value(&row[0]), value(&row[1]), value(&row[2]))
             };
             format!("{{{}}}", rows.iter().map(row).collect::<Vec<_>>().join(","))
@@ -43,8 +45,8 @@ fn value(given: &Given) -> String {
     }
 }
 
-fn attributes(thing: &Thing) -> String {
-    let one = |name: &'static str, given: &Given| format!("{name}={}", value(given));
+fn attributes(thing: &Definition) -> String {
+    let one = |name: &'static str, given: &SpannedValue| format!("{name}={}", value(given));
     let all = thing.attributes.iter().map(|attribute| one(attribute.name, &attribute.given));
     all.collect::<Vec<_>>().join(",")
 }
@@ -67,7 +69,7 @@ fn variable(name: &str, variable: &Variable) -> String {
         Variable::Plain(given) => format!("set ${name}={}", value(given)),
         Variable::Drawn(Random { spread, thing, .. }) => {
             let function = match spread {
-                super::Spread::Custom(_) => "cvar",
+                super::DistributionSpec::Custom(_) => "cvar",
                 _ => "randvar",
             };
             format!("set ${name}={function}({})", attributes(thing))
@@ -75,16 +77,16 @@ fn variable(name: &str, variable: &Variable) -> String {
     }
 }
 
-/// The whole file. What is said in it has its variables in it already.
+/// Formats the whole file. Printed texts have their variables already substituted.
 pub(super) fn text(script: &Script) -> String {
     let mut text = String::new();
     for (name, given) in &script.variables {
         line!(text, "{}", variable(name, given));
     }
     match script.quit {
-        Quit::Timeout => {}
-        Quit::AllDone => line!(text, "set mode quit alldone"),
-        Quit::FirstDone => line!(text, "set mode quit firstdone"),
+        EndCondition::Timeout => {}
+        EndCondition::AllDone => line!(text, "set mode quit alldone"),
+        EndCondition::FirstDone => line!(text, "set mode quit firstdone"),
     }
     if let Some(rate) = &script.rate {
         line!(text, "eventgen rate={}", value(rate));

@@ -1,48 +1,48 @@
-//! `set`: variables with a value, and such that are drawn.
+//! `set` statements: variables with a fixed value, and random variables.
 
-use super::attributes::{Owner, Takes};
+use super::attributes::{DefinitionKind, ValueKind};
 use super::lexer::{Word, words};
 use super::read::Reader;
-use super::{Given, Script, Thing, Value, Variable};
+use super::{Definition, Script, SpannedValue, Value, Variable};
 use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// A variable that is drawn: its attributes, and how.
+/// Random variable: its distribution and attributes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Random {
-    /// How its values are spread.
-    pub spread: Spread,
-    /// Its attributes.
-    pub thing: Thing,
-    /// The parameters of a custom variable, in the order of its kind.
+    /// Distribution of its values.
+    pub spread: DistributionSpec,
+    /// Attributes of the variable.
+    pub thing: Definition,
+    /// Parameters of a custom variable, in the order of its kind.
     pub parameters: Vec<f64>,
-    /// The rows of a table: percent, least, most.
-    pub table: Vec<[Given; 3]>,
+    /// Rows of a table: percent, minimum, maximum.
+    pub table: Vec<[SpannedValue; 3]>,
 }
 
-/// How values are spread.
+/// Distribution of a random variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Spread {
-    /// From the minimum to as far behind the mean.
+pub(crate) enum DistributionSpec {
+    /// Uniform from the minimum to the same distance above the mean.
     Uniform,
-    /// By mean and shape.
+    /// Gamma distribution by mean and shape.
     Gamma,
-    /// By a table.
+    /// Table of ranges with their percentages.
     Table,
-    /// `cvar-...`, by parameters.
+    /// Custom variable `cvar-...`, by parameters.
     Custom(&'static Custom),
 }
 
-/// A kind of custom variable: its parameters with their defaults.
+/// Kind of custom variable, with the defaults of its parameters.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Custom {
     pub name: &'static str,
     pub parameters: &'static [(&'static str, f64)],
 }
 
-/// Every kind of custom variable.
+/// All kinds of custom variables.
 pub(crate) static CUSTOM: [Custom; 8] = [
     Custom { name: "cvar-erlang", parameters: &[("shape", 1.0), ("rate", 1.0)] },
     Custom { name: "cvar-exponential", parameters: &[("mean", 1.0)] },
@@ -57,7 +57,7 @@ pub(crate) static CUSTOM: [Custom; 8] = [
     Custom { name: "cvar-weibull", parameters: &[("shape", 1.0), ("scale", 1.0)] },
 ];
 
-/// The greatest parameter: beyond, sizes overflow.
+/// Largest parameter, above which sizes overflow.
 const PARAMETER_MAX: f64 = 1e18;
 
 impl Reader<'_, '_> {
@@ -72,7 +72,7 @@ impl Reader<'_, '_> {
             }
         };
         self.sign('=')?;
-        let given = self.value(Takes::Number)?;
+        let given = self.value(ValueKind::Number)?;
         let is_function = matches!(&given.value, Value::Text(_)) && self.take_sign('(');
         let variable = match &given.value {
             Value::Text(function) if is_function => {
@@ -80,7 +80,7 @@ impl Reader<'_, '_> {
                 self.sign(')')?;
                 drawn
             }
-            // As it is now: what is set later does not change it.
+            // The present value is copied: a later `set` does not change it.
             Value::Variable(other) => match self.script.variables.get(other) {
                 Some(variable) => variable.clone(),
                 None => {
@@ -93,7 +93,9 @@ impl Reader<'_, '_> {
         let overridden = self.overrides.iter().rev().find(|(given, _)| *given == name);
         let variable = match overridden {
             None => variable,
-            Some((_, value)) => Variable::Plain(Given { value: value.clone(), place: given.place }),
+            Some((_, value)) => {
+                Variable::Plain(SpannedValue { value: value.clone(), place: given.place })
+            }
         };
         self.script.variables.insert(name, variable);
         Ok(())
@@ -101,17 +103,21 @@ impl Reader<'_, '_> {
 
     fn drawn(&mut self, function: &str, place: Place) -> Result<Variable, Fault> {
         let owner = match function {
-            "randvar" => Owner::Randvar,
-            "cvar" => Owner::Cvar,
+            "randvar" => DefinitionKind::Randvar,
+            "cvar" => DefinitionKind::Cvar,
             _ => {
                 let what = format!("'{}(' draws nothing", shown(function));
                 return Err(self.error(place, what).hint("write randvar(...) or cvar(...)"));
             }
         };
         let thing = self.thing(owner, place)?;
-        let mut random =
-            Random { spread: Spread::Gamma, thing, parameters: Vec::new(), table: Vec::new() };
-        if owner == Owner::Cvar {
+        let mut random = Random {
+            spread: DistributionSpec::Gamma,
+            thing,
+            parameters: Vec::new(),
+            table: Vec::new(),
+        };
+        if owner == DefinitionKind::Cvar {
             self.custom(&mut random)?;
         } else {
             self.random(&mut random)?;
@@ -120,22 +126,23 @@ impl Reader<'_, '_> {
     }
 
     fn random(&mut self, random: &mut Random) -> Result<(), Fault> {
-        if let Some(Given { value: Value::Table(rows), .. }) = random.thing.get("randtable") {
+        if let Some(SpannedValue { value: Value::Table(rows), .. }) = random.thing.get("randtable")
+        {
             random.table.clone_from(rows);
         }
-        let word = |given: Option<&Given>| match given.map(|given| &given.value) {
+        let word = |given: Option<&SpannedValue>| match given.map(|given| &given.value) {
             Some(Value::Text(word)) => Some(word.clone()),
             _ => None,
         };
         let kind = random.thing.get("type");
         random.spread = match (word(kind).as_deref(), kind) {
             (None | Some("gamma"), None) | (Some("gamma"), _) if random.table.is_empty() => {
-                Spread::Gamma
+                DistributionSpec::Gamma
             }
-            (Some("uniform"), _) if random.table.is_empty() => Spread::Uniform,
-            // A table makes it tabular, whatever is said.
+            (Some("uniform"), _) if random.table.is_empty() => DistributionSpec::Uniform,
+            // A table makes the variable tabular, whatever its type says.
             (None | Some("tabular" | "gamma" | "uniform"), _) if !random.table.is_empty() => {
-                Spread::Table
+                DistributionSpec::Table
             }
             (Some("tabular"), Some(kind)) => {
                 let error = self.error(kind.place, "type=tabular has no randtable");
@@ -168,15 +175,16 @@ impl Reader<'_, '_> {
             let error = self.error(random.thing.place, "the custom variable has no type");
             return Err(error.hint(format!("types are {}", kinds())));
         };
-        let found = CUSTOM.iter().find(|custom| kind.value == Value::Text(custom.name.to_owned()));
-        let Some(custom) = found else {
+        let custom_kind =
+            CUSTOM.iter().find(|custom| kind.value == Value::Text(custom.name.to_owned()));
+        let Some(custom) = custom_kind else {
             let error = self.error(kind.place, "the type is none of a custom variable");
             return Err(error.hint(format!("types are {}", kinds())));
         };
-        random.spread = Spread::Custom(custom);
+        random.spread = DistributionSpec::Custom(custom);
         random.parameters = custom.parameters.iter().map(|(_, default)| *default).collect();
         let given = random.thing.get("parameters").cloned();
-        let Some(Given { value: Value::Text(text), place }) = given else {
+        let Some(SpannedValue { value: Value::Text(text), place }) = given else {
             if let Some(given) = given {
                 let error = self.error(given.place, "parameters are no text");
                 return Err(error.hint("write parameters=NAME:NUMBER;NAME:NUMBER"));
@@ -201,7 +209,7 @@ impl Reader<'_, '_> {
         self.sound(custom, &random.parameters, place)
     }
 
-    /// Whether parameters make sense together.
+    /// Checks that the parameters of a custom variable are consistent.
     fn sound(&self, custom: &Custom, parameters: &[f64], place: Place) -> Result<(), Fault> {
         let wrong = match (custom.name, parameters) {
             ("cvar-erlang", [shape, _]) if !(1.0..=1000.0).contains(shape) => {
@@ -230,7 +238,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// What is given for a variable must have one to stand for.
+/// Checks that each overridden variable exists in the script.
 pub(super) fn all_overrides_met(
     script: &Script,
     overrides: &[(String, Value)],
@@ -251,12 +259,12 @@ pub(super) fn all_overrides_met(
     }))
 }
 
-/// A value as it is typed on the command line, in the words of the language.
+/// Parses a value from the command line in the syntax of the language.
 pub(super) fn typed(text: &str) -> Result<Value, ConfigError> {
     let mut faults = Faults::new("--set", text.as_bytes());
     let plain = || Value::Text(text.to_owned());
-    let found = words(text.as_bytes(), &mut faults).ok().filter(|_| faults.check().is_ok());
-    match found.as_deref() {
+    let tokens = words(text.as_bytes(), &mut faults).ok().filter(|_| faults.check().is_ok());
+    match tokens.as_deref() {
         Some([one, end]) if end.word == Word::End => Ok(match &one.word {
             Word::Number(number) => Value::Number(*number),
             Word::Text(word) if word == "true" => Value::Switch(true),

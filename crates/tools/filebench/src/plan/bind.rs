@@ -1,4 +1,4 @@
-//! Variables are looked up: what each attribute comes to.
+//! Resolution of variables in attributes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,33 +8,33 @@ use treering_kit::nearest::nearest;
 use treering_script::Random;
 
 use super::super::draw::{Amount, Kind, Spread, whole};
-use super::{PERIOD, RunLength, SECONDS, SECONDS_MAX, Wishes};
-use crate::language::{self, Given, Script, Thing, Value, Variable};
+use super::{PERIOD, PlanOverrides, RunLength, SECONDS, SECONDS_MAX};
+use crate::language::{self, Definition, Script, SpannedValue, Value, Variable};
 
-/// Local variables of a composite flowop, already looked up where it is used.
-pub(super) type Locals = BTreeMap<String, Found>;
+/// Local variables of a composite flowop, resolved at its use.
+pub(super) type Locals = BTreeMap<String, ResolvedValue>;
 
-/// What a value comes to.
+/// Resolved value.
 #[derive(Clone, Debug)]
-pub(super) enum Found {
+pub(super) enum ResolvedValue {
     Number(u64),
     Switch(bool),
     Text(String),
     Drawn(Arc<Spread>),
 }
 
-/// Looks values up.
+/// Resolver of values.
 pub(super) struct Binder<'s, 't> {
     pub(super) script: &'s Script,
     pub(super) faults: &'s mut Faults<'t>,
-    pub(super) wishes: Wishes,
-    /// For numbers that are drawn once.
+    pub(super) plan_overrides: PlanOverrides,
+    /// Generator of the constants that are drawn once.
     random: Random,
     spreads: BTreeMap<String, Arc<Spread>>,
     pub(super) targets: Vec<Target>,
 }
 
-/// A flowop that speaks of another one, by its name.
+/// Reference of a flowop to another one by its name.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) thread: usize,
@@ -44,10 +44,14 @@ pub(super) struct Target {
 }
 
 impl<'s, 't> Binder<'s, 't> {
-    pub(super) fn new(script: &'s Script, wishes: &Wishes, faults: &'s mut Faults<'t>) -> Self {
-        let random = Random::for_part(wishes.seed, "filebench constants");
+    pub(super) fn new(
+        script: &'s Script,
+        plan_overrides: &PlanOverrides,
+        faults: &'s mut Faults<'t>,
+    ) -> Self {
+        let random = Random::for_part(plan_overrides.seed, "filebench constants");
         let (spreads, targets) = (BTreeMap::new(), Vec::new());
-        Self { script, faults, wishes: *wishes, random, spreads, targets }
+        Self { script, faults, plan_overrides: *plan_overrides, random, spreads, targets }
     }
 }
 
@@ -56,8 +60,12 @@ impl Binder<'_, '_> {
         self.faults.error(place, what)
     }
 
-    /// What a value comes to.
-    pub(super) fn find(&mut self, given: &Given, locals: &Locals) -> Result<Found, Fault> {
+    /// Resolves a value.
+    pub(super) fn find(
+        &mut self,
+        given: &SpannedValue,
+        locals: &Locals,
+    ) -> Result<ResolvedValue, Fault> {
         let name = match &given.value {
             Value::Variable(name) => name,
             plain => return Ok(Self::plain(plain)),
@@ -69,11 +77,11 @@ impl Binder<'_, '_> {
             Some(Variable::Plain(set)) => Ok(Self::plain(&set.value)),
             Some(Variable::Drawn(random)) => {
                 if let Some(spread) = self.spreads.get(name) {
-                    return Ok(Found::Drawn(Arc::clone(spread)));
+                    return Ok(ResolvedValue::Drawn(Arc::clone(spread)));
                 }
                 let spread = Arc::new(self.spread(random)?);
                 self.spreads.insert(name.clone(), Arc::clone(&spread));
-                Ok(Found::Drawn(spread))
+                Ok(ResolvedValue::Drawn(spread))
             }
             None => {
                 let error = self.error(given.place, format!("${} is not set", shown(name)));
@@ -87,36 +95,36 @@ impl Binder<'_, '_> {
         }
     }
 
-    fn plain(value: &Value) -> Found {
+    fn plain(value: &Value) -> ResolvedValue {
         match value {
-            Value::Number(number) => Found::Number(*number),
-            Value::Switch(switch) => Found::Switch(*switch),
-            Value::Text(text) => Found::Text(text.clone()),
-            Value::Variable(_) | Value::Table(_) => Found::Text(String::new()),
+            Value::Number(number) => ResolvedValue::Number(*number),
+            Value::Switch(switch) => ResolvedValue::Switch(*switch),
+            Value::Text(text) => ResolvedValue::Text(text.clone()),
+            Value::Variable(_) | Value::Table(_) => ResolvedValue::Text(String::new()),
         }
     }
 
-    /// An attribute that is a number, or one that is drawn.
+    /// Resolves an attribute to an amount, fixed or random.
     pub(super) fn amount(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
     ) -> Result<Option<Amount>, Fault> {
         let Some(given) = thing.get(name) else { return Ok(None) };
         match self.find(given, locals)? {
-            Found::Number(number) => Ok(Some(Amount::Fixed(number))),
-            Found::Drawn(spread) => Ok(Some(Amount::Drawn(spread))),
-            Found::Switch(_) | Found::Text(_) => Err(self
+            ResolvedValue::Number(number) => Ok(Some(Amount::Fixed(number))),
+            ResolvedValue::Drawn(spread) => Ok(Some(Amount::Drawn(spread))),
+            ResolvedValue::Switch(_) | ResolvedValue::Text(_) => Err(self
                 .error(given.place, format!("{name} is not a number"))
                 .hint("write a number, with k, m or g behind for powers of 1024")),
         }
     }
 
-    /// A number, drawn once where it is drawn, within bounds.
+    /// Resolves an attribute to a number within bounds; a random variable is drawn once.
     pub(super) fn number(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
         most: u64,
@@ -135,41 +143,41 @@ impl Binder<'_, '_> {
         Err(error.hint(format!("it goes up to {most}")))
     }
 
-    /// A switch; a number counts as true unless it is 0.
+    /// Resolves a switch; a number is true unless it is 0.
     pub(super) fn switch(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
     ) -> Result<bool, Fault> {
         let Some(given) = thing.get(name) else { return Ok(false) };
         match self.find(given, locals)? {
-            Found::Switch(switch) => Ok(switch),
-            Found::Number(number) => Ok(number != 0),
-            Found::Text(_) | Found::Drawn(_) => Err(self
+            ResolvedValue::Switch(switch) => Ok(switch),
+            ResolvedValue::Number(number) => Ok(number != 0),
+            ResolvedValue::Text(_) | ResolvedValue::Drawn(_) => Err(self
                 .error(given.place, format!("{name} is neither true nor false"))
                 .hint("write true or false")),
         }
     }
 
-    /// A name.
+    /// Resolves a name.
     pub(super) fn text(
         &mut self,
-        thing: &Thing,
+        thing: &Definition,
         name: &str,
         locals: &Locals,
     ) -> Result<Option<String>, Fault> {
         let Some(given) = thing.get(name) else { return Ok(None) };
         match self.find(given, locals)? {
-            Found::Text(text) => Ok(Some(text)),
-            Found::Number(number) => Ok(Some(number.to_string())),
-            Found::Switch(_) | Found::Drawn(_) => {
+            ResolvedValue::Text(text) => Ok(Some(text)),
+            ResolvedValue::Number(number) => Ok(Some(number.to_string())),
+            ResolvedValue::Switch(_) | ResolvedValue::Drawn(_) => {
                 Err(self.error(given.place, format!("{name} is no name")).hint("write a name"))
             }
         }
     }
 
-    /// A random or custom variable.
+    /// Converts a random or custom variable to a distribution.
     fn spread(&mut self, random: &language::Random) -> Result<Spread, Fault> {
         let none = Locals::new();
         let thing = &random.thing;
@@ -184,21 +192,21 @@ impl Binder<'_, '_> {
         let mean = number("mean")?;
         let from = least.unwrap_or(0.0);
         let kind = match random.spread {
-            language::Spread::Uniform => {
+            language::DistributionSpec::Uniform => {
                 let mean = mean.unwrap_or(0.0);
                 Kind::Uniform { from, to: (2.0 * mean - from).max(from) }
             }
-            language::Spread::Gamma => {
+            language::DistributionSpec::Gamma => {
                 if shape <= 0.0 {
                     let error = self.error(thing.place, "gamma is 0");
                     return Err(error.hint("it is a thousand times the shape: 1500"));
                 }
-                // As the original: without a mean it is the shape.
+                // As in the original, the mean defaults to the shape.
                 let mean = (mean.unwrap_or(shape) - from).max(0.0);
                 Kind::Gamma { from, mean, shape }
             }
-            language::Spread::Table => Kind::Table(self.table(random, from, mean)?),
-            language::Spread::Custom(custom) => {
+            language::DistributionSpec::Table => Kind::Table(self.table(random, from, mean)?),
+            language::DistributionSpec::Custom(custom) => {
                 return Ok(Spread {
                     kind: custom_kind(custom.name, &random.parameters),
                     least,
@@ -211,8 +219,13 @@ impl Binder<'_, '_> {
         Ok(Spread { kind, least: None, most: None, round })
     }
 
-    /// A number that must not be drawn.
-    fn constant(&mut self, given: &Given, name: &str, locals: &Locals) -> Result<u64, Fault> {
+    /// Resolves a number that must not be random.
+    fn constant(
+        &mut self,
+        given: &SpannedValue,
+        name: &str,
+        locals: &Locals,
+    ) -> Result<u64, Fault> {
         if let Value::Variable(variable) = &given.value
             && let Some(Variable::Drawn(_)) = self.script.variables.get(variable)
         {
@@ -220,14 +233,15 @@ impl Binder<'_, '_> {
             return Err(error.hint("write a number"));
         }
         match self.find(given, locals)? {
-            Found::Number(number) => Ok(number),
+            ResolvedValue::Number(number) => Ok(number),
             _ => Err(self
                 .error(given.place, format!("{name} is not a number"))
                 .hint("write a number, with k, m or g behind for powers of 1024")),
         }
     }
 
-    /// As the original: ranges are moved and stretched to the minimum and the mean.
+    /// Builds a table distribution. As in the original, ranges are moved and stretched to the
+    /// minimum and the mean.
     fn table(
         &mut self,
         random: &language::Random,
@@ -270,12 +284,12 @@ impl Binder<'_, '_> {
     pub(super) fn rate(&mut self) -> Result<Option<u64>, Fault> {
         let Some(given) = self.script.rate.clone() else { return Ok(None) };
         match self.find(&given, &Locals::new())? {
-            Found::Number(rate) => {
+            ResolvedValue::Number(rate) => {
                 let rate = self.bounded(rate, 1_000_000_000, "rate", given.place)?;
                 Ok(Some(rate).filter(|rate| *rate > 0))
             }
-            Found::Drawn(spread) => Ok(Some(whole(spread.mean())).filter(|rate| *rate > 0)),
-            Found::Switch(_) | Found::Text(_) => Err(self
+            ResolvedValue::Drawn(spread) => Ok(Some(whole(spread.mean())).filter(|rate| *rate > 0)),
+            ResolvedValue::Switch(_) | ResolvedValue::Text(_) => Err(self
                 .error(given.place, "rate is not a number")
                 .hint("write events per second; 0 for no limit")),
         }
@@ -291,10 +305,10 @@ impl Binder<'_, '_> {
                 self.bounded(number, SECONDS_MAX, "run", given.place)?
             }
         };
-        let seconds = self.wishes.seconds.or(Some(given).filter(|seconds| *seconds > 0));
+        let seconds = self.plan_overrides.seconds.or(Some(given).filter(|seconds| *seconds > 0));
         let seconds = match quit {
-            language::Quit::Timeout => Some(seconds.unwrap_or(SECONDS)),
-            language::Quit::AllDone | language::Quit::FirstDone => seconds,
+            language::EndCondition::Timeout => Some(seconds.unwrap_or(SECONDS)),
+            language::EndCondition::AllDone | language::EndCondition::FirstDone => seconds,
         };
         let period = run.and_then(|run| run.period).map(|(period, anew)| {
             (if period == 0 { PERIOD } else { period.min(SECONDS_MAX) }, anew)
@@ -303,10 +317,10 @@ impl Binder<'_, '_> {
     }
 }
 
-/// The distribution of a custom variable.
+/// Distribution of a custom variable.
 fn custom_kind(name: &str, parameters: &[f64]) -> Kind {
     match (name, parameters) {
-        // Whatever its name, the original takes the rate for the mean.
+        // Despite its name, the original uses the rate as the mean.
         ("cvar-erlang", [shape, rate]) => Kind::Erlang { shape: shape.trunc(), mean: *rate },
         ("cvar-exponential", [mean]) => Kind::Exponential { mean: mean.max(0.0) },
         ("cvar-gamma", [mean, shape]) => Kind::Gamma { from: 0.0, mean: *mean, shape: *shape },

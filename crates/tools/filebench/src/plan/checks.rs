@@ -1,4 +1,4 @@
-//! The whole is looked at: who speaks of whom, what is open where, and what cannot be.
+//! Checks of the whole plan: targets of flowops, open descriptors, and impossible combinations.
 
 use std::collections::BTreeSet;
 
@@ -31,17 +31,17 @@ pub(super) fn check(binder: &Binder<'_, '_>, plan: &mut Plan) -> Result<(), Faul
     Ok(())
 }
 
-/// Where each thread stands.
+/// Position of each thread in the file.
 fn thread_places(binder: &Binder<'_, '_>) -> Vec<Place> {
     let threads = binder.script.processes.iter().flat_map(|process| &process.threads);
     threads.map(|thread| thread.thing.place).collect()
 }
 
-/// A flowop finds the one it speaks of.
+/// Resolves the target of a flowop to a row.
 fn aim(binder: &Binder<'_, '_>, plan: &mut Plan, target: &Target) -> Result<(), Fault> {
     let Target { thread, step, name, place } = target;
     let kind = plan.threads[*thread].steps[*step].kind;
-    // Within composite flowops the short name does, too.
+    // Within composite flowops, the last part of the name suffices.
     let is_short = |row: &Row| row.name.rsplit('.').next() == Some(name.as_str());
     let exact = plan.rows.iter().position(|row| row.name == *name);
     let Some(row) = exact.or_else(|| plan.rows.iter().position(is_short)) else {
@@ -73,7 +73,8 @@ fn aim(binder: &Binder<'_, '_>, plan: &mut Plan, target: &Target) -> Result<(), 
     Ok(())
 }
 
-/// Rows at which somebody looks are counted for all, and filesets know that files go.
+/// Marks the rows that limiting and finishing flowops read, and the filesets whose entries are
+/// deleted.
 fn watch(plan: &mut Plan) {
     let looks = |step: &&Step| {
         let limits = [Kind::OpsLimit, Kind::IopsLimit, Kind::BwLimit];
@@ -87,7 +88,7 @@ fn watch(plan: &mut Plan) {
         .filter(|step| deleting.contains(&step.kind))
         .filter_map(|step| step.fileset)
         .collect();
-    // By its descriptor a file of any fileset can go.
+    // A deletion by descriptor may concern any fileset.
     let any = all().any(|step| deleting.contains(&step.kind) && step.fileset.is_none());
     let ends = [Kind::FinishOnCount, Kind::FinishOnBytes];
     plan.watches_all = all().any(|step| ends.contains(&step.kind) && step.target.is_none());
@@ -99,14 +100,14 @@ fn watch(plan: &mut Plan) {
     }
 }
 
-/// Whether a step opens a file when its descriptor has none.
+/// True if the step opens a file when its descriptor has none.
 fn opens_by_itself(step: &Step) -> bool {
     use Kind::{AioWrite, AppendFile, AppendFileRand, Read, ReadWholeFile, Write, WriteWholeFile};
     let moves = [Read, Write, ReadWholeFile, WriteWholeFile, AppendFile, AppendFileRand, AioWrite];
     moves.contains(&step.kind)
 }
 
-/// Whoever works on a descriptor finds a file there.
+/// Checks that each descriptor in use is opened by a flowop.
 fn opens(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
     let steps = &plan.threads[thread].steps;
     let fills = |step: &Step| {
@@ -126,7 +127,7 @@ fn opens(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> R
     Ok(())
 }
 
-/// How files are opened is the same for all that open in a thread.
+/// Checks that all steps of a thread that open files do so in the same mode.
 fn through(
     binder: &Binder<'_, '_>,
     plan: &mut Plan,
@@ -154,7 +155,7 @@ fn through(
     Ok(())
 }
 
-/// One descriptor for each file of the fileset, up to half of the table.
+/// Checks `opennext`: one descriptor for each file of the fileset, up to half of the table.
 fn rotates(binder: &Binder<'_, '_>, plan: &Plan, thread: usize, place: Place) -> Result<(), Fault> {
     for step in plan.threads[thread].steps.iter().filter(|step| step.opens_next && step.fd == 0) {
         let name = shown(&plan.rows[step.row].name);

@@ -1,22 +1,22 @@
-//! What filesets and single files mean.
+//! Plans of filesets and single files.
 
 use treering_kit::faults::{Fault, shown};
 
 use std::sync::Arc;
 
 use super::super::draw::{Amount, Kind, Spread};
-use super::bind::{Binder, Found, Locals};
+use super::bind::{Binder, Locals, ResolvedValue};
 use super::{ENTRIES_MAX, FILESETS_MAX, FileSizes, FilesetPlan};
-use crate::language::{Fileset, Given, Value};
+use crate::language::{Fileset, SpannedValue, Value};
 
-/// The shape of sizes in filebench 1.4, and of widths and depths.
+/// Shape of the gamma distribution of sizes in filebench 1.4, and of widths and depths.
 const SHAPE: f64 = 1.5;
-/// The longest name and path of a fileset.
+/// Longest name and path of a fileset, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 const PATH_BYTES_MAX: usize = 3000;
-/// The largest file.
+/// Largest file size.
 const FILE_BYTES_MAX: u64 = 1 << 50;
-/// The widest directory: more is not distinguished.
+/// Largest directory width; greater values have no further effect.
 const WIDTH_MAX: u64 = 1 << 40;
 
 pub(super) fn plan(binder: &mut Binder<'_, '_>) -> Result<Vec<FilesetPlan>, Fault> {
@@ -113,17 +113,17 @@ fn fileset_plan(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Filese
 }
 
 fn required(binder: &mut Binder<'_, '_>, fileset: &Fileset, name: &str) -> Result<String, Fault> {
-    let found = binder.text(&fileset.thing, name, &Locals::new())?;
-    found.ok_or_else(|| {
+    let text = binder.text(&fileset.thing, name, &Locals::new())?;
+    text.ok_or_else(|| {
         let what = if fileset.is_file { "the file" } else { "the fileset" };
         let error = binder.error(fileset.thing.place, format!("{what} has no {name}"));
         error.hint(format!("write {name}=..."))
     })
 }
 
-fn depth(binder: &mut Binder<'_, '_>, given: &Given) -> Result<Arc<Spread>, Fault> {
+fn depth(binder: &mut Binder<'_, '_>, given: &SpannedValue) -> Result<Arc<Spread>, Fault> {
     match binder.find(given, &Locals::new())? {
-        Found::Drawn(spread) => Ok(spread),
+        ResolvedValue::Drawn(spread) => Ok(spread),
         _ => Err(binder
             .error(given.place, "dirdepthrv is no random variable")
             .hint("write set $depth=randvar(type=uniform) and dirdepthrv=$depth")),
@@ -132,14 +132,14 @@ fn depth(binder: &mut Binder<'_, '_>, given: &Given) -> Result<Arc<Spread>, Faul
 
 fn size(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Amount, Fault> {
     let (thing, none) = (&fileset.thing, Locals::new());
-    // As the original: 1 KiB when nothing is said.
+    // As in the original, the default is 1 KiB.
     let size = binder.amount(thing, "size", &none)?.unwrap_or(Amount::Fixed(1024));
     if size.mean() > FILE_BYTES_MAX as f64 {
         let place = thing.get("size").map_or(thing.place, |given| given.place);
         let error = binder.error(place, "the files are larger than treering makes them");
         return Err(error.hint(format!("size goes up to {FILE_BYTES_MAX}")));
     }
-    let gamma = binder.wishes.sizes == FileSizes::Gamma && !fileset.is_file;
+    let gamma = binder.plan_overrides.sizes == FileSizes::Gamma && !fileset.is_file;
     Ok(match size {
         Amount::Fixed(mean) if gamma && mean > 0 => {
             let kind = Kind::Gamma { from: 0.0, mean: mean as f64, shape: SHAPE };
@@ -155,19 +155,19 @@ fn size(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Amount, Fault>
     })
 }
 
-/// Percent, `true` for all, `false` for none and no directories either.
+/// Percentage of preallocated entries; `None` if `false` excludes directories too.
 fn prealloc(binder: &mut Binder<'_, '_>, fileset: &Fileset) -> Result<Option<u64>, Fault> {
     let Some(given) = fileset.thing.get("prealloc").cloned() else { return Ok(None) };
     let percent = match binder.find(&given, &Locals::new())? {
-        Found::Switch(true) => return Ok(Some(100)),
-        Found::Switch(false) => return Ok(None),
-        Found::Number(percent) if percent <= 100 => percent,
-        Found::Number(_) | Found::Text(_) | Found::Drawn(_) => {
+        ResolvedValue::Switch(true) => return Ok(Some(100)),
+        ResolvedValue::Switch(false) => return Ok(None),
+        ResolvedValue::Number(percent) if percent <= 100 => percent,
+        ResolvedValue::Number(_) | ResolvedValue::Text(_) | ResolvedValue::Drawn(_) => {
             let error = binder.error(given.place, "prealloc is no percentage");
             return Err(error.hint("write prealloc for all, or a number from 0 to 100"));
         }
     };
-    // Where it is written as a number, 0 is none as well.
+    // Written as a number, 0 also means none.
     let none = percent == 0 && matches!(given.value, Value::Number(_));
     Ok(Some(percent).filter(|_| !none))
 }

@@ -1,18 +1,18 @@
-//! The kinds of flowops: how they count, and which attributes they need.
+//! Kinds of flowops: their operation class and their required attributes.
 
 use treering_kit::faults::{Fault, Place, shown};
 use treering_kit::nearest::nearest;
 
 use super::bind::Binder;
 use super::{Class, Kind};
-use crate::language::Thing;
+use crate::language::Definition;
 
-/// What there is to know of a kind.
-pub(super) struct Known {
+/// Properties of a kind of flowop.
+pub(super) struct FlowopSpec {
     pub(super) name: &'static str,
     pub(super) kind: Kind,
     pub(super) class: Class,
-    /// What must be given.
+    /// Required attributes.
     needs: &'static [&'static str],
 }
 
@@ -21,13 +21,13 @@ const fn known(
     kind: Kind,
     class: Class,
     needs: &'static [&'static str],
-) -> Known {
-    Known { name, kind, class, needs }
+) -> FlowopSpec {
+    FlowopSpec { name, kind, class, needs }
 }
 
 use Class::{Beside, Other, Read, Write};
 
-const KNOWN: [Known; 30] = [
+const KNOWN: [FlowopSpec; 30] = [
     known("read", Kind::Read, Read, &["iosize"]),
     known("write", Kind::Write, Write, &["iosize"]),
     known("readwholefile", Kind::ReadWholeFile, Read, &[]),
@@ -60,12 +60,12 @@ const KNOWN: [Known; 30] = [
     known("finishonbytes", Kind::FinishOnBytes, Beside, &["value"]),
 ];
 
-/// What is known of a kind; `None` where a composite flowop of this name must be looked for.
-pub(super) fn find(name: &str) -> Option<&'static Known> {
+/// Properties of a kind; `None` if only a composite flowop can have this name.
+pub(super) fn find(name: &str) -> Option<&'static FlowopSpec> {
     KNOWN.iter().find(|known| known.name == name)
 }
 
-/// Nothing of this name is known.
+/// Error for a flowop of an unknown name.
 pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Fault {
     if name == "print" || name == "testrandvar" {
         let error = binder.error(place, format!("{name}: treering does not do this"));
@@ -80,8 +80,12 @@ pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Faul
     }
 }
 
-/// What a flowop needs must be given.
-pub(super) fn complete(binder: &Binder<'_, '_>, known: &Known, thing: &Thing) -> Result<(), Fault> {
+/// Checks that the required attributes are given.
+pub(super) fn complete(
+    binder: &Binder<'_, '_>,
+    known: &FlowopSpec,
+    thing: &Definition,
+) -> Result<(), Fault> {
     let missing = known.needs.iter().find(|name| thing.get(name).is_none());
     let Some(missing) = missing else { return Ok(()) };
     let error = binder.error(thing.place, format!("{} has no {missing}", known.name));

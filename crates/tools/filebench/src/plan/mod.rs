@@ -1,5 +1,5 @@
-//! What a workload file means: filesets, and for each thread a program of flowops with every
-//! variable looked up.
+//! Plan of a workload file: filesets, and for each thread a program of flowops with every variable
+//! resolved.
 
 mod bind;
 mod checks;
@@ -14,48 +14,48 @@ use treering_script::ConfigError;
 
 use super::draw::{Amount, Spread};
 use super::summary::{Class, Row};
-use crate::language::{Quit, Script};
+use crate::language::{EndCondition, Script};
 use bind::Binder;
 
-/// Filesets of a file; each needs slots for directories.
+/// Most filesets of a file; each needs slots for directories.
 pub(super) const FILESETS_MAX: usize = 64;
-/// Entries of all filesets: files and leaf directories.
+/// Most entries of all filesets: files and leaf directories.
 pub(super) const ENTRIES_MAX: u64 = 10_000_000;
-/// Threads of all processes.
+/// Most threads of all processes.
 pub(super) const THREADS_MAX: u64 = 4096;
-/// Descriptors of a thread.
+/// Number of descriptors of a thread.
 pub(super) const FDS: u64 = 128;
-/// Steps of the programs of all threads' definitions.
+/// Most steps of the programs of all threads' definitions.
 pub(super) const STEPS_MAX: usize = 1 << 18;
-/// Bytes of one read or write.
+/// Most bytes of one read or write.
 pub(super) const IO_BYTES_MAX: u64 = 1 << 30;
-/// Seconds of a run.
+/// Longest run time in seconds.
 pub(super) const SECONDS_MAX: u64 = 10_000_000;
-/// Seconds of a run when the file has no other number.
+/// Default run time in seconds.
 pub(super) const SECONDS: u64 = 60;
-/// The period of snapshots when the file has no other number.
+/// Default period of snapshots in seconds.
 const PERIOD: u64 = 10;
 
-/// How fixed sizes are understood.
+/// Meaning of fixed sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FileSizes {
-    /// As they are: filebench 1.5.
+    /// Exact sizes, as in filebench 1.5.
     #[default]
     Exact,
-    /// As the mean of a gamma distribution of the shape 1.5: filebench 1.4.
+    /// Mean of a gamma distribution of shape 1.5, as in filebench 1.4.
     Gamma,
 }
 
-/// How a plan is made of a file.
+/// Options of the planning, which come from the command line.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wishes {
+pub(super) struct PlanOverrides {
     pub(super) sizes: FileSizes,
-    /// Seconds, whatever the file says.
+    /// Run time in seconds that overrides the file's.
     pub(super) seconds: Option<u64>,
     pub(super) seed: u64,
 }
 
-/// A fileset.
+/// Plan of a fileset.
 #[derive(Clone, Debug)]
 pub(super) struct FilesetPlan {
     pub(super) name: String,
@@ -64,22 +64,22 @@ pub(super) struct FilesetPlan {
     pub(super) leafdirs: u64,
     pub(super) size: Amount,
     pub(super) width: Amount,
-    /// A distribution of depths around the mean depth.
+    /// Distribution of depths around the mean depth.
     pub(super) depth: Option<Arc<Spread>>,
-    /// The shape of the distributions of widths and depths; 0 for none.
+    /// Shape of the distributions of widths and depths; 0 for constant ones.
     pub(super) shape: f64,
-    /// Percent of the entries that are made before; `None` where not even directories are.
+    /// Percentage of preallocated entries; `None` if not even directories are created.
     pub(super) prealloc: Option<u64>,
     pub(super) paralloc: bool,
     pub(super) reuse: bool,
     pub(super) trust: bool,
     pub(super) readonly: bool,
     pub(super) writeonly: bool,
-    /// Whether somebody deletes files of it meanwhile.
+    /// True if a flowop deletes files of the fileset.
     pub(super) deletes: bool,
 }
 
-/// What a flowop does.
+/// Kind of a flowop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -112,13 +112,13 @@ pub(super) enum Kind {
     BwLimit,
     FinishOnCount,
     FinishOnBytes,
-    /// A composite flowop begins.
+    /// Start of a composite flowop.
     Enter,
-    /// It ends; it goes on at the step behind its beginning, or behind this.
+    /// End of a composite flowop: goes back to the step after its `Enter`, or on to the next step.
     Leave,
 }
 
-/// A step of a program.
+/// Step of a thread's program.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
     pub(super) kind: Kind,
@@ -133,21 +133,21 @@ pub(super) struct Step {
     pub(super) opens_next: bool,
     pub(super) indexed: Option<Amount>,
     pub(super) value: Amount,
-    /// The row it speaks of.
+    /// Index of the row that the flowop refers to.
     pub(super) target: Option<usize>,
     pub(super) blocking: bool,
     pub(super) direct: bool,
     pub(super) synchronous: bool,
     pub(super) no_readahead: bool,
-    /// The step at which a composite flowop begins, of its end.
+    /// Index of the start of a composite flowop, used by its end.
     pub(super) begin: usize,
-    /// Its semaphore, or what it waits for, among those of its thread's definition.
+    /// Index of its semaphore or block event among the gates of the thread's definition.
     pub(super) gate: usize,
-    /// Whether others look at how often its row was done.
+    /// True if other flowops read the counters of its row.
     pub(super) watched: bool,
 }
 
-/// What threads of one definition do.
+/// Program of the threads of one definition.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadPlan {
     pub(super) process: String,
@@ -157,46 +157,51 @@ pub(super) struct ThreadPlan {
     pub(super) direct: bool,
     pub(super) synchronous: bool,
     pub(super) queued: bool,
-    /// Rows of its semaphores and blocks, in the order of `Step::gate`, with their highwater.
+    /// Rows of its semaphores and blocks, in the order of `Step::gate`, with their high-water
+    /// marks.
     pub(super) gates: Vec<(usize, u64)>,
 }
 
-/// How long a run lasts.
+/// End conditions and snapshot period of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RunLength {
-    pub(super) quit: Quit,
-    /// Seconds at most; `None` where only the threads end it.
+    pub(super) quit: EndCondition,
+    /// Run time in seconds; `None` if only the threads end the run.
     pub(super) seconds: Option<u64>,
-    /// The period of snapshots in seconds, and whether each begins anew.
+    /// Period of snapshots in seconds, and true if each counts from zero.
     pub(super) period: Option<(u64, bool)>,
 }
 
-/// A workload with every variable looked up.
+/// Workload with every variable resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) filesets: Vec<FilesetPlan>,
     pub(super) rows: Vec<Row>,
     pub(super) threads: Vec<ThreadPlan>,
     pub(super) run_length: RunLength,
-    /// Events a second; `None` without a generator, or with one that does not limit.
+    /// Rate of events per second; `None` without a generator, or if the generator does not limit.
     pub(super) rate: Option<u64>,
-    /// Whether somebody looks at how much all threads have done.
+    /// True if a flowop reads the totals of all threads.
     pub(super) watches_all: bool,
     pub(super) histograms: bool,
 }
 
 impl Plan {
-    /// What a file means.
+    /// Plans a workload file.
     pub(super) fn new(
         script: &Script,
-        wishes: &Wishes,
+        plan_overrides: &PlanOverrides,
         faults: &mut Faults,
     ) -> Result<Self, ConfigError> {
-        Self::bound(script, wishes, faults).map_err(|fault| faults.refuse(fault))
+        Self::bound(script, plan_overrides, faults).map_err(|fault| faults.refuse(fault))
     }
 
-    fn bound(script: &Script, wishes: &Wishes, faults: &mut Faults) -> Result<Self, Fault> {
-        let mut binder = Binder::new(script, wishes, faults);
+    fn bound(
+        script: &Script,
+        plan_overrides: &PlanOverrides,
+        faults: &mut Faults,
+    ) -> Result<Self, Fault> {
+        let mut binder = Binder::new(script, plan_overrides, faults);
         let mut plan = Self {
             filesets: filesets::plan(&mut binder)?,
             rows: Vec::new(),
@@ -211,7 +216,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Threads of all definitions.
+    /// Number of threads of all definitions.
     pub(super) fn workers(&self) -> u64 {
         self.threads.iter().map(|thread| thread.instances).sum()
     }

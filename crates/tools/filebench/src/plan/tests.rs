@@ -1,16 +1,19 @@
-//! What files mean: variables, filesets, programs, and what cannot be.
+//! Plans of workload files: variables, filesets, programs, and errors.
 
 use super::super::draw::Amount;
-use super::{Class, FileSizes, Kind, Plan, Wishes};
-use crate::language::{Quit, parse};
+use super::{Class, FileSizes, Kind, Plan, PlanOverrides};
+use crate::language::{EndCondition, parse};
 
-fn plan_with(text: &str, wishes: &Wishes) -> Result<Plan, treering_script::ConfigError> {
+fn plan_with(
+    text: &str,
+    plan_overrides: &PlanOverrides,
+) -> Result<Plan, treering_script::ConfigError> {
     let (script, mut messages) = parse("w.f", text.as_bytes(), &[])?;
-    Plan::new(&script, wishes, &mut messages)
+    Plan::new(&script, plan_overrides, &mut messages)
 }
 
 fn plan(text: &str) -> Plan {
-    plan_with(text, &Wishes::default()).unwrap()
+    plan_with(text, &PlanOverrides::default()).unwrap()
 }
 
 const SET: &str = "define fileset name=a,path=/tmp,entries=$n,dirwidth=20,size=8k,prealloc=80\n";
@@ -21,13 +24,13 @@ fn with_flowops(flowops: &str) -> String {
 
 #[track_caller]
 fn refused(flowops: &str, message: &str) {
-    let error = plan_with(&with_flowops(flowops), &Wishes::default()).unwrap_err();
+    let error = plan_with(&with_flowops(flowops), &PlanOverrides::default()).unwrap_err();
     assert!(error.message.contains(message), "{}", error.message);
     assert!(error.message.starts_with("w.f:") && error.hint.is_some(), "{error:?}");
 }
 
 #[test]
-fn a_later_set_counts_for_what_was_defined_before() {
+fn a_later_set_applies_to_earlier_definitions() {
     let text = format!(
         "set $n=10 {SET} set $n=20 define process name=p,instances=2 {{ thread name=t,instances=3 \
          {{ flowop openfile name=o,filesetname=a,fd=1 flowop closefile name=c,fd=1 }} }}\n\
@@ -35,17 +38,17 @@ fn a_later_set_counts_for_what_was_defined_before() {
     );
     let plan = plan(&text);
     assert_eq!((plan.filesets[0].entries, plan.workers()), (20, 6));
-    assert_eq!((plan.run_length.quit, plan.run_length.seconds), (Quit::AllDone, Some(5)));
+    assert_eq!((plan.run_length.quit, plan.run_length.seconds), (EndCondition::AllDone, Some(5)));
     assert_eq!(plan.filesets[0].prealloc, Some(80));
     assert!(matches!(plan.filesets[0].size, Amount::Fixed(8192)));
-    let wishes = Wishes { sizes: FileSizes::Gamma, seconds: Some(9), seed: 1 };
-    let plan = plan_with(&text, &wishes).unwrap();
+    let plan_overrides = PlanOverrides { sizes: FileSizes::Gamma, seconds: Some(9), seed: 1 };
+    let plan = plan_with(&text, &plan_overrides).unwrap();
     assert_eq!(plan.run_length.seconds, Some(9));
     assert!(matches!(&plan.filesets[0].size, Amount::Drawn(spread) if spread.mean() == 8192.0));
 }
 
 #[test]
-fn composite_flowops_are_put_in_where_they_are_used() {
+fn composite_flowops_are_expanded() {
     let plan = plan(
         "set $n=9 define fileset name=a,path=/tmp,entries=$n,dirwidth=5 \
          define flowop name=inner,$fs { flowop openfile name=o,filesetname=$fs,fd=1 \
@@ -67,7 +70,7 @@ fn composite_flowops_are_put_in_where_they_are_used() {
 }
 
 #[test]
-fn rows_at_which_somebody_looks_are_counted_for_all() {
+fn rows_read_by_other_flowops_are_counted_for_all_threads() {
     let plan = plan(&with_flowops(
         "flowop deletefile name=d,filesetname=a flowop createfile name=c,filesetname=a,fd=1 \
          flowop closefile name=x,fd=1 flowop finishoncount name=f,value=10,target=c \
@@ -80,7 +83,7 @@ fn rows_at_which_somebody_looks_are_counted_for_all() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_plans_are_refused() {
     let open = "flowop openfile name=o,filesetname=a,fd=1";
     refused("flowop closefile name=c,fd=1", "c: nothing opens fd 1");
     refused("flowop read name=r,fd=1,iosize=4k", "r: nothing opens fd 1");
@@ -106,19 +109,21 @@ fn what_cannot_be_is_refused() {
         ("name=a,path=/tmp,entries=1,dirwidth=9,prealloc=101", "no percentage"),
     ] {
         let text = format!("define fileset {fileset} run 1");
-        let error = plan_with(&text, &Wishes::default()).unwrap_err();
+        let error = plan_with(&text, &PlanOverrides::default()).unwrap_err();
         assert!(error.message.contains(message), "{}", error.message);
     }
-    let error =
-        plan_with("define fileset name=a,path=/tmp,entries=1,dirwidth=9 run 1", &Wishes::default());
+    let error = plan_with(
+        "define fileset name=a,path=/tmp,entries=1,dirwidth=9 run 1",
+        &PlanOverrides::default(),
+    );
     assert!(error.unwrap_err().message.contains("there is no thread"));
 }
 
 #[test]
-fn endless_composites_are_refused() {
+fn recursive_composites_are_refused() {
     let text = "define flowop name=a { flowop b name=x } define flowop name=b { flowop a name=y } \
                 define process name=p { thread name=t { flowop a name=z } } run 1";
-    let error = plan_with(text, &Wishes::default()).unwrap_err();
+    let error = plan_with(text, &PlanOverrides::default()).unwrap_err();
     assert!(error.message.contains("grow without end"), "{}", error.message);
     // Wide ones as well.
     let mut wide = String::new();
@@ -131,12 +136,12 @@ fn endless_composites_are_refused() {
         "{wide} define flowop name=f20 {{ flowop hog name=h,value=1 }} \
          define process name=p {{ thread name=t {{ flowop f0 name=z }} }} run 1"
     );
-    let error = plan_with(&text, &Wishes::default()).unwrap_err();
+    let error = plan_with(&text, &PlanOverrides::default()).unwrap_err();
     assert!(error.message.contains("grow without end"), "{}", error.message);
 }
 
 #[test]
-fn tables_and_bounds_are_those_of_the_original() {
+fn tables_and_bounds_follow_the_original() {
     let text = |randvar: &str| {
         format!(
             "set $s=randvar({randvar}) define fileset name=a,path=/tmp,entries=1,dirwidth=9,size=$s \
@@ -152,7 +157,7 @@ fn tables_and_bounds_are_those_of_the_original() {
         ("type=tabular,randtable={{100,2k,1k}}", "above the greatest"),
         ("type=gamma,gamma=0", "gamma is 0"),
     ] {
-        let error = plan_with(&text(randvar), &Wishes::default()).unwrap_err();
+        let error = plan_with(&text(randvar), &PlanOverrides::default()).unwrap_err();
         assert!(error.message.contains(message), "{}", error.message);
     }
 }

@@ -1,4 +1,4 @@
-//! The programs of threads: flowops in a row, composite ones put in where they are used.
+//! Programs of the threads: sequences of flowops, with composite flowops expanded.
 
 use treering_kit::faults::{Fault, shown};
 
@@ -6,14 +6,14 @@ use super::super::draw::Amount;
 use super::bind::{Binder, Locals, Target};
 use super::flowops::{complete, find, unknown};
 use super::{Class, FDS, IO_BYTES_MAX, Kind, Plan, Row, STEPS_MAX, Step, THREADS_MAX, ThreadPlan};
-use crate::language::{Composite, Flowop, Thing};
+use crate::language::{Composite, Definition, Flowop};
 
-/// Composite flowops in composite ones.
+/// Deepest nesting of composite flowops.
 const DEPTH_MAX: usize = 16;
-/// The longest memory of a thread that is believed.
+/// Largest accepted memory size of a thread.
 const MEMORY_MAX: u64 = 1 << 40;
 
-/// All threads, in their order.
+/// Plans all threads, in their order.
 pub(super) fn plan(binder: &mut Binder<'_, '_>, plan: &mut Plan) -> Result<(), Fault> {
     let (script, none) = (binder.script, Locals::new());
     for process in &script.processes {
@@ -51,8 +51,8 @@ pub(super) fn plan(binder: &mut Binder<'_, '_>, plan: &mut Plan) -> Result<(), F
     Ok(())
 }
 
-/// Attributes of threads that are read and change nothing.
-fn unused(binder: &mut Binder<'_, '_>, thing: &Thing) -> Result<(), Fault> {
+/// Reads attributes of threads that have no effect.
+fn unused(binder: &mut Binder<'_, '_>, thing: &Definition) -> Result<(), Fault> {
     let none = Locals::new();
     binder.number(thing, "memsize", &none, MEMORY_MAX)?;
     if binder.switch(thing, "useism", &none)? {
@@ -112,7 +112,7 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// A composite flowop is its flowops between its beginning and its end.
+    /// Expands a composite flowop between a start and an end step.
     fn composite(
         &mut self,
         binder: &mut Binder<'_, '_>,
@@ -125,8 +125,8 @@ impl Program<'_> {
         for (name, default) in &composite.locals {
             let given = flowop.locals.iter().rev().find(|(given, _)| given == name);
             if let Some(value) = given.map(|(_, value)| value).or(default.as_ref()) {
-                let found = binder.find(value, locals)?;
-                inner.insert(name.clone(), found);
+                let resolved = binder.find(value, locals)?;
+                inner.insert(name.clone(), resolved);
             }
         }
         for (name, given) in &flowop.locals {
@@ -212,8 +212,8 @@ impl Program<'_> {
     }
 }
 
-/// What the row of a flowop is called: within composite flowops with their names before its own, as
-/// the original has it.
+/// Name of a flowop's row; within composite flowops, their names precede its own, as in the
+/// original.
 fn row_name(
     binder: &mut Binder<'_, '_>,
     flowop: &Flowop,
@@ -231,16 +231,16 @@ fn row_name(
     }
 }
 
-/// The fileset that a flowop names.
+/// Index of the fileset that a flowop names.
 fn fileset(
     binder: &mut Binder<'_, '_>,
-    thing: &Thing,
+    thing: &Definition,
     plan: &Plan,
     locals: &Locals,
 ) -> Result<Option<usize>, Fault> {
     let Some(name) = binder.text(thing, "filename", locals)? else { return Ok(None) };
-    let found = plan.filesets.iter().position(|fileset| fileset.name == name);
-    found.map(Some).ok_or_else(|| {
+    let fileset_number = plan.filesets.iter().position(|fileset| fileset.name == name);
+    fileset_number.map(Some).ok_or_else(|| {
         let place = thing.get("filename").map_or(thing.place, |given| given.place);
         let error = binder.error(place, format!("there is no fileset {}", shown(&name)));
         let names: Vec<&str> = plan.filesets.iter().map(|fileset| fileset.name.as_str()).collect();

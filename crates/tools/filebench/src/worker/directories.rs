@@ -1,17 +1,18 @@
-//! Which directories a worker has open, and how it comes to others; leaf directories, and lists.
+//! Directories that a worker keeps open, and the way to others; operations on leaf directories, and
+//! listing.
 
 use treering_script::{Dir, Expect, Io, Stop};
 
 use super::super::namespace::Namespace;
 use super::super::plan::Kind;
-use super::super::pool::Wanted;
+use super::super::pool::EntryState;
 use super::super::tree::{Entry, ROOT};
-use super::{Exit, Worker};
+use super::{FlowopExit, Worker};
 
-/// No directory.
+/// Tag of an empty slot.
 const NONE: u64 = u64::MAX;
 
-/// What is open in which slot.
+/// Tag of the directory that is open in each slot.
 #[derive(Debug)]
 pub(super) struct Slots {
     open: Vec<u64>,
@@ -31,7 +32,7 @@ impl Slots {
         (dir as usize).wrapping_add(fileset * 31) % self.open.len()
     }
 
-    /// The slot in which a directory is, or will be.
+    /// Slot of a directory, whether it is open or not.
     fn slot(&self, namespace: &Namespace, fileset: usize, dir: u32) -> Dir {
         namespace.slot(u32::try_from(self.place(fileset, dir)).unwrap_or(0))
     }
@@ -48,7 +49,8 @@ impl Slots {
 }
 
 impl Worker {
-    /// Where the name of an entry begins: its directory is open then, and the name is set.
+    /// Prepares access to an entry: opens its directory and sets its name. Returns the directory to
+    /// which the name is relative.
     #[inline]
     pub(super) fn locate(
         &mut self,
@@ -69,7 +71,7 @@ impl Worker {
         Ok(self.slots.slot(&self.namespace, fileset, entry.dir))
     }
 
-    /// Opens the directory at the end of the serial numbers. One that is missing is made.
+    /// Opens the directory at the end of the serial numbers; missing ones are created.
     fn open_dir(&mut self, io: &mut dyn Io, fileset: usize, dir: u32) -> Result<(), Stop> {
         let Self { namespace, slots, name, serials, .. } = self;
         let (root, passing) = (namespace.root(fileset), namespace.passing());
@@ -96,11 +98,11 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
-        let Some(fileset) = self.flow().fileset else { return Err(Exit::Skipped) };
+    pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
+        let Some(fileset) = self.flow().fileset else { return Err(FlowopExit::Skipped) };
         let makes = kind == Kind::MakeDir;
-        let wanted = if makes { Wanted::Missing } else { Wanted::Standing };
-        let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), wanted)?;
+        let state = if makes { EntryState::Missing } else { EntryState::Standing };
+        let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), state)?;
         let entry = self.namespace.filesets[fileset].tree.leaves[leaf as usize];
         let at = self.locate(io, fileset, entry, false)?;
         let leaves = &self.namespace.filesets[fileset].leaves;
@@ -115,8 +117,8 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn list_dir(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
-        let Some(fileset) = self.flow().fileset else { return Err(Exit::Skipped) };
+    pub(super) fn list_dir(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
+        let Some(fileset) = self.flow().fileset else { return Err(FlowopExit::Skipped) };
         let dir = self.namespace.filesets[fileset].next_dir();
         let passing = self.namespace.passing();
         let opened = if dir == ROOT {

@@ -1,27 +1,27 @@
-//! Files are picked, opened, made, closed, removed and looked at.
+//! Flowops that choose, open, create, close, delete and stat files.
 
 use treering_script::{CreateHow, Dir, File, Io, OpenHow, Random, Stop};
 
 use super::super::draw::{Amount, whole};
 use super::super::namespace::Fileset;
 use super::super::plan::FDS;
-use super::super::pool::{Pick, Pool, Wanted};
+use super::super::pool::{EntryState, Pick, Pool};
 use super::super::tree::Entry;
-use super::{Exit, Worker};
+use super::{FlowopExit, Worker};
 
-/// No file.
+/// Number for no file.
 pub(super) const NONE: u32 = u32::MAX;
-/// How often another file is looked for that nobody has open.
+/// Most attempts to find a file that no worker has open.
 const TRIES_MAX: u64 = 100;
 
-/// What a descriptor of a thread has.
+/// State of a descriptor of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Descriptor {
     pub(super) is_open: bool,
     pub(super) fileset: usize,
-    /// The file, also after it was closed: by this it can be removed.
+    /// Number of the file, kept after it was closed so that it can be deleted.
     pub(super) file: u32,
-    /// Where reading and writing go on.
+    /// File position of sequential reads and writes.
     pub(super) position: u64,
 }
 
@@ -31,7 +31,7 @@ impl Default for Descriptor {
     }
 }
 
-/// An index as the original makes it: a number around 1 is in the middle.
+/// Draws an index as the original does: a value around 1 gives the middle.
 fn draw_index(index: &Amount, count: u64, random: &mut Random) -> u32 {
     let half = (count / 2) as f64;
     let drawn = whole(index.draw_real(random) * half);
@@ -39,37 +39,38 @@ fn draw_index(index: &Amount, count: u64, random: &mut Random) -> u32 {
 }
 
 impl Worker {
-    /// Takes the next one of these entries of a fileset in hand.
+    /// Reserves the next entry of a fileset; `state` says if it must exist.
     #[inline]
     pub(super) fn pick(
         &mut self,
         fileset: usize,
         entries: fn(&Fileset) -> (&Pool, &[Entry]),
-        wanted: Wanted,
-    ) -> Result<u32, Exit> {
+        state: EntryState,
+    ) -> Result<u32, FlowopExit> {
         let Self { namespace, steps, pc, random, .. } = self;
         let (pool, all) = entries(&namespace.filesets[fileset]);
         let pick = match &steps[*pc].indexed {
-            None => pool.next(wanted),
-            Some(index) => pool.from(draw_index(index, all.len() as u64, random), wanted),
+            None => pool.next(state),
+            Some(index) => pool.from(draw_index(index, all.len() as u64, random), state),
         };
         match pick {
             Pick::One(entry) => Ok(entry),
-            Pick::Busy => Err(Exit::Busy),
+            Pick::Busy => Err(FlowopExit::Busy),
             Pick::None => Err(self.out_of_files()),
         }
     }
 
-    /// Takes the next file of the flowop's fileset in hand: of which fileset, and which. What is
-    /// wrong where it has none.
+    /// Reserves the next file of the flowop's fileset; returns the fileset and the file. `without`
+    /// is the error if the flowop has no fileset.
     #[inline]
-    fn pick_file(&mut self, wanted: Wanted, without: &str) -> Result<(usize, u32), Exit> {
+    fn pick_file(&mut self, state: EntryState, without: &str) -> Result<(usize, u32), FlowopExit> {
         let Some(fileset) = self.flow().fileset else { return Err(self.fail(without)) };
-        let file = self.pick(fileset, |of| (&of.files, &of.tree.files), wanted)?;
+        let file = self.pick(fileset, |of| (&of.files, &of.tree.files), state)?;
         Ok((fileset, file))
     }
 
-    /// Where the name of a file begins: its directory is open then, and the name is set.
+    /// Prepares access to a file: opens its directory and sets its name. Returns the directory to
+    /// which the name is relative.
     #[inline]
     fn locate_file(
         &mut self,
@@ -81,13 +82,13 @@ impl Worker {
         self.locate(io, fileset, entry, takes_path)
     }
 
-    /// What the flowop's descriptor has.
+    /// Descriptor of the present flowop.
     #[inline]
     pub(super) fn descriptor(&mut self) -> &mut Descriptor {
         &mut self.fds[usize::from(self.present.fd)]
     }
 
-    /// The descriptor that is opened: its own, or the next one in rotation.
+    /// Descriptor to be opened: the flowop's own, or the next one in rotation.
     fn next_fd(&mut self) -> u8 {
         let flow = self.flow();
         if flow.fd > 0 || !flow.opens_next {
@@ -97,7 +98,7 @@ impl Worker {
             flow.fileset.map_or(1, |fileset| self.namespace.filesets[fileset].plan.entries);
         let last = usize::try_from(FDS).unwrap_or(1);
         let most = usize::try_from(entries).unwrap_or(1);
-        // As the original: from the end of the table down, one for each file.
+        // As in the original, descriptors rotate from the end of the table down, one for each file.
         if self.fd_rotor == 0 || last - self.fd_rotor == most {
             self.fd_rotor = last;
         }
@@ -105,7 +106,7 @@ impl Worker {
         u8::try_from(self.fd_rotor).unwrap_or(0)
     }
 
-    pub(super) fn open_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn open_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         self.present.fd = self.next_fd();
         if self.descriptor().is_open {
             return Err(self.fail("attempted to open without closing on its fd"));
@@ -113,9 +114,9 @@ impl Worker {
         self.open_next(io)
     }
 
-    /// Opens a file where the flowop's descriptor has none. That does not belong to the flowop.
+    /// Opens a file if the flowop's descriptor has none. The call is not counted for the flowop.
     #[inline]
-    pub(super) fn open_if_closed(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn open_if_closed(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         self.present.fd = self.next_fd();
         if !self.descriptor().is_open {
             self.open_next(io)?;
@@ -124,8 +125,8 @@ impl Worker {
         Ok(())
     }
 
-    fn open_next(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
-        let picked = self.pick_file(Wanted::Standing, "there is no open file on its fd")?;
+    fn open_next(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
+        let picked = self.pick_file(EntryState::Standing, "there is no open file on its fd")?;
         let at = self.locate_file(io, picked, true)?;
         let (fileset, file) = picked;
         let namespace = &self.namespace.filesets[fileset];
@@ -140,11 +141,11 @@ impl Worker {
         self.opened(io, picked)
     }
 
-    pub(super) fn create_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn create_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.descriptor().is_open {
             return Err(self.fail("attempted to create without closing on its fd"));
         }
-        let picked = self.pick_file(Wanted::Missing, "it has no fileset")?;
+        let picked = self.pick_file(EntryState::Missing, "it has no fileset")?;
         let at = self.locate_file(io, picked, true)?;
         let (fileset, file) = picked;
         io.create(at, self.name.as_c_str(), CreateHow::OrOpen, self.present.file())?;
@@ -155,7 +156,7 @@ impl Worker {
     }
 
     #[inline]
-    fn opened(&mut self, io: &mut dyn Io, (fileset, file): (usize, u32)) -> Result<(), Exit> {
+    fn opened(&mut self, io: &mut dyn Io, (fileset, file): (usize, u32)) -> Result<(), FlowopExit> {
         self.called(io);
         *self.descriptor() = Descriptor { is_open: true, fileset, file, position: 0 };
         if self.flow().no_readahead {
@@ -165,7 +166,7 @@ impl Worker {
     }
 
     #[inline]
-    pub(super) fn close_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn close_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if !self.descriptor().is_open {
             return Err(self.fail("attempted to close an already closed fd"));
         }
@@ -178,9 +179,10 @@ impl Worker {
         Ok(())
     }
 
-    /// A file that others have open stays: in classic mode, as in the original, nothing is done and
-    /// nothing said; natively the next one is taken, so that there are as many as before.
-    pub(super) fn delete_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    /// Deletes a file. One that others have open stays: in classic mode, as in the original,
+    /// nothing is done and nothing printed; natively the next file is taken, so that the number of
+    /// deletions is kept.
+    pub(super) fn delete_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         loop {
             let Descriptor { is_open, fileset, file, .. } = *self.descriptor();
             let is_own = self.present.fd > 0 && file != NONE;
@@ -188,7 +190,7 @@ impl Worker {
                 self.hold_own(fileset, file)?;
                 (fileset, file)
             } else {
-                self.pick_file(Wanted::Standing, "it has no file to delete")?
+                self.pick_file(EntryState::Standing, "it has no file to delete")?
             };
             let (fileset, file) = picked;
             let files = &self.namespace.filesets[fileset].files;
@@ -203,30 +205,30 @@ impl Worker {
             self.present.tries += 1;
             let gives_up = self.present.tries > TRIES_MAX || self.flow().fileset.is_none();
             if self.namespace.classic || gives_up {
-                return Err(Exit::Skipped);
+                return Err(FlowopExit::Skipped);
             }
         }
     }
 
-    /// Takes the file of the flowop's descriptor in hand, which is the descriptor's no more. Where
-    /// another thread has it in hand, or removed it meanwhile, the next one will do at last.
-    fn hold_own(&mut self, fileset: usize, file: u32) -> Result<(), Exit> {
+    /// Reserves the file of the flowop's descriptor, and detaches it from the descriptor. If
+    /// another thread holds or deleted the file, gives up after some attempts.
+    fn hold_own(&mut self, fileset: usize, file: u32) -> Result<(), FlowopExit> {
         let is_held = self.namespace.filesets[fileset].files.hold(file);
         if !is_held && self.present.tries <= TRIES_MAX {
             self.present.tries += 1;
-            return Err(Exit::Busy);
+            return Err(FlowopExit::Busy);
         }
         self.descriptor().file = NONE;
-        if is_held { Ok(()) } else { Err(Exit::Skipped) }
+        if is_held { Ok(()) } else { Err(FlowopExit::Skipped) }
     }
 
-    pub(super) fn stat_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn stat_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.present.fd > 0 && self.descriptor().is_open {
             io.file_size(self.present.file())?;
             self.called(io);
             return Ok(());
         }
-        let picked = self.pick_file(Wanted::Standing, "it has no file to look at")?;
+        let picked = self.pick_file(EntryState::Standing, "it has no file to look at")?;
         let at = self.locate_file(io, picked, false)?;
         io.stat(at, self.name.as_c_str())?;
         self.called(io);
@@ -235,7 +237,7 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn sync_file(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn sync_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if !self.descriptor().is_open {
             return Err(self.fail("attempted to fsync a closed fd"));
         }
@@ -244,8 +246,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Each file of the fileset that is open.
-    pub(super) fn sync_set(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    /// Syncs each open file of the fileset.
+    pub(super) fn sync_set(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let fileset = self.flow().fileset;
         for fd in 0..self.fds.len() {
             let Descriptor { is_open, fileset: of, .. } = self.fds[fd];
@@ -254,6 +256,6 @@ impl Worker {
                 self.called(io);
             }
         }
-        if self.present.calls > 0 { Ok(()) } else { Err(Exit::Skipped) }
+        if self.present.calls > 0 { Ok(()) } else { Err(FlowopExit::Skipped) }
     }
 }

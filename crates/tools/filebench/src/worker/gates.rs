@@ -1,5 +1,4 @@
-//! Threads wait for one another: semaphores with a high-water mark, blocks and wakeups; and waits
-//! for time.
+//! Synchronisation of threads: semaphores with a high-water mark, blocks and wakeups; and delays.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -7,13 +6,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use treering_script::{Io, Signal};
 
 use super::super::namespace::Gate;
-use super::{Exit, WAIT_NS, Worker};
+use super::{FlowopExit, WAIT_NS, Worker};
 
-/// Pieces of waits after which all who wait are taken to wait for ever: a second.
+/// Number of wait pieces, a second in total, after which a deadlock is assumed.
 const STUCK_MAX: u32 = 50;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Takes so much, if there is as much.
+/// Subtracts `much` if there is as much; false otherwise.
 fn take(from: &AtomicI64, much: i64) -> bool {
     let less = |there: i64| (there >= much).then_some(there - much);
     from.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
@@ -29,10 +28,10 @@ impl Worker {
         first + self.flow().gate
     }
 
-    /// Takes what was posted, as soon as there is enough.
-    pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    /// Waits until enough was posted, and takes it.
+    pub(super) fn sem_block(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let (own, value) = (self.own_gate(), self.value());
-        // Who waits for so much lets others post as much more.
+        // A thread that waits for `value` posts permits as many more.
         let gate = &self.namespace.common.gates[own];
         gate.room.fetch_add(value, Ordering::SeqCst);
         gate.was_taken.raise();
@@ -48,8 +47,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Posts to one semaphore of the target after the other.
-    pub(super) fn sem_post(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    /// Posts to the semaphores of the target, one after the other.
+    pub(super) fn sem_post(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let (value, blocking) = (self.value(), self.flow().blocking);
         let target = self.flow().target.unwrap_or(0);
         for place in 0..self.namespace.common.gates_of_row[target].len() {
@@ -71,7 +70,7 @@ impl Worker {
     }
 
     /// Waits for a wakeup.
-    pub(super) fn block(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn block(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let own = self.own_gate();
         let seen = self.namespace.common.gates[own].was_posted.count();
         while self.namespace.common.gates[own].was_posted.count() == seen {
@@ -81,7 +80,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Wakes all up that are at a block.
+    /// Wakes all threads at the target block.
     pub(super) fn wake_up(&self) {
         let target = self.flow().target.unwrap_or(0);
         for gate in &self.namespace.common.gates_of_row[target] {
@@ -89,20 +88,20 @@ impl Worker {
         }
     }
 
-    /// No other thread is needed any more.
+    /// Notes that the thread has passed a gate.
     fn passed(&mut self) {
         self.namespace.common.passed.fetch_add(1, Ordering::Relaxed);
         self.stuck.0 = 0;
     }
 
-    /// Waits for another thread, one piece.
+    /// Waits at a gate for one piece of time.
     fn wait(
         &mut self,
         io: &mut dyn Io,
         gate: usize,
         signal: fn(&Gate) -> &Signal,
         seen: u64,
-    ) -> Result<(), Exit> {
+    ) -> Result<(), FlowopExit> {
         let common = &self.namespace.common;
         common.waiting.fetch_add(1, Ordering::SeqCst);
         io.wait_for(signal(&common.gates[gate]), seen, WAIT_NS)?;
@@ -125,7 +124,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn delay(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn delay(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let seconds = self.steps[self.pc].value.draw(&mut self.random);
         let mut left_ns = seconds.saturating_mul(SECOND_NS);
         while left_ns > 0 {

@@ -1,21 +1,21 @@
-//! Flowops that hold a thread back to the rate of events, and those that end the run.
+//! Flowops that limit a thread to the rate of events, and those that end the run.
 
 use std::sync::atomic::Ordering;
 
 use treering_script::Io;
 
 use super::super::plan::Kind;
-use super::{Exit, WAIT_NS, Worker};
+use super::{FlowopExit, WAIT_NS, Worker};
 
-/// An event stands for so many bytes.
+/// Bytes that an event permits.
 const BYTES_OF_EVENT: u64 = 1 << 20;
 
-/// How far each limiting flowop has counted.
+/// Progress of each limiting flowop.
 #[derive(Debug)]
 pub(super) struct Limits {
-    /// What was there the last time; `None` before the first.
+    /// Count at the last execution; `None` before the first.
     last: Vec<Option<u64>>,
-    /// What is paid for and was not used yet.
+    /// Units left over from events that were taken.
     credit: Vec<u64>,
 }
 
@@ -26,7 +26,7 @@ impl Limits {
 }
 
 impl Worker {
-    /// Operations, or bytes, of the target or of the whole thread.
+    /// Operations, or bytes, of the target row or of the whole thread.
     fn progress(&self, kind: Kind) -> u64 {
         let Some(target) = self.flow().target else {
             return match kind {
@@ -43,16 +43,17 @@ impl Worker {
         if kind == Kind::BwLimit { bytes } else { count }
     }
 
-    /// As the original: without a generator of events nothing is limited, and nothing counts.
-    pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+    /// Takes the events for the progress since the last execution. As in the original, without an
+    /// event generator nothing is limited, and the flowop does not count.
+    pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
         if self.namespace.plan.rate.is_none() {
-            return Err(Exit::Skipped);
+            return Err(FlowopExit::Skipped);
         }
         if kind == Kind::EventLimit {
             return self.take_events(io, 1);
         }
         let now = self.progress(kind);
-        let last = self.limits.last[self.pc].replace(now).ok_or(Exit::Skipped)?;
+        let last = self.limits.last[self.pc].replace(now).ok_or(FlowopExit::Skipped)?;
         let used = now.saturating_sub(last);
         let credit = &mut self.limits.credit[self.pc];
         if used <= *credit {
@@ -69,8 +70,8 @@ impl Worker {
         self.take_events(io, events)
     }
 
-    /// Takes what events there are, until it has enough.
-    fn take_events(&mut self, io: &mut dyn Io, mut left: u64) -> Result<(), Exit> {
+    /// Takes `left` events, waiting until there are as many.
+    fn take_events(&mut self, io: &mut dyn Io, mut left: u64) -> Result<(), FlowopExit> {
         loop {
             let common = &self.namespace.common;
             let seen = common.event_came.count();
@@ -84,8 +85,8 @@ impl Worker {
         }
     }
 
-    /// Whether enough was done by all threads together.
-    pub(super) fn finish(&self, kind: Kind) -> Result<(), Exit> {
+    /// Ends the run if all threads together have done enough.
+    pub(super) fn finish(&self, kind: Kind) -> Result<(), FlowopExit> {
         let common = &self.namespace.common;
         let watched = self.flow().target.map_or(&common.total, |row| &common.watched[row]);
         let enough = self.constants[self.pc];
@@ -95,7 +96,7 @@ impl Worker {
         };
         if is_over {
             common.deadline.reach();
-            return Err(Exit::Over);
+            return Err(FlowopExit::Over);
         }
         Ok(())
     }

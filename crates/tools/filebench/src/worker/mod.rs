@@ -1,8 +1,8 @@
-//! A thread at work: the flowops of its program, one after the other and again from the first,
-//! until the time is over, there is no file left for it, or another thread ends the run.
+//! Script of a thread: the flowops of its program, repeated until the time is over, no file is left
+//! for it, or another thread ends the run.
 //!
-//! Which flowop comes next is found by a program counter, since a workload file is a program. What
-//! a flowop does is one function each.
+//! A program counter selects the next flowop, since a workload file is a program. Each kind of
+//! flowop is a function.
 
 mod directories;
 mod files;
@@ -21,73 +21,73 @@ use super::names::Name;
 use super::namespace::Namespace;
 use super::plan::{FDS, Kind, Step as Flow};
 use super::tally::Account;
-use crate::language::Quit;
+use crate::language::EndCondition;
 use directories::Slots;
 use files::Descriptor;
 use limits::Limits;
 use rows::Rows;
 
-/// Nothing ends a wait early: it is made in pieces.
+/// Longest single wait, since nothing interrupts a wait.
 const WAIT_NS: u64 = 20_000_000;
-/// A wait for another thread to put something back.
+/// Wait before retrying an entry that another thread has reserved.
 const MOMENT_NS: u64 = 10_000;
-/// Flowops without a call after which the engine is asked whether to go on.
+/// Flowops without a call after which the engine is asked whether to continue.
 const SILENT_MAX: u32 = 1000;
-/// Requests of a thread under way.
+/// Most asynchronous requests in flight of a thread.
 pub(super) const DEPTH: u16 = 128;
 
-/// How a flowop ends that is not done.
+/// Reason why a flowop was not carried out.
 #[derive(Clone, Copy, Debug)]
-enum Exit {
-    /// Other threads have what it needs in hand: it begins anew a moment later.
+enum FlowopExit {
+    /// Other threads have reserved the needed entries: the flowop is retried after a moment.
     Busy,
-    /// It did nothing, and does not count.
+    /// The flowop did nothing, and does not count.
     Skipped,
-    /// The thread has no work any more.
+    /// The thread has no more work.
     Over,
     /// A call ended the task.
     Stop(Stop),
 }
 
-impl From<Stop> for Exit {
+impl From<Stop> for FlowopExit {
     fn from(stop: Stop) -> Self {
         Self::Stop(stop)
     }
 }
 
-/// The flowop that is being done.
+/// Flowop being executed.
 #[derive(Clone, Copy, Debug, Default)]
-struct Present {
+struct CurrentFlowop {
     fd: u8,
     /// Bytes that it moved.
     moved: u64,
-    /// How often a file was looked for that nobody has open.
+    /// Number of attempts to find a file that no worker has open.
     tries: u64,
-    /// Of the calls that belong to it: how many, how many were timed, and when they were.
+    /// Calls of the flowop: their number, the number of timed ones, and the time span of these.
     calls: u32,
     timed: u32,
     began_ns: u64,
     ended_ns: u64,
 }
 
-impl Present {
-    /// The slot of its file.
+impl CurrentFlowop {
+    /// Slot of its file.
     const fn file(&self) -> File {
         File(self.fd as u16)
     }
 }
 
-/// The code of a thread.
+/// Script of a thread.
 pub(super) struct Worker {
     namespace: Arc<Namespace>,
     number: usize,
     steps: Arc<[Flow]>,
     random: Random,
-    /// The program counter.
+    /// Program counter: index of the present step.
     pc: usize,
-    /// Iterations that are left of each flowop in the loops that are under way.
+    /// Iterations left of each flowop in the loops in progress.
     left: Vec<u64>,
-    present: Present,
+    present: CurrentFlowop,
     fds: Vec<Descriptor>,
     fd_rotor: usize,
     slots: Slots,
@@ -95,20 +95,20 @@ pub(super) struct Worker {
     serials: Vec<u32>,
     rows: Rows,
     limits: Limits,
-    /// Values that are drawn once.
+    /// Values that were drawn once, by step.
     constants: Vec<u64>,
-    /// Of requests that are not under way.
+    /// Tags of free asynchronous requests.
     tags: Vec<u16>,
     began_ns: u64,
     snapshot: u64,
     silent: u32,
-    /// Pieces of waits without anybody passing a gate, and how many had passed before.
+    /// Consecutive wait pieces without anyone passing a gate, and the number of passes before.
     stuck: (u32, u64),
     ran_out: bool,
 }
 
 impl Worker {
-    /// The worker of a number, of these threads.
+    /// Creates the worker of a number among the instances of a thread.
     pub(super) fn new(namespace: &Arc<Namespace>, number: usize, thread: usize, seed: u64) -> Self {
         let plan = &namespace.plan;
         let steps: Arc<[Flow]> = plan.threads[thread].steps.clone().into();
@@ -119,7 +119,7 @@ impl Worker {
             random,
             pc: 0,
             left: vec![0; steps.len()],
-            present: Present::default(),
+            present: CurrentFlowop::default(),
             fds: vec![Descriptor::default(); usize::try_from(FDS).unwrap_or(0)],
             fd_rotor: 0,
             slots: Slots::new(namespace),
@@ -144,9 +144,9 @@ impl Worker {
         &self.steps[self.pc]
     }
 
-    /// An iteration of the present flowop.
+    /// Executes an iteration of the present flowop.
     #[inline]
-    fn iteration(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    fn iteration(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.namespace.plan.run_length.period.is_some() {
             self.tell_snapshot();
         }
@@ -154,16 +154,16 @@ impl Worker {
             let iterations = self.steps[self.pc].iterations.draw(&mut self.random);
             if iterations == 0 {
                 self.skip_flow();
-                return Err(Exit::Skipped);
+                return Err(FlowopExit::Skipped);
             }
             self.left[self.pc] = iterations;
         }
         let flow = &self.steps[self.pc];
-        self.present = Present { fd: flow.fd, ..Present::default() };
+        self.present = CurrentFlowop { fd: flow.fd, ..CurrentFlowop::default() };
         let kind = flow.kind;
         loop {
             let ended = self.flowop(io, kind);
-            if !matches!(ended, Err(Exit::Busy)) {
+            if !matches!(ended, Err(FlowopExit::Busy)) {
                 return ended;
             }
             io.pause(MOMENT_NS)?;
@@ -172,7 +172,7 @@ impl Worker {
         }
     }
 
-    /// A flowop without iterations: a composite one is passed over whole.
+    /// Skips a flowop with zero iterations; a composite one as a whole.
     fn skip_flow(&mut self) {
         self.left[self.pc] = 1;
         if self.flow().kind == Kind::Enter {
@@ -180,7 +180,7 @@ impl Worker {
         }
     }
 
-    /// One iteration of the present flowop is over: the next one, or the next flowop.
+    /// Ends an iteration of the present flowop, and goes on to the next iteration or flowop.
     #[inline]
     fn next_flow(&mut self) {
         let flow = &self.steps[self.pc];
@@ -207,9 +207,9 @@ impl Worker {
         }
     }
 
-    /// What a flowop of this kind does.
+    /// Executes a flowop of this kind.
     #[inline]
-    fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+    fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
         match kind {
             Kind::OpenFile => self.open_file(io),
             Kind::CreateFile => self.create_file(io),
@@ -245,11 +245,11 @@ impl Worker {
             }
             Kind::FinishOnCount | Kind::FinishOnBytes => self.finish(kind),
             Kind::Enter => Ok(()),
-            Kind::Leave => Err(Exit::Skipped),
+            Kind::Leave => Err(FlowopExit::Skipped),
         }
     }
 
-    /// The last call belongs to the flowop, and its time to the flowop's.
+    /// Adds the last call and its time to the flowop.
     #[inline]
     fn called(&mut self, io: &dyn Io) {
         let present = &mut self.present;
@@ -263,12 +263,12 @@ impl Worker {
         }
     }
 
-    /// After a wait: the thread is over where the run is.
-    fn go_on(&self) -> Result<(), Exit> {
-        if self.namespace.common.deadline.is_reached() { Err(Exit::Over) } else { Ok(()) }
+    /// Ends the thread after a wait if the run has ended.
+    fn go_on(&self) -> Result<(), FlowopExit> {
+        if self.namespace.common.deadline.is_reached() { Err(FlowopExit::Over) } else { Ok(()) }
     }
 
-    /// The flowop is done.
+    /// Counts the completed flowop.
     #[inline]
     fn count(&mut self) {
         let present = self.present;
@@ -290,14 +290,14 @@ impl Worker {
         self.next_flow();
     }
 
-    /// There is no file for a flowop.
+    /// Ends the thread for lack of files.
     #[cold]
-    fn out_of_files(&mut self) -> Exit {
+    fn out_of_files(&mut self) -> FlowopExit {
         self.ran_out = true;
         match self.namespace.plan.run_length.quit {
-            Quit::AllDone => {}
-            Quit::FirstDone => self.namespace.common.deadline.reach(),
-            Quit::Timeout => {
+            EndCondition::AllDone => {}
+            EndCondition::FirstDone => self.namespace.common.deadline.reach(),
+            EndCondition::Timeout => {
                 let name =
                     self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
                 self.namespace.common.fail(SessionError::new(format!(
@@ -306,15 +306,15 @@ impl Worker {
                 )));
             }
         }
-        Exit::Over
+        FlowopExit::Over
     }
 
-    /// Something that the run cannot go on after.
+    /// Fails the run with a message about the present flowop.
     #[cold]
-    fn fail(&self, why: &str) -> Exit {
+    fn fail(&self, why: &str) -> FlowopExit {
         let name = self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();
         self.namespace.common.fail(SessionError::at(name, why));
-        Exit::Over
+        FlowopExit::Over
     }
 
     fn tell_snapshot(&mut self) {
@@ -356,12 +356,12 @@ impl Script for Worker {
             }
             match self.iteration(io) {
                 Ok(()) => self.count(),
-                Err(Exit::Skipped | Exit::Busy) => self.next_flow(),
-                Err(Exit::Over) => break,
-                Err(Exit::Stop(stop)) => return Err(stop),
+                Err(FlowopExit::Skipped | FlowopExit::Busy) => self.next_flow(),
+                Err(FlowopExit::Over) => break,
+                Err(FlowopExit::Stop(stop)) => return Err(stop),
             }
         }
-        // Nobody waits for it any more.
+        // No other thread waits for this one any more.
         namespace.common.working.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     }

@@ -1,12 +1,12 @@
-//! Bytes are read and written.
+//! Flowops that read and write.
 
 use treering_script::{Io, Request};
 
 use super::super::plan::Kind;
 use super::files::NONE;
-use super::{DEPTH, Exit, Worker};
+use super::{DEPTH, FlowopExit, Worker};
 
-/// A read brings no more at once.
+/// Most bytes of one read.
 const PIECE_MAX: u64 = 4 << 20;
 
 fn bytes(wanted: u64) -> u32 {
@@ -14,15 +14,15 @@ fn bytes(wanted: u64) -> u32 {
 }
 
 impl Worker {
-    /// A flowop that moves bytes.
+    /// Executes a flowop that moves bytes.
     #[inline]
-    pub(super) fn move_bytes(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), Exit> {
+    pub(super) fn move_bytes(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
         let Self { steps, pc, random, .. } = self;
         let mut wanted = steps[*pc].io_bytes.draw(random);
         if kind == Kind::AppendFileRand {
             wanted = random.below(wanted);
             if wanted == 0 {
-                // As the original: it counts, and nothing is done.
+                // As in the original, the flowop counts, but does nothing.
                 return Ok(());
             }
         }
@@ -49,7 +49,8 @@ impl Worker {
         }
     }
 
-    /// The bytes among which a flowop may choose: its working set, or the file as it was made.
+    /// Size of the range in which a flowop chooses positions: its working set, or the file's
+    /// initial size.
     fn working_set(&mut self) -> u64 {
         let descriptor = *self.descriptor();
         match self.flow().working_set {
@@ -58,9 +59,9 @@ impl Worker {
         }
     }
 
-    /// Reads where it is: how many bytes there were.
+    /// Reads at the present position, and returns the number of bytes.
     #[inline]
-    fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, Exit> {
+    fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, FlowopExit> {
         let got = io.read(self.present.file(), bytes(piece))?;
         self.called(io);
         self.present.moved += got;
@@ -68,16 +69,16 @@ impl Worker {
         Ok(got)
     }
 
-    fn seek_start(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    fn seek_start(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         io.seek(self.present.file(), 0)?;
         self.called(io);
         self.descriptor().position = 0;
         Ok(())
     }
 
-    /// Writes, after which the descriptor is behind what was written: how many bytes that were.
+    /// Writes at `position`, advances the descriptor, and returns the number of bytes.
     #[inline]
-    fn write(&mut self, io: &mut dyn Io, piece: u64, position: u64) -> Result<u64, Exit> {
+    fn write(&mut self, io: &mut dyn Io, piece: u64, position: u64) -> Result<u64, FlowopExit> {
         let written = io.write(self.present.file(), bytes(piece), position)?;
         self.called(io);
         self.present.moved += written;
@@ -86,12 +87,12 @@ impl Worker {
     }
 
     #[inline]
-    fn read(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn read(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         loop {
             let piece = (wanted - self.present.moved).min(PIECE_MAX);
             let got = self.read_piece(io, piece)?;
             if got == 0 {
-                // At the end it begins anew the next time.
+                // After the end of the file, the next read starts over.
                 return self.seek_start(io);
             }
             if self.present.moved >= wanted || got < piece {
@@ -100,7 +101,7 @@ impl Worker {
         }
     }
 
-    fn read_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn read_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let wanted = if wanted == 0 { self.working_set() } else { wanted };
         if wanted == 0 {
             return Ok(());
@@ -112,14 +113,14 @@ impl Worker {
         }
         loop {
             let got = self.read_piece(io, piece)?;
-            // The original reads until nothing comes.
+            // The original reads until a read returns 0.
             if got == 0 || got < piece && !classic {
                 return Ok(());
             }
         }
     }
 
-    fn write_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn write_whole(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let source = usize::from(self.flow().source_fd);
         let from = self.fds[source];
         let mut left = if from.file != NONE {
@@ -141,8 +142,8 @@ impl Worker {
         Ok(())
     }
 
-    /// A multiple of the bytes that are moved at once, within the working set.
-    fn draw_position(&mut self, wanted: u64) -> Result<u64, Exit> {
+    /// Draws a position within the working set, a multiple of the request size.
+    fn draw_position(&mut self, wanted: u64) -> Result<u64, FlowopExit> {
         let set = self.working_set();
         if wanted == 0 || set < wanted {
             return Err(self.fail("the file is smaller than its iosize"));
@@ -150,7 +151,7 @@ impl Worker {
         Ok(self.random.below(set) / wanted * wanted)
     }
 
-    fn read_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn read_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let position = self.draw_position(wanted)?;
         loop {
             let moved = self.present.moved;
@@ -164,7 +165,7 @@ impl Worker {
         }
     }
 
-    fn write_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    fn write_at_random(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let position = self.draw_position(wanted)?;
         let written = io.write_at(self.present.file(), bytes(wanted), position)?;
         self.called(io);
@@ -172,8 +173,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Gives a write to the queue. Where that is full, one of its requests must end first.
-    fn submit(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), Exit> {
+    /// Submits an asynchronous write. If the queue is full, waits for a completion first.
+    fn submit(&mut self, io: &mut dyn Io, wanted: u64) -> Result<(), FlowopExit> {
         let position = self.draw_position(wanted)?;
         let (file, bytes) = (self.present.file(), bytes(wanted));
         loop {
@@ -190,12 +191,12 @@ impl Worker {
         }
     }
 
-    pub(super) fn wait_for_requests(&mut self, io: &mut dyn Io) -> Result<(), Exit> {
+    pub(super) fn wait_for_requests(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let under_way = DEPTH - u16::try_from(self.tags.len()).unwrap_or(DEPTH);
         if under_way == 0 { Ok(()) } else { self.reap(io, (under_way / 2).max(1)) }
     }
 
-    fn reap(&mut self, io: &mut dyn Io, least: u16) -> Result<(), Exit> {
+    fn reap(&mut self, io: &mut dyn Io, least: u16) -> Result<(), FlowopExit> {
         io.reap(least)?;
         self.called(io);
         for completion in io.reaped() {

@@ -1,30 +1,30 @@
-//! The rows of one worker: what its flowops came to.
+//! Rows of one worker: the counters of its flowops.
 
 use super::super::plan::{Kind, Step};
 use super::super::tally::{BUCKETS, Tally};
 
-/// Counts of one worker.
+/// Counters of one worker.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// The row of each flowop among those of the worker.
+    /// Index of each flowop's row among those of the worker.
     of: Vec<u32>,
     rows: Vec<Tally>,
-    /// Operations on files, those that read or write, and their bytes.
+    /// File operations, the reads and writes among them, and their bytes.
     pub(super) operations: u64,
     pub(super) moves: u64,
     pub(super) bytes: u64,
-    classes: Vec<Does>,
+    classes: Vec<CountsAs>,
 }
 
-/// What a flowop adds to the sums.
+/// Contribution of a flowop to the sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
+enum CountsAs {
     Nothing,
     Operates,
     Moves,
 }
 
-fn does(kind: Kind) -> Does {
+fn counts_as(kind: Kind) -> CountsAs {
     match kind {
         Kind::Read
         | Kind::Write
@@ -32,7 +32,7 @@ fn does(kind: Kind) -> Does {
         | Kind::WriteWholeFile
         | Kind::AppendFile
         | Kind::AppendFileRand
-        | Kind::AioWrite => Does::Moves,
+        | Kind::AioWrite => CountsAs::Moves,
         Kind::OpenFile
         | Kind::CreateFile
         | Kind::CloseFile
@@ -43,8 +43,8 @@ fn does(kind: Kind) -> Does {
         | Kind::MakeDir
         | Kind::RemoveDir
         | Kind::ListDir
-        | Kind::AioWait => Does::Operates,
-        _ => Does::Nothing,
+        | Kind::AioWait => CountsAs::Operates,
+        _ => CountsAs::Nothing,
     }
 }
 
@@ -60,12 +60,12 @@ impl Rows {
             of.push(u32::try_from(at).unwrap_or(0));
         }
         let empty = Tally { buckets: histograms.then(|| vec![0; BUCKETS]), ..Tally::default() };
-        let classes = steps.iter().map(|step| does(step.kind)).collect();
+        let classes = steps.iter().map(|step| counts_as(step.kind)).collect();
         let rows = vec![empty; names.len()];
         Self { of, rows, operations: 0, moves: 0, bytes: 0, classes }
     }
 
-    /// A flowop was done, in so many calls, and took so long if that is known.
+    /// Counts a flowop with its calls, and its latency if it was timed.
     #[inline]
     pub(super) fn count(&mut self, step: usize, bytes: u64, calls: u32, took_ns: Option<u64>) {
         let row = &mut self.rows[self.of[step] as usize];
@@ -76,9 +76,9 @@ impl Rows {
             row.took(ns);
         }
         match self.classes[step] {
-            Does::Nothing => {}
-            Does::Operates => self.operations += 1,
-            Does::Moves => {
+            CountsAs::Nothing => {}
+            CountsAs::Operates => self.operations += 1,
+            CountsAs::Moves => {
                 self.operations += 1;
                 self.moves += 1;
                 self.bytes += bytes;
@@ -86,14 +86,14 @@ impl Rows {
         }
     }
 
-    /// Count and bytes of the row of a number, if the worker has it.
+    /// Count and bytes of a row by its number, if the worker has it.
     pub(super) fn of_row(&self, steps: &[Step], row: usize) -> Option<(u64, u64)> {
         let step = steps.iter().position(|step| step.row == row)?;
         let tally = &self.rows[self.of[step] as usize];
         Some((tally.count, tally.bytes))
     }
 
-    /// All rows, under their numbers in the plan.
+    /// Tallies of all rows, under their numbers in the plan.
     pub(super) fn tallies(&self, steps: &[Step]) -> Vec<(usize, Tally)> {
         let mut all: Vec<(usize, Tally)> = Vec::with_capacity(self.rows.len());
         for (step, of) in steps.iter().zip(&self.of) {

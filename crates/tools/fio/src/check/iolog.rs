@@ -1,20 +1,19 @@
 //! Logs of requests as fio writes them (`write_iolog`), versions 2 and 3.
 
-/// A request of a log.
+/// Request of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
-    /// The file's name, without directories.
+    /// Name of the file, without directories.
     pub file: String,
-    /// Whether it is a write.
+    /// True for a write, false for a read.
     pub writes: bool,
-    /// Where it begins.
+    /// Offset in the file.
     pub offset: u64,
-    /// How long it is.
+    /// Length in bytes.
     pub bytes: u64,
 }
 
-/// The reads and writes of a log, at most so many. What is no such line is left out; the last line
-/// may be cut.
+/// First `most` reads and writes of a log. Other lines are ignored; the last line may be truncated.
 pub fn moved(text: &str, most: usize) -> Vec<Moved> {
     let mut lines = text.lines();
     // Since version 3 each line begins with a time.
@@ -31,7 +30,7 @@ fn request(line: &str, is_timed: bool) -> Option<Moved> {
         "write" => true,
         _ => return None,
     };
-    // What is left is the name, which may have blanks, and before it the time.
+    // The rest is the file name, which may contain blanks, after the time.
     let rest = line.splitn(2, if is_timed { ' ' } else { '\n' }).last()?;
     let verb = if writes { " write " } else { " read " };
     let name = &rest[..rest.rfind(verb)?];
@@ -50,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn both_versions_are_read() {
+    fn log_versions_2_and_3_are_read() {
         let new = "fio version 3 iolog\n30 a.0.0 add\n176 a.0.0 open\n183 ../x/a.0.0 read 8192 4096\n\
                    190 a.0.0 datasync\n201 a b.0 write 0 4096\n202 a.0.0 clo";
         assert_eq!(moved(new, 10), [one("a.0.0", false, 8192), one("a b.0", true, 0)]);

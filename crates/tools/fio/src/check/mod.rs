@@ -1,6 +1,6 @@
-//! The same job by the original and natively: what each did, and which requests each made.
+//! Comparison of a job run by the original and natively: the totals and the requests of each.
 //!
-//! Who runs them, and what the differences mean, is the caller's.
+//! The caller runs the jobs and judges the differences.
 
 mod iolog;
 
@@ -14,67 +14,70 @@ use super::with_fio::{ForeignJob, program_of, straightened};
 
 pub use iolog::{Moved, moved};
 
-/// What a clone did. First read, then written.
+/// Totals of a clone; index 0 is reads, 1 is writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Done {
-    /// Bytes.
+pub struct CloneTotals {
+    /// Bytes moved.
     pub bytes: [u64; 2],
-    /// Requests.
+    /// Number of requests.
     pub requests: [u64; 2],
 }
 
-/// What the clone of a task did, natively or by the original; `None` for other tasks. The totals
-/// must be those of this process: what the store keeps does not say it.
-pub fn done(task: &TaskTotals) -> Option<Done> {
+/// Totals of a task's clone, native or by the original; `None` for other tasks. `task` must come
+/// from this process, since the store does not keep the tally.
+pub fn done(task: &TaskTotals) -> Option<CloneTotals> {
     let tally = Tally::read(&task.counters)?;
     let [read, write, _trim] = &tally.directions;
-    Some(Done { bytes: [read.bytes, write.bytes], requests: [read.requests, write.requests] })
+    Some(CloneTotals {
+        bytes: [read.bytes, write.bytes],
+        requests: [read.requests, write.requests],
+    })
 }
 
-/// A job both ways.
-pub struct BothWays {
-    /// Natively.
+/// Job for both implementations.
+pub struct JobPair {
+    /// The job run natively.
     pub ours: Box<dyn Job>,
-    /// By the original.
+    /// The job run by the original.
     pub theirs: Box<dyn Job>,
 }
 
-/// The job of these settings both ways.
+/// Creates the job of these settings for both implementations.
 ///
 /// # Errors
 /// When the settings, the job file or the original is not as it must be.
-pub fn both_ways(settings: &Settings) -> Result<BothWays, ConfigError> {
+pub fn both_ways(settings: &Settings) -> Result<JobPair, ConfigError> {
     let path = program_of(settings);
     let settings = straightened(settings);
     let ours = Box::new(FileJob::native(&settings)?);
-    Ok(BothWays { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
+    Ok(JobPair { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
 }
 
-/// The first clone of each job, so that the requests of each can be determined.
+/// First clone of each job, whose requests can be compared.
 pub struct Sequences {
-    /// The jobs natively: each task of a phase that is not the setup is one of them.
+    /// Native jobs: each task of a phase other than setup is one of them.
     pub ours: Box<dyn Job>,
-    /// By the original, which writes logs.
+    /// The job run by the original, which writes logs.
     pub theirs: Box<dyn Job>,
-    /// The jobs in their order.
+    /// Jobs in their order.
     pub jobs: Vec<Logged>,
 }
 
-/// A job whose requests are logged.
+/// Job whose requests are logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// Where its log is, from the target.
+    /// Path of its log, relative to the target.
     pub log: String,
-    /// Why its requests cannot be the same.
+    /// Reason why its requests cannot be equal; `None` if they must be.
     pub differs: Option<&'static str>,
 }
 
-/// So long is logged of a job that does not end before.
+/// Logged time of a job that does not end before, in seconds.
 const LOGGED_SECONDS: u64 = 1;
 
-/// The job of these settings, once more for the sake of its requests.
+/// Creates the job of these settings for a comparison of its requests.
 ///
 /// # Errors
 /// As [`both_ways`].

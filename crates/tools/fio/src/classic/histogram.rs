@@ -1,17 +1,17 @@
-//! Latencies as fio counts them: 29 groups of 64 buckets.
+//! Latency histogram of fio: 29 groups of 64 buckets.
 //!
-//! Below 128 ns each value has a bucket; then each power of two has 64. What takes longer than
-//! some 17 seconds is in the last one.
+//! Below 128 ns each value has a bucket; above, each power of two has 64. The last bucket also
+//! counts latencies above some 17 seconds.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const BITS: u32 = 6;
 const GROUP: usize = 1 << BITS;
 const GROUPS: usize = 29;
-/// How many buckets there are.
+/// Number of buckets.
 pub(crate) const BUCKETS: usize = GROUP * GROUPS;
 
-/// The bucket of a latency.
+/// Index of the bucket of a latency.
 #[inline]
 pub(crate) fn bucket(ns: u64) -> usize {
     let highest = u64::BITS - 1 - (ns | 1).leading_zeros();
@@ -24,7 +24,7 @@ pub(crate) fn bucket(ns: u64) -> usize {
     (base + usize::try_from(offset).unwrap_or(0)).min(BUCKETS - 1)
 }
 
-/// The value that stands for a bucket: its middle.
+/// Value that represents a bucket: its middle.
 pub(crate) fn middle_ns(bucket: usize) -> u64 {
     if bucket < 2 * GROUP {
         return bucket as u64;
@@ -35,13 +35,13 @@ pub(crate) fn middle_ns(bucket: usize) -> u64 {
     base + (offset << error_bits) + (1 << (error_bits - 1))
 }
 
-/// How many latencies there were in each bucket.
+/// Latency histogram: a count for each bucket.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Histogram {
     counts: Vec<u64>,
 }
 
-/// In JSON a histogram is its buckets: `[[bucket, latencies], …]`.
+/// Serialises a histogram as its non-empty buckets: `[[bucket, latencies], …]`.
 impl Serialize for Histogram {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.buckets())
@@ -77,49 +77,48 @@ impl Histogram {
         self.counts[bucket(ns)] += 1;
     }
 
-    /// Counts so many in a bucket, which must be one.
+    /// Adds `count` to a bucket; invalid buckets are ignored.
     pub(crate) fn add(&mut self, bucket: usize, count: u64) {
         if let Some(before) = self.counts.get_mut(bucket) {
             *before = before.saturating_add(count);
         }
     }
 
-    /// Adds another's.
+    /// Adds another histogram.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(one, more)| *one += more);
     }
 
-    /// Forgets all.
+    /// Resets all counts.
     pub(crate) fn clear(&mut self) {
         self.counts.fill(0);
     }
 
-    /// How many there are in all.
+    /// Number of latencies in all buckets.
     pub(crate) fn samples(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The buckets with something in them.
+    /// Buckets that are not empty, with their counts.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0)
     }
 
-    /// The latencies that these shares of all do not exceed, as the original looks for them. The
-    /// percentiles must rise.
+    /// Percentiles in ascending order, computed as the original does.
     pub(crate) fn percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
         let samples = self.samples();
-        let mut found = Vec::with_capacity(percentiles.len());
+        let mut values = Vec::with_capacity(percentiles.len());
         let mut sum = 0;
         for (bucket, count) in self.buckets() {
             sum += count;
-            while let Some(percent) = percentiles.get(found.len()) {
+            while let Some(percent) = percentiles.get(values.len()) {
                 if (sum as f64) < percent / 100.0 * samples as f64 {
                     break;
                 }
-                found.push(middle_ns(bucket));
+                values.push(middle_ns(bucket));
             }
         }
-        found
+        values
     }
 }
 
@@ -140,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_are_the_originals() {
+    fn buckets_equal_those_of_the_original() {
         // Keys of a json+ document of fio 3.33.
         for key in [41, 127, 129, 131, 262, 1080, 1096, 12_352, 77_070_336] {
             assert_eq!(middle_ns(bucket(key)), key, "{key}");
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn histograms_of_the_store_lose_no_bucket() {
+    fn stored_histograms_keep_every_bucket() {
         let mut stored = Latency::new();
         for one in 0..BUCKETS {
             (0..=one % 3).for_each(|_| stored.record(middle_ns(one)));
@@ -171,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_the_first_bucket_that_reaches_the_share() {
+    fn percentiles_take_the_first_bucket_that_reaches_the_share() {
         let mut histogram = Histogram::default();
         (1..=100).for_each(|ns| histogram.record(ns));
         assert_eq!(histogram.percentiles(&[1.0, 50.0, 99.5, 100.0]), [1, 50, 100, 100]);

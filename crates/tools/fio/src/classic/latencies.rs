@@ -1,24 +1,24 @@
-//! Numbers as fio sums them up, and latencies with their histogram.
+//! Statistics as fio sums them up, and latencies with their histogram.
 
 use serde::{Deserialize, Serialize};
 
 use super::histogram::Histogram;
 
-/// Numbers of which the extremes, the mean and the deviation are reported.
+/// Sample statistic: extremes, mean and deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Stat {
-    /// How many.
+    /// Number of values.
     pub samples: u64,
-    /// The least; 0 when there are none.
+    /// Minimum; 0 for no values.
     pub least: u64,
-    /// The most.
+    /// Maximum.
     pub most: u64,
     sum: f64,
     squares: f64,
 }
 
 impl Stat {
-    /// One more.
+    /// Adds a value.
     #[inline]
     pub(crate) fn add(&mut self, value: u64) {
         if self.samples == 0 || value < self.least {
@@ -31,7 +31,7 @@ impl Stat {
         self.squares += value * value;
     }
 
-    /// Adds another's.
+    /// Adds another sample.
     pub(crate) fn merge(&mut self, other: &Self) {
         if other.samples == 0 {
             return;
@@ -46,8 +46,8 @@ impl Stat {
         };
     }
 
-    /// Adds the rates of one that works beside it: the rate of both is the sum. The deviation is
-    /// the original's, from the added squares around both means.
+    /// Adds the rates of a concurrent clone: the common rate is the sum. The deviation is the
+    /// original's, from the added squares around both means.
     pub(crate) fn sum_with(&mut self, other: &Self) {
         if self.samples == 0 || other.samples == 0 {
             self.merge(other);
@@ -65,7 +65,8 @@ impl Stat {
         };
     }
 
-    /// As another tells it: how many, the extremes, the mean and the deviation.
+    /// Builds the statistic from reported figures: the count, the extremes, the mean and the
+    /// deviation.
     pub(crate) fn reported(
         samples: u64,
         [least, most]: [u64; 2],
@@ -77,12 +78,12 @@ impl Stat {
         Self { samples, least, most, sum: mean * count, squares: around + mean * mean * count }
     }
 
-    /// 0 when there are none.
+    /// Mean; 0 for no values.
     pub(crate) fn mean(&self) -> f64 {
         if self.samples == 0 { 0.0 } else { self.sum / self.samples as f64 }
     }
 
-    /// Of the sample; 0 when there are fewer than two.
+    /// Standard deviation of the sample; 0 for fewer than two values.
     pub(crate) fn deviation(&self) -> f64 {
         if self.samples < 2 {
             return 0.0;
@@ -90,23 +91,23 @@ impl Stat {
         (self.around() / (self.samples - 1) as f64).sqrt()
     }
 
-    /// The sum of squares around the mean; there is at least one.
+    /// Sum of squares around the mean, for at least one value.
     fn around(&self) -> f64 {
         (self.squares - self.sum * self.sum / self.samples as f64).max(0.0)
     }
 }
 
-/// Latencies, and how they are distributed.
+/// Latencies: statistic and histogram.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Latencies {
-    /// Their extremes, mean and deviation, in nanoseconds.
+    /// Extremes, mean and deviation, in nanoseconds.
     pub stat: Stat,
-    /// How many of each length.
+    /// Histogram of the latencies.
     pub histogram: Histogram,
 }
 
 impl Latencies {
-    /// One more, in nanoseconds.
+    /// Adds a latency, in nanoseconds.
     #[inline]
     pub(crate) fn add(&mut self, ns: u64) {
         self.stat.add(ns);

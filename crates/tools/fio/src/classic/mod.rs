@@ -1,4 +1,4 @@
-//! fio 3.33.
+//! Output of fio 3.33.
 
 pub(crate) mod histogram;
 mod latencies;

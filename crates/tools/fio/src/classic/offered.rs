@@ -1,23 +1,24 @@
-//! What a clone did whose requests came by the clock. The original has no such runs.
+//! Tally of a clone under an offered load. The original has no such runs.
 
 use serde::{Deserialize, Serialize};
 
 use super::latencies::Latencies;
 
-/// Requests of an offered load, as far as the time of their arrival counts.
+/// Requests of an offered load that arrived in the measured time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OfferedTally {
-    /// Those that ended, from when each was due, whether it could be issued then or not.
+    /// Latencies of the requests that ended, from the due time of each, even if it was issued
+    /// later.
     pub latency: Latencies,
-    /// How late the generator itself was: from when a request was due until it was issued, of those
-    /// that a clone with nothing else to do was waiting for.
+    /// Lag of the generator: from the due time of a request to its issue, only of requests that an
+    /// idle clone was waiting for.
     pub lag: Latencies,
-    /// How many ended later than each of the times that are looked at.
+    /// Number of requests slower than each of the limits.
     pub late: Vec<u64>,
 }
 
 impl OfferedTally {
-    /// Adds another's.
+    /// Adds another tally.
     pub(crate) fn merge(&mut self, other: &Self) {
         self.latency.merge(&other.latency);
         self.lag.merge(&other.lag);

@@ -1,4 +1,4 @@
-//! What a clone did: bytes, requests, latencies and rates, as fio counts them.
+//! Tally of a clone: bytes, requests, latencies and rates, as fio counts them.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
@@ -6,16 +6,16 @@ use treering_model::Counters;
 pub(crate) use super::latencies::{Latencies, Stat};
 use super::offered::OfferedTally;
 
-/// A line of a log with its kind: kind, milliseconds, value, direction, bytes, offset. Those of
+/// Log line with its kind: kind, milliseconds, value, direction, bytes, offset. Lines of
 /// `write_iolog` have microseconds, and the number of the file as their value.
 pub(crate) type Line = [u64; 6];
 
 /// Limits of the coarse buckets: below 1000 ns, below 1000 us, and from 1 ms.
 const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
-/// How many coarse buckets there are: ten, ten, and twelve of milliseconds.
+/// Number of coarse buckets: ten of nanoseconds, ten of microseconds, and twelve of milliseconds.
 pub(crate) const COARSE: usize = 32;
 
-/// The coarse bucket of a latency.
+/// Index of the coarse bucket of a latency.
 #[inline]
 fn coarse(ns: u64) -> usize {
     let (start, value) = match ns {
@@ -27,7 +27,7 @@ fn coarse(ns: u64) -> usize {
     start + step.unwrap_or(if value < 2000 { 10 } else { 11 })
 }
 
-/// The place of a number among 1, 2, 4, 8, 16, 32 and 64 or more.
+/// Index of a number among 1, 2, 4, 8, 16, 32 and 64 or more.
 #[inline]
 fn level(number: u64) -> usize {
     match number {
@@ -41,7 +41,7 @@ fn level(number: u64) -> usize {
     }
 }
 
-/// The place of a number among 0, 4, 8, 16, 32, 64 and more.
+/// Index of a number among 0, 4, 8, 16, 32, 64 and more.
 #[inline]
 fn batch(number: u64) -> usize {
     match number {
@@ -55,31 +55,32 @@ fn batch(number: u64) -> usize {
     }
 }
 
-/// What was done one way.
+/// Tally of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct DirectionTally {
-    /// Bytes that were moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// Requests that ended.
+    /// Requests completed.
     pub requests: u64,
-    /// Those that moved less than was asked.
+    /// Requests that moved fewer bytes than asked.
     pub short: u64,
-    /// For how long it was done.
+    /// Runtime in this direction.
     pub runtime_ms: u64,
-    /// From the issue of a request until the kernel has it.
+    /// Submission latency: from issue until the kernel has accepted the request.
     pub slat: Latencies,
-    /// From then until its end.
+    /// Completion latency: from acceptance to completion.
     pub clat: Latencies,
-    /// Both; empty where one request is under way at a time.
+    /// Total latency, of submission and completion; empty if only one request is in flight at a
+    /// time.
     pub lat: Latencies,
-    /// KiB a second, each half second.
+    /// Bandwidth samples in KiB/s, one each half second.
     pub bandwidth: Stat,
-    /// Requests a second, each half second.
+    /// Samples of requests per second, one each half second.
     pub iops: Stat,
 }
 
 impl DirectionTally {
-    /// Adds what another one did beside it.
+    /// Adds a concurrent clone.
     fn merge(&mut self, more: &Self) {
         self.bytes += more.bytes;
         self.requests += more.requests;
@@ -93,34 +94,34 @@ impl DirectionTally {
     }
 }
 
-/// A block that was not what had been written.
+/// Block that failed verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Complaint {
-    /// In the original's words.
+    /// Message in the original's words.
     pub text: String,
-    /// In which file of the clone.
+    /// Number of the file within the clone.
     pub file: u64,
-    /// Its offset, what was read and what should have been, where that is to be kept.
+    /// Offset, bytes read and bytes expected, where dumps were asked for.
     pub dumps: Option<(u64, Vec<u8>, Vec<u8>)>,
 }
 
-/// What was seen of the state that a job is to reach: `steadystate`.
+/// Result of `steadystate`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SteadyTally {
-    /// Whether it was reached.
+    /// True if the steady state was reached.
     pub attained: bool,
-    /// What is below the limit then: the slope or the largest deviation, or its share of the mean.
+    /// Value compared with the limit: the slope or the largest deviation, or its share of the mean.
     pub criterion: f64,
-    /// The slope of the window.
+    /// Slope of the rates in the window.
     pub slope: f64,
-    /// The largest deviation from its mean.
+    /// Largest deviation from the mean of the window.
     pub deviation: f64,
     /// Requests and bytes of each second of the window.
     pub seconds: Vec<[u64; 2]>,
 }
 
 impl SteadyTally {
-    /// Requests and bytes of a second, on average.
+    /// Mean requests and bytes per second.
     pub(crate) fn means(&self) -> [u64; 2] {
         let count = self.seconds.len().max(1) as u64;
         [0, 1].map(|one: usize| self.seconds.iter().map(|second| second[one]).sum::<u64>() / count)
@@ -132,49 +133,49 @@ const fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// What a clone did.
+/// Counters of one clone, or of several added up.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Tally {
-    /// What was read, written and trimmed.
+    /// Counters of reads, writes and trims.
     pub directions: [DirectionTally; 3],
-    /// Syncs.
+    /// Latencies of syncs.
     pub sync: Latencies,
-    /// Syncs among these that count as short requests.
+    /// Number of these syncs that count as short requests.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short_syncs: u64,
-    /// Requests by how many were under way: 1, 2, 4, 8, 16, 32, 64 or more.
+    /// Number of requests by the queue depth at issue: 1, 2, 4, 8, 16, 32, 64 or more.
     pub depths: [u64; 7],
-    /// Submissions by their requests: 0, 4, 8, 16, 32, 64, more.
+    /// Number of submissions by their requests: 0, 4, 8, 16, 32, 64, more.
     pub submits: [u64; 7],
-    /// Completions, likewise.
+    /// Number of reapings by their completions: 0, 4, 8, 16, 32, 64, more.
     pub completes: [u64; 7],
-    /// Latencies by the limits of the coarse buckets.
+    /// Number of latencies in each coarse bucket.
     pub coarse: [u64; COARSE],
-    /// For how long it worked.
+    /// Total runtime.
     pub runtime_ms: u64,
-    /// How many clones these are.
+    /// Number of clones added up.
     pub clones: u64,
-    /// How many requests could be under way at the end.
+    /// Queue depth at the end, which `latency_target` may have changed.
     pub depth: u64,
-    /// Why a request failed; 0 where none did.
+    /// Errno of the first fatal error; 0 for none.
     pub errno: u64,
-    /// Errors after which it went on: how many, and the number of the first.
+    /// Number of tolerated errors, and the errno of the first.
     pub errors: [u64; 2],
-    /// User CPU.
+    /// User CPU time.
     pub user_ns: u64,
-    /// System CPU.
+    /// System CPU time.
     pub system_ns: u64,
-    /// Switches of context, major and minor faults.
+    /// Context switches, major faults and minor faults.
     pub usage: [u64; 3],
-    /// Of the clone that looked at the state of its group.
+    /// Steady state, kept by the one clone of a group that evaluates it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady: Option<SteadyTally>,
-    /// Of a clone whose requests came by the clock.
+    /// Tally of the offered load, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedTally>,
-    /// Blocks that were wrong, of a clone alone.
+    /// Verification errors; only kept for a single clone.
     pub complaints: Vec<Complaint>,
-    /// Lines of logs, of a clone alone.
+    /// Log lines; only kept for a single clone.
     #[serde(skip)]
     pub logs: Vec<Line>,
 }
@@ -206,32 +207,32 @@ impl Default for Tally {
 }
 
 impl Tally {
-    /// A request was issued, so many being under way with it.
+    /// Counts an issued request, with the queue depth that includes it.
     #[inline]
     pub(crate) fn issued(&mut self, under_way: u64) {
         self.depths[level(under_way)] += 1;
     }
 
-    /// So many were given to the kernel at once.
+    /// Counts a submission of `requests` requests to the kernel.
     #[inline]
     pub(crate) fn submitted(&mut self, requests: u64) {
         self.submits[batch(requests)] += 1;
     }
 
-    /// So many were heard of at once.
+    /// Counts the reaping of `requests` completions at once.
     #[inline]
     pub(crate) fn completed(&mut self, requests: u64) {
         self.completes[batch(requests)] += 1;
     }
 
-    /// A latency of a request from its issue to its end.
+    /// Adds the completion latency of a request.
     #[inline]
     pub(crate) fn took(&mut self, direction: usize, clat_ns: u64) {
         self.directions[direction].clat.add(clat_ns);
         self.coarse[coarse(clat_ns)] += 1;
     }
 
-    /// Begins to count: what was before does not.
+    /// Resets the counters at the end of the ramp time.
     pub(crate) fn clear(&mut self) {
         for direction in &mut self.directions {
             (direction.bytes, direction.requests, direction.short, direction.runtime_ms) =
@@ -276,7 +277,7 @@ impl Tally {
         all(&mut self.usage, &other.usage);
     }
 
-    /// Syncs that count as such.
+    /// Number of syncs that are no short requests.
     pub(crate) const fn syncs(&self) -> u64 {
         self.sync.stat.samples.saturating_sub(self.short_syncs)
     }
@@ -286,19 +287,19 @@ impl Tally {
         self.directions.iter().map(|direction| direction.bytes).sum()
     }
 
-    /// All directions as one.
+    /// Sum of all directions.
     pub(crate) fn mixed(&self) -> DirectionTally {
         let mut sum = DirectionTally::default();
         self.directions.iter().for_each(|direction| sum.merge(direction));
         sum
     }
 
-    /// As the counters of a script; the lines of logs are not kept.
+    /// Converts to the counters of a script, without log lines.
     pub(crate) fn counters(&self) -> Counters {
         Counters::of(self).with_bulk(self.logs.as_flattened().to_vec())
     }
 
-    /// What [`Tally::counters`] gave.
+    /// Reads counters written by [`Tally::counters`].
     pub(crate) fn read(counters: &Counters) -> Option<Self> {
         let (logs, _whole) = counters.bulk().as_chunks();
         Some(Self { logs: logs.to_vec(), ..counters.read()? })
@@ -312,7 +313,7 @@ mod tests {
     use super::{Stat, Tally, coarse};
 
     #[test]
-    fn counters_tell_all() {
+    fn counters_round_trip_a_tally() {
         let mut tally = Tally::default();
         for ns in [70, 900, 5_000, 7_000_000, 9_000_000_000] {
             tally.took(1, ns);
@@ -336,13 +337,13 @@ mod tests {
     }
 
     #[test]
-    fn coarse_buckets_are_named_by_their_limits() {
+    fn coarse_buckets_match_their_printed_limits() {
         let places = [1, 2, 999, 1_000, 2_000, 999_999, 1_000_000, 1_999_000_000, 2_000_000_000];
         assert_eq!(places.map(coarse), [0, 1, 9, 10, 11, 19, 20, 30, 31]);
     }
 
     #[test]
-    fn rates_of_clones_side_by_side_add_up() {
+    fn rates_of_concurrent_clones_add_up() {
         let mut rates = [Stat::default(), Stat::default()];
         [1000, 1010].into_iter().for_each(|rate| rates[0].add(rate));
         [500, 490, 510].into_iter().for_each(|rate| rates[1].add(rate));
@@ -354,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn deviations_are_those_of_samples() {
+    fn deviation_is_that_of_a_sample() {
         let mut stat = Stat::default();
         [2, 4, 4, 4, 5, 5, 7, 9].into_iter().for_each(|value| stat.add(value));
         assert!((stat.mean() - 5.0).abs() < 1e-9);

@@ -1,9 +1,9 @@
-//! Places that are not drawn alike: by a drawing over the blocks of a file.
+//! Distributions of offsets that are not uniform.
 //!
-//! Zipf's drawing after Gray and others, "Quickly generating billion-record synthetic databases",
-//! SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve. Which block is the most
-//! frequent, the second and so on is scattered over the file by a multiplicative hash, and the
-//! whole moved by an offset, in the original's arithmetic: the same seed gives the same places.
+//! Zipf's distribution after Gray and others, "Quickly generating billion-record synthetic
+//! databases", SIGMOD 1994; Pareto's by inversion; the normal one as a mean of twelve uniform
+//! draws. A multiplicative hash scatters the blocks over the file by their rank, and an offset
+//! moves all of them, in the original's arithmetic: the same seed gives the same blocks.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use crate::language::Distribution;
 
 use super::super::tausworthe::Tausworthe;
 
-/// Terms of the zeta function that are summed at most.
+/// Most terms of the zeta function that are summed.
 const TERMS_MAX: u64 = 10_000_000;
-/// The golden ratio, as a share of 2^64.
+/// Golden ratio, as a share of 2^64.
 const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
-/// Numbers of which a normal one is the mean.
+/// Number of uniform draws of which a normal one is the mean.
 const MEAN_OF: u64 = 12;
 const DRAW_MAX: f64 = 4_294_967_295.0;
 
-/// A file counts as so many blocks where files are drawn.
+/// Blocks that represent a file when files are drawn.
 const FILE_BLOCKS: u64 = 1024;
 
-/// Draws blocks of one file, or files.
+/// Generator of the blocks of one file, or of files.
 #[derive(Clone, Debug)]
-pub(super) struct Drawing {
+pub(super) struct BlockSampler {
     draws: Tausworthe,
     blocks: u64,
     moved: u64,
-    /// Whether the most frequent ones are scattered over all.
+    /// True if the most frequent blocks are scattered over the file.
     scatters: bool,
     shape: Shape,
 }
@@ -40,15 +40,15 @@ enum Shape {
     Normal { deviation: u64 },
 }
 
-/// The zeta function of one exponent, by how many terms are summed: files of many sizes go on from
-/// the sums that are there.
+/// Partial sums of the zeta function for one exponent, by the number of terms, so that files of
+/// many sizes share the work.
 #[derive(Debug, Default)]
 pub(super) struct Zeta {
     sums: BTreeMap<u64, f64>,
 }
 
 impl Zeta {
-    fn of(&mut self, terms: u64, theta: f64) -> f64 {
+    fn value(&mut self, terms: u64, theta: f64) -> f64 {
         let (from, sum) = match self.sums.range(..=terms).next_back() {
             Some((from, sum)) => (*from, *sum),
             None => (0, 0.0),
@@ -60,8 +60,9 @@ impl Zeta {
     }
 }
 
-impl Drawing {
-    /// The drawing of a file with so many blocks; none where all places are alike or go by zones.
+impl BlockSampler {
+    /// Creates the generator for a file of this many blocks; `None` for uniform and zoned
+    /// distributions.
     pub(super) fn new(
         distribution: &Distribution,
         blocks: u64,
@@ -73,7 +74,7 @@ impl Drawing {
         let (shape, moved) = match *distribution {
             Distribution::Even | Distribution::Zoned(_) | Distribution::ZonedAbs(_) => return None,
             Distribution::Zipf { theta, center } => {
-                let zeta = zeta.of(blocks.min(TERMS_MAX), theta);
+                let zeta = zeta.value(blocks.min(TERMS_MAX), theta);
                 let two = 1.0 + 0.5_f64.powf(theta);
                 let eta = (1.0 - (2.0 / blocks as f64).powf(1.0 - theta)) / (1.0 - two / zeta);
                 let alpha = 1.0 / (1.0 - theta);
@@ -95,19 +96,19 @@ impl Drawing {
         Some(Self { draws, blocks, moved, scatters: true, shape })
     }
 
-    /// The drawing of one of so many files, of which neighbours are about as frequent.
+    /// Creates the generator that draws files; neighbouring files are about equally frequent.
     pub(super) fn of_files(distribution: &Distribution, files: u64, seed: u32) -> Option<Self> {
         let blocks = files.saturating_mul(FILE_BLOCKS);
         let drawing = Self::new(distribution, blocks, seed, &mut Zeta::default())?;
         Some(Self { scatters: false, ..drawing })
     }
 
-    /// The next file, where files are drawn.
+    /// Draws the next file.
     pub(super) fn draw_file(&mut self) -> u64 {
         self.draw() / FILE_BLOCKS
     }
 
-    /// The next block.
+    /// Draws the next block.
     pub(super) fn draw(&mut self) -> u64 {
         let blocks = self.blocks as f64;
         let rank = match self.shape {
@@ -138,7 +139,7 @@ impl Drawing {
         }
         let drawn = self.draws.below(deviation);
         let mut moved = drawn.cast_signed() - (deviation / 2).cast_signed();
-        // The original halves it until the place is in the file, for ever where it never is.
+        // The original halves the offset until the block is in the file, for ever if it never is.
         while moved != 0 && mean.wrapping_add_signed(moved) >= self.blocks {
             moved /= 2;
         }
@@ -146,19 +147,19 @@ impl Drawing {
     }
 }
 
-/// How far all places are moved: to the center, or else by a draw.
+/// Offset added to all blocks: the center of the distribution, or a random one.
 fn center_of(draws: &mut Tausworthe, blocks: u64, center: Option<f64>) -> u64 {
     let drawn = draws.draw();
     center.map_or(drawn, |center| whole(blocks as f64 * center))
 }
 
-/// A number above 0, cut.
+/// Truncates a positive number.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "as is meant")]
 fn whole(number: f64) -> u64 {
     number as u64
 }
 
-/// The lowest 32 bits of a number that may be below 0.
+/// Lowest 32 bits of a number that may be negative.
 #[expect(clippy::cast_possible_truncation, reason = "as is meant")]
 fn wrapped(number: f64) -> u64 {
     u64::from((number as i64).cast_unsigned() as u32)
@@ -169,11 +170,11 @@ mod tests {
     use super::Zeta;
 
     #[test]
-    fn sums_of_many_sizes_are_those_of_each_alone() {
+    fn shared_zeta_sums_equal_separate_ones() {
         let mut all = Zeta::default();
         for terms in [1000, 10, 5000, 999, 1000, 1] {
-            let alone = Zeta::default().of(terms, 1.1);
-            assert_eq!(all.of(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
+            let alone = Zeta::default().value(terms, 1.1);
+            assert_eq!(all.value(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
         }
     }
 }

@@ -1,41 +1,41 @@
-//! What a clone has heard of the end of its requests, where they end later than they are made and
-//! that decides when it syncs.
+//! Completions that a clone has seen, where they come later than the requests and decide when to
+//! sync.
 
 use crate::language::{Engine, Section};
 
-/// Requests of `ioengine=null` with a queue: they end when the next one finds them given.
+/// Queue of `ioengine=null`: requests complete when the next one finds them submitted.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct NullQueue {
     batch: usize,
     depth: usize,
-    /// Whether each that waits is a sync.
+    /// Queued requests not yet submitted; true for a sync.
     waiting: Vec<bool>,
     given: Vec<bool>,
-    /// Whether the last one that ended was a sync.
+    /// True if the last completed request was a sync.
     was_sync: bool,
 }
 
-impl Ended {
-    pub(super) fn of(job: &Section) -> Option<Self> {
+impl NullQueue {
+    pub(super) fn from_job(job: &Section) -> Option<Self> {
         let [batch, depth] = [job.batch, job.depth].map(|one| usize::try_from(one).unwrap_or(1));
         let is_late = job.engine == Engine::Null && depth > 1;
         let (waiting, given) = (Vec::new(), Vec::new());
         is_late.then_some(Self { batch, depth, waiting, given, was_sync: false })
     }
 
-    /// Whether the last request of which it has heard was a sync.
+    /// True if the last completed request was a sync.
     pub(super) const fn was_sync(&self) -> bool {
         self.was_sync
     }
 
-    /// All have ended.
+    /// Drops all requests.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.given.clear();
         self.was_sync = false;
     }
 
-    /// Another one is made.
+    /// Queues another request.
     pub(super) fn issue(&mut self, is_sync: bool) {
         self.hear();
         self.waiting.push(is_sync);

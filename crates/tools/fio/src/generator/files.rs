@@ -1,37 +1,37 @@
-//! The files of a clone: where each stands, and whose turn it is.
+//! Files of a clone: the state of each, and the order in which they are used.
 
-use crate::language::{Section, Service};
+use crate::language::{FileOrder, Section};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::super::tausworthe::{Seeds, Tausworthe, Use};
-use super::drawing::Drawing;
+use super::drawing::BlockSampler;
 use super::register::Register;
 use super::{Act, Generator};
 
-/// Where a file stands.
+/// State of a file.
 #[derive(Debug)]
 pub(super) struct FileState {
     pub(super) extent: Extent,
-    /// Where the part begins that is worked on: that of the job, or of its zone.
+    /// Start of the current range: that of the job, or of its zone.
     pub(super) start: u64,
     pub(super) open: bool,
     pub(super) done: bool,
-    /// By way: where the last request began, and where it ended.
+    /// Start and end of the last request, by direction.
     pub(super) last_start: [Option<u64>; 3],
     pub(super) last_end: [u64; 3],
-    /// From where to where was written since the last sync.
+    /// Range written since the last sync: start and end.
     pub(super) written: Option<(u64, u64)>,
-    /// Made when the file is first worked on.
+    /// Random map, created at the first request to the file.
     pub(super) map: Option<RandomMap>,
-    /// By which its places are drawn, where they are not drawn alike.
-    pub(super) drawing: Option<Drawing>,
-    /// By which they are drawn each once: `random_generator=lfsr`.
+    /// Distribution of its offsets, unless uniform.
+    pub(super) drawing: Option<BlockSampler>,
+    /// Shift register for `random_generator=lfsr`.
     pub(super) register: Option<Register>,
 }
 
 impl FileState {
-    pub(super) fn new(extent: Extent, drawing: Option<Drawing>) -> Self {
+    pub(super) fn new(extent: Extent, drawing: Option<BlockSampler>) -> Self {
         let last_end = [extent.offset; 3];
         Self {
             extent,
@@ -47,12 +47,12 @@ impl FileState {
         }
     }
 
-    /// Whether a request went to it since it began.
+    /// True if the file has had a request since its last reset.
     pub(super) fn has_begun(&self) -> bool {
         self.last_start.iter().any(Option::is_some)
     }
 
-    /// Begins anew.
+    /// Starts the file over.
     pub(super) fn reset(&mut self) {
         self.last_start = [None; 3];
         self.last_end = [self.start; 3];
@@ -65,41 +65,41 @@ impl FileState {
     }
 }
 
-/// Whose turn it is.
+/// Choice of the next file (`file_service_type`).
 #[derive(Debug)]
-pub(super) struct Turn {
-    service: Service,
+pub(super) struct FileSelector {
+    service: FileOrder,
     next: usize,
-    /// The file that is served, and for how many more requests.
+    /// File in use, and the number of requests left before the next file.
     serving: Option<(usize, u64)>,
     draws: Tausworthe,
-    /// By which files are drawn, where they are not drawn alike.
-    drawing: Option<Drawing>,
+    /// Distribution of the files, unless uniform.
+    drawing: Option<BlockSampler>,
     open: u64,
-    /// Files in which nothing is left.
+    /// Number of files that are complete.
     pub(super) done: usize,
 }
 
-impl Turn {
+impl FileSelector {
     pub(super) fn new(job: &Section, seeds: &Seeds) -> Self {
         Self {
             service: job.service,
             next: 0,
             serving: None,
             draws: seeds.generator(Use::File),
-            drawing: Drawing::of_files(&job.extras.service, job.files, seeds.of_files()),
+            drawing: BlockSampler::of_files(&job.extras.service, job.files, seeds.of_files()),
             open: 0,
             done: 0,
         }
     }
 
-    /// The same draws come again.
+    /// Restarts the random draws from their seeds.
     pub(super) fn reseed(&mut self, job: &Section, seeds: &Seeds) {
         self.draws = seeds.generator(Use::File);
-        self.drawing = Drawing::of_files(&job.extras.service, job.files, seeds.of_files());
+        self.drawing = BlockSampler::of_files(&job.extras.service, job.files, seeds.of_files());
     }
 
-    /// Another pass begins: all files are closed. Whose turn it is stays.
+    /// Prepares another pass, in which all files are closed. The next file stays the same.
     pub(super) fn restart(&mut self) {
         (self.serving, self.open, self.done) = (None, 0, 0);
     }
@@ -109,7 +109,7 @@ impl Turn {
         self.serving = self.serving.filter(|(serving, _)| *serving != file);
     }
 
-    /// The turn that was taken is given back.
+    /// Returns a turn that was not used.
     pub(super) fn back(&mut self) {
         if let Some((_, left)) = &mut self.serving {
             *left += 1;
@@ -118,7 +118,8 @@ impl Turn {
 }
 
 impl Generator {
-    /// The file of the next request, which is open then, or why there is none.
+    /// Chooses the file of the next request and sees that it is open; else the act to be done
+    /// instead.
     pub(super) fn next_file(&mut self) -> Result<usize, Act> {
         if self.turn.done >= self.files.len() {
             return Err(Act::End);
@@ -126,7 +127,7 @@ impl Generator {
         if let Some((file, left)) = &mut self.turn.serving
             && self.files[*file].open
         {
-            if self.turn.service == Service::Sequential {
+            if self.turn.service == FileOrder::Sequential {
                 return Ok(*file);
             }
             if *left > 0 {
@@ -135,8 +136,8 @@ impl Generator {
             }
         }
         let file = match self.turn.service {
-            Service::Random => self.drawn_file()?,
-            Service::RoundRobin | Service::Sequential => self.following_file()?,
+            FileOrder::Random => self.drawn_file()?,
+            FileOrder::RoundRobin | FileOrder::Sequential => self.following_file()?,
         };
         self.turn.serving = Some((file, self.job.service_requests - 1));
         Ok(file)
@@ -168,7 +169,7 @@ impl Generator {
         }
     }
 
-    /// Sees to it that a file is open.
+    /// Returns the act that opens the file, unless it is open.
     fn opened(&mut self, file: usize) -> Result<(), Act> {
         if self.files[file].open {
             return Ok(());

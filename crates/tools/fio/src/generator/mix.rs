@@ -1,18 +1,18 @@
-//! Which way the next request goes: a sync that is due, reads and writes mixed, and the rate.
+//! Direction of the next request: due syncs, the mix of reads and writes, and the rate.
 
 use crate::language::Direction;
 
 use super::super::tausworthe::Tausworthe;
-use super::{Generator, Turned};
+use super::{DirectionChoice, Generator};
 
-/// Reads and writes mixed.
+/// Mix of reads and writes (`rwmixread`).
 #[derive(Debug)]
 pub(super) struct Mix {
     draws: Tausworthe,
     direction: Direction,
-    /// Requests of this way after which the way is drawn again.
+    /// Requests left before the direction is drawn again.
     until: u64,
-    /// The way that was chosen before a pause.
+    /// Direction chosen before a pause.
     waited: Option<Direction>,
 }
 
@@ -21,13 +21,13 @@ impl Mix {
         Self { draws, direction: Direction::Read, until: 0, waited: None }
     }
 
-    /// What was done until now does not count.
+    /// Resets the counts at the end of the ramp time.
     pub(super) fn begin_anew(&mut self) {
         self.until = 0;
         self.waited = None;
     }
 
-    /// Another pass begins with the same draws.
+    /// Restarts the draws for another pass.
     pub(super) fn reseed(&mut self, draws: Tausworthe) {
         self.draws = draws;
         self.until = 0;
@@ -43,24 +43,24 @@ const fn other(direction: Direction) -> Direction {
 }
 
 impl Generator {
-    /// Which way the next request goes.
+    /// Direction of the next request.
     #[inline]
-    pub(super) fn direction(&mut self, now_us: u64) -> Turned {
+    pub(super) fn direction(&mut self, now_us: u64) -> DirectionChoice {
         if let Some(direction) = self.mix.waited.take() {
-            return Turned::Data(direction);
+            return DirectionChoice::Data(direction);
         }
         let written = self.issued.requests[Direction::Write.place()];
-        // As long as nothing more is written, each read is followed by another one.
+        // Each read is followed by another sync until something is written again.
         if self.job.rw.writes && !self.has_synced() && written > 0 {
             let due = |every: u64| every > 0 && written.is_multiple_of(every);
             if due(self.job.fsync) {
-                return Turned::Sync;
+                return DirectionChoice::Sync;
             }
             if due(self.job.fdatasync) {
-                return Turned::DataSync;
+                return DirectionChoice::DataSync;
             }
             if due(self.job.extras.range_sync.every) {
-                return Turned::RangeSync;
+                return DirectionChoice::RangeSync;
             }
         }
         let rw = self.job.rw;
@@ -90,14 +90,15 @@ impl Generator {
         self.mix.direction
     }
 
-    /// Where each place is trimmed and then written: which is next in a file.
+    /// Direction of the next request of a `trimwrite` job: each block is trimmed and then written.
     pub(super) fn trim_or_write(&self, file: usize) -> Direction {
         let begun = &self.files[file].last_start;
         let is_pair = begun[Direction::Write.place()] == begun[Direction::Trim.place()];
         if is_pair { Direction::Trim } else { Direction::Write }
     }
 
-    /// When the next request of a way is due, in microseconds from the start; 0 without a rate.
+    /// Due time of the next request of a direction, in microseconds from the start; 0 without a
+    /// rate.
     fn due_us(&self, direction: Direction) -> u64 {
         let place = direction.place();
         let per_second = match (self.job.rate[place], self.job.rate_iops[place]) {
@@ -113,7 +114,7 @@ impl Generator {
         u64::try_from(due).unwrap_or(u64::MAX)
     }
 
-    /// A request was made: when the next one comes is drawn.
+    /// Draws the due time of the next request, after one was made.
     pub(super) fn draw_time(&mut self, direction: Direction) {
         let (place, least) = (direction.place(), self.job.blocks(direction).least.max(1));
         let (rate, requests) = (self.job.rate[place], self.job.rate_iops[place]);
@@ -127,9 +128,9 @@ impl Generator {
         *at_us = at_us.saturating_add(us);
     }
 
-    fn paced(&mut self, direction: Direction, now_us: u64) -> Turned {
+    fn paced(&mut self, direction: Direction, now_us: u64) -> DirectionChoice {
         if self.due_us(direction) <= now_us {
-            return Turned::Data(direction);
+            return DirectionChoice::Data(direction);
         }
         let other = other(direction);
         let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
@@ -142,9 +143,9 @@ impl Generator {
         }
         self.mix.direction = direction;
         if due <= now_us {
-            return Turned::Data(direction);
+            return DirectionChoice::Data(direction);
         }
         self.mix.waited = Some(direction);
-        Turned::Wait(due - now_us)
+        DirectionChoice::Wait(due - now_us)
     }
 }

@@ -1,7 +1,7 @@
-//! The generator of a clone: which request comes next, decided as fio decides it.
+//! Generator of a clone's requests, with the decisions of fio.
 //!
-//! Nothing here knows time or the kernel, but for a pause that is asked for. What must be done
-//! around a request, as opening its file, is reported in order, one [`Act`] at a time.
+//! The generator knows neither time nor the kernel, except for pauses it asks for. Acts around a
+//! request, such as opening its file, are returned in order, one [`Act`] at a time.
 
 mod drawing;
 mod ended;
@@ -21,50 +21,50 @@ use crate::language::{Direction, Distribution, Engine, Section};
 use super::sizes::{Extent, Extents};
 use super::tausworthe::{Seeds, Tausworthe, Use};
 use super::verify::Piece;
-use drawing::{Drawing, Zeta};
-use ended::Ended;
-use files::{FileState, Turn};
+use drawing::{BlockSampler, Zeta};
+use ended::NullQueue;
+use files::{FileSelector, FileState};
 use mix::Mix;
 use register::Register;
 
-/// A request.
+/// Request to a file (fio: `io_u`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
-    /// Of which file of the clone.
+pub(super) struct IoRequest {
+    /// Number of the file within the clone.
     pub(super) file: usize,
     pub(super) direction: Direction,
     pub(super) offset: u64,
     pub(super) bytes: u64,
-    /// The write that is verified by this read.
+    /// Written piece that this read verifies.
     pub(super) again: Option<Piece>,
 }
 
-/// The next thing to do.
+/// Next act of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Act {
     /// Opens a file.
     Open(usize),
-    /// Closes one.
+    /// Closes a file.
     Close(usize),
-    /// Has the page cache forget the job's part of a file.
+    /// Drops the job's range of a file from the page cache.
     Forget(usize),
-    /// Moves data.
-    Request(Wanted),
-    /// Brings a file to the disk, its data only or all.
+    /// Issues a request.
+    Request(IoRequest),
+    /// Syncs a file by fsync or fdatasync.
     Sync { file: usize, data_only: bool },
-    /// Has the kernel write a part of a file back.
+    /// Starts writeback of a range by sync_file_range.
     SyncRange { file: usize, start: u64, bytes: u64 },
-    /// There is no file that could be opened now: others must end first.
+    /// No file can be opened now: requests in flight must end first.
     Busy,
-    /// Waits so many microseconds, then asks again.
+    /// Waits for this many microseconds, then asks again.
     Wait(u64),
-    /// There is nothing more in this pass.
+    /// The pass is complete.
     End,
 }
 
-/// What the direction of the next turn is.
+/// Decision on the next turn: data in a direction, a sync, or a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turned {
+enum DirectionChoice {
     Data(Direction),
     Sync,
     DataSync,
@@ -72,62 +72,63 @@ enum Turned {
     Wait(u64),
 }
 
-/// The generator of one clone.
+/// Generator of one clone.
 #[derive(Debug)]
 pub(super) struct Generator {
     job: Arc<Section>,
     seeds: Seeds,
     files: Vec<FileState>,
-    turn: Turn,
+    turn: FileSelector,
     mix: Mix,
     blocks: Tausworthe,
-    /// Which part of the file is next, where it has some.
+    /// Draws the zone of a zoned distribution.
     zones: Option<Tausworthe>,
     sizes: [Tausworthe; 3],
     order: [Tausworthe; 3],
-    /// Requests until the next place is drawn.
+    /// Requests left before the next random offset.
     until_draw: u64,
     pending: VecDeque<Act>,
-    /// By direction, where times are drawn: from what, and when the next request comes.
+    /// Generator and next due time of each direction, where request times are drawn
+    /// (`rate_process=poisson`).
     poisson: Option<Box<[(Tausworthe, u64); 3]>>,
-    /// Bytes that were moved in the present zone.
+    /// Bytes moved in the present zone.
     zone_bytes: u64,
-    /// Whether a place that went on from the last one was looked for since the last request: as
-    /// the original, the next request is not marked then, whatever it is.
+    /// True if a sequential place was looked for since the last request: as in the original, the
+    /// next request is then not marked in the random map.
     is_unmarked: bool,
-    /// What was issued in all, and in this pass.
+    /// Totals issued in all, and in this pass.
     pub(super) issued: Issued,
     pub(super) last_was_sync: bool,
-    ended: Option<Ended>,
-    /// With `libaio`, which makes syncs at once and hears of the rest later: whether the last thing
-    /// of which it has heard was a sync.
+    ended: Option<NullQueue>,
+    /// True if the last completion seen was a sync; only for `libaio`, which syncs at once and
+    /// completes other requests later.
     heard_sync: bool,
 }
 
-/// Requests and bytes that were issued.
+/// Issued requests and bytes, by direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Issued {
     pub(super) requests: [u64; 3],
     pub(super) bytes: [u64; 3],
     pub(super) bytes_of_pass: u64,
-    /// Of the bytes, those before the time that counts.
+    /// Bytes issued during the ramp time, by direction.
     pub(super) uncounted: [u64; 3],
 }
 
 impl Issued {
-    /// Bytes in all.
+    /// Total bytes.
     pub(super) const fn total(&self) -> u64 {
         self.bytes[0] + self.bytes[1] + self.bytes[2]
     }
 
-    /// Requests in all.
+    /// Total requests.
     pub(super) const fn total_requests(&self) -> u64 {
         self.requests[0] + self.requests[1] + self.requests[2]
     }
 }
 
 impl Generator {
-    /// `hashes` are those of the files' paths.
+    /// Creates the generator; `hashes` are the hashes of the file paths.
     pub(super) fn new(job: Arc<Section>, extents: &Extents, hashes: &[u32], seeds: Seeds) -> Self {
         let mut zeta = Zeta::default();
         let mut hashes = hashes.iter();
@@ -137,12 +138,12 @@ impl Generator {
             let drawing = job
                 .rw
                 .random
-                .then(|| Drawing::new(&job.draws.distribution, blocks, seed, &mut zeta));
+                .then(|| BlockSampler::new(&job.draws.distribution, blocks, seed, &mut zeta));
             FileState::new(*extent, drawing.flatten())
         };
         let files = extents.files.iter().map(&mut file).collect();
         let mut generator = Self {
-            turn: Turn::new(&job, &seeds),
+            turn: FileSelector::new(&job, &seeds),
             mix: Mix::new(seeds.generator(Use::Mix)),
             blocks: seeds.generator(Use::Block),
             zones: zones(&job, &seeds),
@@ -155,7 +156,7 @@ impl Generator {
             is_unmarked: false,
             issued: Issued::default(),
             last_was_sync: false,
-            ended: Ended::of(&job),
+            ended: NullQueue::from_job(&job),
             heard_sync: false,
             job,
             seeds,
@@ -166,7 +167,7 @@ impl Generator {
         generator
     }
 
-    /// Each file gets a register, where places are drawn by such.
+    /// Creates the shift registers of all files, for `random_generator=lfsr`.
     fn begin_registers(&mut self) {
         if !(self.job.draws.register && self.job.rw.random) {
             return;
@@ -177,7 +178,7 @@ impl Generator {
         }
     }
 
-    /// The next thing to do, so many microseconds after the start.
+    /// Decides on the next act, at `now_us` microseconds after the start.
     pub(super) fn next(&mut self, now_us: u64) -> Act {
         match self.pending.pop_front() {
             Some(act) => act,
@@ -192,22 +193,22 @@ impl Generator {
                 Err(act) => return self.first(act),
             };
             let direction = match self.direction(now_us) {
-                Turned::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
-                Turned::Data(direction) => direction,
-                Turned::Wait(us) => {
+                DirectionChoice::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
+                DirectionChoice::Data(direction) => direction,
+                DirectionChoice::Wait(us) => {
                     self.turn.back();
                     return self.first(Act::Wait(us));
                 }
-                turned => {
+                choice => {
                     (self.last_was_sync, self.heard_sync) = (true, true);
                     self.ended.iter_mut().for_each(|ended| ended.issue(true));
                     let written = self.files[file].written.take();
-                    if turned == Turned::RangeSync {
+                    if choice == DirectionChoice::RangeSync {
                         let (start, end) = written.unwrap_or_default();
                         let bytes = end - start;
                         return self.first(Act::SyncRange { file, start, bytes });
                     }
-                    let data_only = turned == Turned::DataSync;
+                    let data_only = choice == DirectionChoice::DataSync;
                     return self.first(Act::Sync { file, data_only });
                 }
             };
@@ -215,17 +216,17 @@ impl Generator {
                 self.enter_zone(file, direction);
             }
             match self.place(file, direction) {
-                Some(wanted) => {
-                    self.issue(wanted);
-                    return self.first(Act::Request(wanted));
+                Some(request) => {
+                    self.issue(request);
+                    return self.first(Act::Request(request));
                 }
                 None => {
-                    // Nothing is left in this file.
+                    // The file is complete.
                     self.files[file].open = false;
                     self.pending.push_back(Act::Close(file));
                     self.turn.closed(file);
-                    // As the original: where files are not drawn alike each begins anew; but one
-                    // that has room for nothing would do so for ever.
+                    // As in the original, each file starts over if files are drawn by a
+                    // distribution; a file without space for a request would do so for ever.
                     let is_drawn = self.job.extras.service != Distribution::Even;
                     let begins_anew = is_drawn && self.files[file].has_begun();
                     if !begins_anew {
@@ -237,7 +238,7 @@ impl Generator {
         }
     }
 
-    /// Puts an act behind what is pending, and gives the first of all.
+    /// Queues an act, and takes the first of the queue.
     fn first(&mut self, act: Act) -> Act {
         match self.pending.pop_front() {
             Some(first) => {
@@ -249,8 +250,8 @@ impl Generator {
     }
 
     #[inline]
-    fn issue(&mut self, wanted: Wanted) {
-        let Wanted { file, direction, offset, bytes, .. } = wanted;
+    fn issue(&mut self, request: IoRequest) {
+        let IoRequest { file, direction, offset, bytes, .. } = request;
         let state = &mut self.files[file];
         state.last_start[direction.place()] = Some(offset);
         state.last_end[direction.place()] = offset + bytes;
@@ -272,8 +273,8 @@ impl Generator {
         self.is_unmarked = false;
     }
 
-    /// What was done until now does not count: rates and the mix begin anew, and requests are
-    /// numbered from 0. The bytes still count towards the end.
+    /// Resets rates, the mix and request numbers at the end of the ramp time. The bytes still count
+    /// towards the end.
     pub(super) fn count_anew(&mut self) {
         self.issued.requests = [0; 3];
         self.issued.uncounted = self.issued.bytes;
@@ -281,7 +282,7 @@ impl Generator {
         self.mix.begin_anew();
     }
 
-    /// Whether the last request of which it has heard was a sync.
+    /// True if the last completed request was a sync.
     pub(super) fn has_synced(&self) -> bool {
         match &self.ended {
             Some(ended) => ended.was_sync(),
@@ -290,33 +291,33 @@ impl Generator {
         }
     }
 
-    /// A request has ended that others were made beside.
+    /// Notes the completion of a request, for jobs with several in flight.
     pub(super) fn has_ended(&mut self) {
         self.heard_sync = false;
     }
 
-    /// Whether something was decided that is not reported yet.
+    /// True if decided acts are not taken yet.
     #[inline]
     pub(super) fn is_pending(&self) -> bool {
         !self.pending.is_empty()
     }
 
-    /// Begins another pass: all files are closed, and where the run is to be repeatable the draws
-    /// are the same again.
+    /// Begins another pass with all files closed; repeatable runs draw the same numbers again.
     pub(super) fn begin_pass(&mut self) {
         self.pending.clear();
         (self.last_was_sync, self.heard_sync) = (false, false);
-        self.ended.iter_mut().for_each(Ended::clear);
+        self.ended.iter_mut().for_each(NullQueue::clear);
         self.issued.bytes_of_pass = 0;
         self.turn.restart();
         self.zone_bytes = 0;
         for file in &mut self.files {
             (file.open, file.done) = (false, false);
-            // As the original: what was appended lies before the next pass, which finds no room.
+            // As in the original, appended data lies before the range of the next pass, which has
+            // no space left.
             file.start = file.extent.later_offset;
             file.reset();
         }
-        // As the original: with a seed of one's own the draws go on.
+        // As in the original, draws continue if the job sets a seed.
         if self.job.draws.repeatable && !self.job.sets("randseed") {
             self.turn.reseed(&self.job, &self.seeds);
             self.mix.reseed(self.seeds.generator(Use::Mix));
@@ -328,8 +329,8 @@ impl Generator {
     }
 }
 
-/// What sizes are drawn from. Where writes will be read again to verify them, or where each follows
-/// a trim, they are drawn alike.
+/// Generators of the sizes. Where writes are verified by reads, or follow trims, those directions
+/// draw the same sequence.
 fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
     let writes = if job.extras.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
     let trims = if job.rw.is_trim_write() { writes } else { Use::TrimSize };

@@ -1,4 +1,4 @@
-//! Where in a file the next request is, and how long it is.
+//! Offset and length of the next request in a file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,29 +6,29 @@ use crate::language::{Direction, Distribution, Zone};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
-use super::{Act, Generator, Wanted};
+use super::{Act, Generator, IoRequest};
 
-/// Draws of a size before the smallest one is taken. Of a range one fits in the end, though it may
-/// be one of millions; of a split perhaps none.
+/// Most draws of a size before the smallest is taken. A range yields a fitting size eventually,
+/// though perhaps after millions of draws; a split perhaps never.
 const DRAWS_MAX: u32 = 1 << 26;
 const SPLIT_DRAWS_MAX: u32 = 10_000;
 
-/// Draws of a request that are not counted: no more are made but near the end of a file.
+/// Draws of one request that are not counted, since only requests near the end of a file need more.
 const DRAWS_UNCOUNTED: u64 = 64;
 
-/// Draws of sizes that did not fit, of all jobs of this process.
+/// Number of drawn sizes that did not fit, of all jobs of this process.
 static REJECTED_DRAWS: AtomicU64 = AtomicU64::new(0);
 
-/// Draws of sizes that did not fit, of all jobs of this process: work that a job file can ask for
-/// without making a call.
+/// Number of drawn sizes that did not fit, of all jobs of this process: CPU work that a job file
+/// can cause without a call.
 pub fn rejected_draws() -> u64 {
     REJECTED_DRAWS.load(Ordering::Relaxed)
 }
 
 impl Generator {
-    /// The next request in a file; `None` when nothing is left there.
+    /// Next request in a file; `None` if the file is complete.
     #[inline]
-    pub(super) fn place(&mut self, file: usize, direction: Direction) -> Option<Wanted> {
+    pub(super) fn place(&mut self, file: usize, direction: Direction) -> Option<IoRequest> {
         let (within, random, marks) = self.offset(file, direction)?;
         let trims = self.job.rw.is_trim_write() && self.job.rw.random;
         let extent = self.files[file].extent;
@@ -53,20 +53,22 @@ impl Generator {
         let state = &mut self.files[file];
         let again = state.last_start[Direction::Trim.place()] == Some(offset);
         if trims && direction == Direction::Trim && again {
-            // The same place once more: that a write follows must show.
+            // The same block is trimmed again: changing the start of the last write shows that
+            // another write follows.
             let before = &mut state.last_start[Direction::Write.place()];
             *before = before.map(|offset| offset.wrapping_sub(1));
         }
-        Some(Wanted { file, direction, offset, bytes, again: None })
+        Some(IoRequest { file, direction, offset, bytes, again: None })
     }
 
-    /// How long the last trim of a file was.
+    /// Length of the last trim of a file.
     fn trimmed_bytes(&self, file: usize) -> u64 {
         let (state, direction) = (&self.files[file], Direction::Trim.place());
         state.last_end[direction] - state.last_start[direction].unwrap_or(state.last_end[direction])
     }
 
-    /// The offset in the job's part, whether it was drawn, and whether it is to be marked.
+    /// Offset in the job's range, true if it is random, and true if it is to be marked in the
+    /// random map.
     #[inline]
     fn offset(&mut self, file: usize, direction: Direction) -> Option<(u64, bool, bool)> {
         self.until_draw -= 1;
@@ -76,7 +78,8 @@ impl Generator {
         }
         let random = self.job.rw.random;
         if random && self.job.rw.is_trim_write() && direction == Direction::Write {
-            // As the original: the offset in the file, to which that of the job's part is added.
+            // As in the original: the offset in the file, to which that of the job's range is
+            // added.
             let begun = self.files[file].last_start[Direction::Trim.place()].unwrap_or(0);
             return Some((begun, true, false));
         }
@@ -103,20 +106,20 @@ impl Generator {
         percent == 100 || self.order[direction.place()].percent() <= percent
     }
 
-    /// A drawn block, as an offset.
+    /// Offset of a random block.
     #[inline]
     fn block(&mut self, file: usize, direction: Direction) -> Option<u64> {
-        let found = match self.draw(file, direction) {
+        let block = match self.draw(file, direction) {
             Some(block) => Some(block),
             None if self.job.is_timed() => {
-                // All had their turn: from the beginning.
+                // Every block was used: the file starts over.
                 self.files[file].reset();
                 self.forget(file);
                 self.draw(file, direction)
             }
             None => None,
         };
-        found.map(|block| block * self.job.align(direction))
+        block.map(|block| block * self.job.align(direction))
     }
 
     #[inline]
@@ -139,7 +142,7 @@ impl Generator {
         if map.is_free(block) { Some(block) } else { map.next_free(block) }
     }
 
-    /// How long the part of a file is in which places are drawn.
+    /// Length of the range in which offsets are drawn.
     #[inline]
     pub(super) fn part_bytes(&self, extent: Extent) -> u64 {
         match self.job.extras.strides.bytes {
@@ -148,7 +151,7 @@ impl Generator {
         }
     }
 
-    /// How many blocks can be drawn; `None` where no request fits.
+    /// Last block that can be drawn; `None` if no request fits.
     #[inline]
     fn last_block(&self, file: usize, direction: Direction) -> Option<u64> {
         let extent = self.files[file].extent;
@@ -158,7 +161,7 @@ impl Generator {
         Some(bytes / align).filter(|last| *last > 0)
     }
 
-    /// A block of the part whose turn it is; `None` where that lies behind the end of the file.
+    /// Random block of the current zone; `None` if the zone lies after the end of the file.
     fn zoned(&mut self, direction: Direction, last: u64) -> Option<u64> {
         let drawn = self.zones.as_mut()?.percent();
         let part = |zones: &[Vec<Zone>; 3]| {
@@ -203,7 +206,7 @@ impl Generator {
         state.map.get_or_insert_with(|| RandomMap::new(blocks))
     }
 
-    /// Takes the blocks of a request; how many bytes it has then.
+    /// Marks the blocks of a request, and returns the length that is left for it.
     #[inline]
     fn mark(&mut self, file: usize, direction: Direction, within: u64, bytes: u64) -> u64 {
         let least = self.job.blocks(direction).least;
@@ -212,7 +215,7 @@ impl Generator {
         bytes.min(taken.saturating_mul(least))
     }
 
-    /// The offset after the last request of this way.
+    /// Offset after the last request of this direction.
     fn following(&mut self, file: usize, direction: Direction) -> Option<u64> {
         let place = direction.place();
         let (extent, start) = (self.files[file].extent, self.files[file].start);
@@ -237,7 +240,7 @@ impl Generator {
         }
     }
 
-    /// The page cache forgets the file, where the job says so.
+    /// Queues dropping the file from the page cache, if the job asks for it.
     fn forget(&mut self, file: usize) {
         if self.job.invalidate && !self.job.direct {
             self.pending.push_back(Act::Forget(file));
@@ -248,7 +251,7 @@ impl Generator {
         offset.saturating_add(bytes) <= self.files[file].extent.limit()
     }
 
-    /// How long the request is.
+    /// Length of the request.
     #[inline]
     fn bytes(
         &mut self,
@@ -281,8 +284,8 @@ impl Generator {
         }
         let room = self.files[file].extent.limit().saturating_sub(offset);
         let unaligned = self.job.unaligned;
-        // Near the end of a file few sizes fit, and it may take very many draws: a copy of the
-        // generator stays in registers.
+        // Near the end of a file few sizes fit, so that very many draws may be needed: a copy of
+        // the generator stays in registers.
         let mut draws = self.sizes[direction.place()];
         let mut made = 0;
         let mut fitting = (0..DRAWS_MAX).map(|_| {
@@ -291,12 +294,12 @@ impl Generator {
             let bytes = if unaligned { bytes } else { bytes - bytes % least };
             bytes.min(most)
         });
-        let found = fitting.find(|bytes| *bytes > 0 && *bytes <= room);
+        let fitting_size = fitting.find(|bytes| *bytes > 0 && *bytes <= room);
         self.sizes[direction.place()] = draws;
         if made > DRAWS_UNCOUNTED {
             REJECTED_DRAWS.fetch_add(made, Ordering::Relaxed);
         }
-        Some(found.unwrap_or(least))
+        Some(fitting_size.unwrap_or(least))
     }
 
     fn split_bytes(&mut self, file: usize, direction: Direction, offset: u64) -> u64 {

@@ -1,12 +1,12 @@
-//! Places drawn each once by a shift register with linear feedback: `random_generator=lfsr`.
+//! Random offsets without repetition by a linear feedback shift register: `random_generator=lfsr`.
 //!
-//! The taps are those of registers of maximal length, as tables of such registers have them; the
-//! state that never changes is all ones.
+//! The taps are those of published tables of maximal-length registers; the fixed point is the state
+//! of all ones.
 
-/// The fewest bits of a register.
+/// Least number of bits of a register.
 const BITS_MIN: u32 = 3;
 
-/// Taps by bits, from three on; bits are numbered from 1.
+/// Taps by the number of bits, from three on; bits are numbered from 1.
 #[rustfmt::skip]
 const TAPS: [&[u32]; 61] = [
     &[3, 2],
@@ -72,7 +72,7 @@ const TAPS: [&[u32]; 61] = [
     &[63, 62],
 ];
 
-/// A register over so many blocks.
+/// Shift register over the blocks of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Register {
     blocks: u64,
@@ -84,7 +84,7 @@ pub(super) struct Register {
 }
 
 impl Register {
-    /// `None` where there can be none: too many blocks, or the seed is the state that stays.
+    /// Creates a register; `None` for too many blocks, or a seed that is the fixed point.
     pub(super) fn new(blocks: u64, seed: u64) -> Option<Self> {
         let bits = (BITS_MIN..64).find(|bits| 1_u64 << bits > blocks)?;
         let taps = TAPS.get(usize::try_from(bits - BITS_MIN).ok()?)?;
@@ -102,7 +102,7 @@ impl Register {
         })
     }
 
-    /// The next block; `None` when all were drawn.
+    /// Draws the next block; `None` after all were drawn.
     pub(super) fn next(&mut self) -> Option<u64> {
         self.drawn += 1;
         if self.drawn > self.blocks {
@@ -117,7 +117,7 @@ impl Register {
         }
     }
 
-    /// Begins anew.
+    /// Starts over.
     pub(super) fn reset(&mut self) {
         (self.value, self.drawn) = (self.seed, 0);
     }
@@ -128,7 +128,7 @@ mod tests {
     use super::Register;
 
     #[test]
-    fn every_block_comes_once() {
+    fn lfsr_draws_every_block_once() {
         for blocks in [1, 7, 8, 256, 1000, 65_537] {
             let mut register = Register::new(blocks, 0xb189_9bed).unwrap();
             let mut all: Vec<u64> = std::iter::from_fn(|| register.next()).collect();

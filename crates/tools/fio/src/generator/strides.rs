@@ -1,11 +1,11 @@
-//! Zones of a file that are worked on in turns, with what lies between left out.
+//! Strided zones: `zonemode=strided` with zonesize, zonerange and zoneskip.
 
 use crate::language::{Direction, Strides};
 
 use super::Generator;
 
 impl Generator {
-    /// Goes on to the next zone where enough was moved in this one.
+    /// Moves to the next zone if enough bytes were moved in this one.
     pub(super) fn enter_zone(&mut self, file: usize, direction: Direction) {
         let Strides { bytes, range, skip, .. } = self.job.extras.strides;
         let state = &mut self.files[file];
@@ -18,7 +18,7 @@ impl Generator {
             }
             *end = state.start;
         }
-        // A zone in which more is moved than it is long comes again.
+        // A zone is repeated if more bytes are moved in it than it is long.
         if *end >= state.start.saturating_add(range) {
             *end = state.start;
         }

@@ -1,37 +1,37 @@
-//! The requests of jobs, as fio 3.33 wrote them down with `--write_iolog`.
+//! Requests of jobs, compared with logs of fio 3.33 (`--write_iolog`).
 
 use std::sync::Arc;
 
-use crate::language::{Direction, Machine, Surroundings, parse};
+use crate::language::{Direction, Machine, ParseContext, parse};
 
 use super::super::file_hash::hash;
 use super::super::sizes::extents;
 use super::super::tausworthe::{Seeds, Use};
 use super::{Act, Generator};
 
-/// A generator over new files of a job with these settings.
+/// Creates a generator over new files of a job with these settings.
 fn generator(settings: &str) -> Generator {
     let reader = |_: &str, _: &str| Err(String::new());
     let environment = |_: &str| None;
     let machine = Machine { cpus: 1, page_bytes: 4096, memory_mib: 1 };
-    let around = Surroundings::new(&reader, &environment, machine);
+    let around = ParseContext::new(&reader, &environment, machine);
     let text = format!("[a]\n{settings}\n");
     let job = Arc::new(parse("f", text.as_bytes(), &[], &around).unwrap().remove(0));
-    let seeds = Seeds::of(&job.draws, job.rw.random, 1, None);
+    let seeds = Seeds::new(&job.draws, job.rw.random, 1, None);
     let found = vec![0; usize::try_from(job.files).unwrap()];
     let extents = extents(&job, 0, &found, seeds.generator(Use::FileSize)).unwrap();
     Generator::new(job, &extents, &[hash(b"a.0.0")], seeds)
 }
 
-/// Requests until this many bytes are issued.
+/// Collects requests until this many bytes are issued.
 fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
     let mut generator = generator(settings);
     let mut all = Vec::new();
     while generator.issued.bytes_of_pass < bytes {
         match generator.next(0) {
-            Act::Request(wanted) => {
-                let direction = if wanted.direction == Direction::Read { 'R' } else { 'W' };
-                all.push((wanted.file, direction, wanted.offset, wanted.bytes));
+            Act::Request(request) => {
+                let direction = if request.direction == Direction::Read { 'R' } else { 'W' };
+                all.push((request.file, direction, request.offset, request.bytes));
             }
             Act::End => break,
             _ => {}
@@ -40,7 +40,7 @@ fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
     all
 }
 
-/// Block numbers, and the letters of the ways.
+/// Block numbers, and the letters of the directions.
 fn blocks(all: &[(usize, char, u64, u64)]) -> (Vec<u64>, String) {
     (all.iter().map(|one| one.2 / 4096).collect(), all.iter().map(|one| one.1).collect())
 }
@@ -48,13 +48,13 @@ fn blocks(all: &[(usize, char, u64, u64)]) -> (Vec<u64>, String) {
 const DRAWN: [u64; 16] = [0, 11, 13, 7, 6, 14, 8, 5, 15, 1, 2, 10, 3, 4, 9, 12];
 
 #[test]
-fn drawn_places_come_each_once_in_the_originals_order() {
+fn random_map_offsets_come_once_each_in_the_originals_order() {
     let all = requests("rw=randread\nsize=64k", 64 << 10);
     assert_eq!(blocks(&all), (DRAWN.to_vec(), "R".repeat(16)));
 }
 
 #[test]
-fn places_follow_the_distributions_as_the_original_has_them() {
+fn offsets_follow_the_originals_distributions() {
     for (drawing, expected) in [
         ("zipf", "9 15 9 4 9 4 15 11 9 15 10 0 3 9 9 11 4 7 7 0"),
         ("zipf:1.2", "9 4 9 4 9 4 4 0 9 15 15 5 3 9 9 0 4 12 12 5"),
@@ -80,13 +80,13 @@ fn places_follow_the_distributions_as_the_original_has_them() {
 }
 
 #[test]
-fn zones_behind_the_end_of_the_file_end_the_job() {
+fn zones_beyond_the_end_of_the_file_end_the_job() {
     let all = requests("rw=randread\nsize=64k\nrandom_distribution=zoned_abs:100/1m", 64 << 10);
     assert_eq!(all.len(), 0);
 }
 
 #[test]
-fn the_smallest_files_have_distributions_too() {
+fn distributions_work_for_the_smallest_files() {
     for drawing in ["zipf:0", "zipf:3", "pareto:0.999", "normal:99", "normal:50:0", "zoned:100/0"] {
         for size in ["4k", "8k", "12k"] {
             let settings = format!("rw=randread\nsize={size}\nrandom_distribution={drawing}");
@@ -96,13 +96,13 @@ fn the_smallest_files_have_distributions_too() {
 }
 
 #[test]
-fn mixed_ways_follow_the_originals_draws() {
+fn mixed_directions_follow_the_originals_draws() {
     let all = requests("rw=randrw\nsize=64k", 64 << 10);
     assert_eq!(blocks(&all), (DRAWN.to_vec(), "RRRWRRWWWRWRWRRR".to_owned()));
 }
 
 #[test]
-fn sizes_follow_the_originals_draws_and_stop_at_what_had_its_turn() {
+fn request_sizes_follow_the_originals_draws_and_stop_at_used_blocks() {
     let all = requests("rw=randwrite\nsize=64k\nbssplit=1k/50:4k/50", 64 << 10);
     let got: Vec<(u64, u64)> = all.iter().map(|one| (one.2, one.3)).collect();
     let expected = [
@@ -134,7 +134,7 @@ fn sizes_follow_the_originals_draws_and_stop_at_what_had_its_turn() {
 }
 
 #[test]
-fn files_are_drawn_as_the_original_draws_them() {
+fn files_are_chosen_as_by_the_original() {
     let settings = "rw=randread\nnrfiles=3\nsize=48k\nfile_service_type=random:2";
     let all = requests(settings, 48 << 10);
     let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2)).collect();
@@ -156,7 +156,7 @@ fn files_are_drawn_as_the_original_draws_them() {
 }
 
 #[test]
-fn sequential_files_take_turns_and_holes_are_left_out() {
+fn sequential_files_take_turns_and_holes_are_skipped() {
     let all = requests("rw=write\nnrfiles=2\nsize=32k", 32 << 10);
     let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2 / 4096)).collect();
     assert_eq!(got, [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)]);
@@ -165,7 +165,7 @@ fn sequential_files_take_turns_and_holes_are_left_out() {
 }
 
 #[test]
-fn files_are_open_as_far_as_the_job_allows() {
+fn open_files_stay_within_openfiles() {
     let mut generator = generator("rw=read\nnrfiles=5\nsize=40k\nopenfiles=2");
     let (mut open, mut most) = (0_i64, 0);
     loop {
@@ -181,13 +181,13 @@ fn files_are_open_as_far_as_the_job_allows() {
 }
 
 #[test]
-fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
+fn fsync_follows_every_nth_write_and_repeats_after_reads() {
     let mut generator = generator("rw=randrw\nsize=64k\nfsync=4");
     let mut words = String::new();
     while generator.issued.bytes_of_pass < 64 << 10 {
         match generator.next(0) {
-            Act::Request(wanted) => {
-                words.push(if wanted.direction == Direction::Read { 'r' } else { 'w' });
+            Act::Request(request) => {
+                words.push(if request.direction == Direction::Read { 'r' } else { 'w' });
             }
             Act::Sync { data_only: false, .. } => words.push('S'),
             _ => {}
@@ -197,7 +197,7 @@ fn syncs_come_after_so_many_writes_and_again_after_each_read_until_the_next() {
 }
 
 #[test]
-fn a_rate_asks_for_pauses() {
+fn a_rate_limit_causes_pauses() {
     let mut generator = generator("rw=write\nsize=1m\nrate=4k");
     let acts: Vec<Act> = (0..3).map(|_| generator.next(0)).collect();
     assert!(matches!(acts[..], [Act::Open(0), Act::Request(_), Act::Wait(1_000_000)]), "{acts:?}");
@@ -206,16 +206,16 @@ fn a_rate_asks_for_pauses() {
 
 fn generator_request(block: u64) -> Act {
     let (file, direction, bytes) = (0, Direction::Write, 4096);
-    Act::Request(super::Wanted { file, direction, offset: block * 4096, bytes, again: None })
+    Act::Request(super::IoRequest { file, direction, offset: block * 4096, bytes, again: None })
 }
 
 #[test]
-fn another_pass_repeats_the_draws_or_goes_on_with_them() {
+fn another_pass_repeats_or_continues_the_draws() {
     let pass = |generator: &mut Generator| {
         let mut all = Vec::new();
         while generator.issued.bytes_of_pass < 64 << 10 {
-            if let Act::Request(wanted) = generator.next(0) {
-                all.push(wanted.offset);
+            if let Act::Request(request) = generator.next(0) {
+                all.push(request.offset);
             }
         }
         generator.begin_pass();
@@ -228,7 +228,7 @@ fn another_pass_repeats_the_draws_or_goes_on_with_them() {
 }
 
 #[test]
-fn what_does_not_fit_ends_the_pass() {
+fn a_request_that_does_not_fit_ends_the_pass() {
     for settings in [
         "rw=read\nsize=10000\nbs=4k",
         "rw=randrw\nsize=10000\nbs=4k",

@@ -1,34 +1,35 @@
-//! What is questionable about a run of fio, by its options and its times.
+//! Cautions of an imported fio run, derived from its options and times.
 
 use treering_model::{Caution, CautionCode};
 
 use crate::report::{Direction, Job, Run};
 
-/// In less time than this nothing is measured but the start.
+/// Shortest meaningful runtime: shorter ones mostly measure the start.
 const SHORT_MS: u64 = 1_000;
-/// For so long the kernel may keep what was written in memory.
+/// Longest time that the kernel keeps dirty pages in memory by default (`dirty_expire_centisecs`).
 const EXPIRE_MS: u64 = 30_000;
-/// With any of these, what was written is on the device when fio ends.
+/// Options that bring written data to the device before fio ends.
 const SYNCING: [&str; 6] =
     ["fsync", "fdatasync", "sync_file_range", "end_fsync", "fsync_on_close", "sync"];
 /// Engines that move no data to files.
 const NOT_DATA: [&str; 4] = ["null", "filecreate", "filestat", "filedelete"];
 
-/// Engines whose submission and completion are two.
+/// Engines with separate submission and completion.
 const ASYNCHRONOUS: [&str; 3] = ["libaio", "io_uring", "posixaio"];
 
-/// An option of a job, or of all.
+/// Value of an option, of the job or of all jobs.
 pub(super) fn option<'r>(run: &'r Run, job: &'r Job, name: &str) -> Option<&'r str> {
     let of = |all: &'r [(String, String)]| all.iter().find(|(known, _)| known == name);
     of(&job.options).or_else(|| of(&run.options)).map(|(_, value)| value.as_str())
 }
 
-/// Whether the histogram of a direction lacks what submission took.
+/// True if the histogram of a direction excludes submission time.
 pub(super) fn is_of_completion(direction: &Direction) -> bool {
     direction.bins.as_ref().is_some_and(|(name, _)| *name == "clat")
 }
 
-/// Jobs whose completions say little: asynchronous I/O through the cache ends within submission.
+/// Names jobs whose completion latencies say little, since asynchronous I/O through the page cache
+/// completes within submission.
 pub(super) fn ended_within_submission(run: &Run) -> Option<String> {
     let is_asynchronous = |job: &Job| {
         option(run, job, "ioengine").is_some_and(|engine| ASYNCHRONOUS.contains(&engine))
@@ -39,7 +40,7 @@ pub(super) fn ended_within_submission(run: &Run) -> Option<String> {
     listed(&all)
 }
 
-/// The cautions. Those that hang on options only where all of them are reported.
+/// Cautions of a run. Those that depend on options are given only if all options are reported.
 pub(super) fn cautions(run: &Run) -> Vec<Caution> {
     let mut cautions = Vec::new();
     let mut caution = |code, message: String| cautions.push(Caution { code, message });
@@ -76,7 +77,7 @@ fn is_through_cache(run: &Run, job: &Job) -> bool {
     run.has_all_options && !is_direct && moves
 }
 
-/// Directions of which this is so, by their names.
+/// Names of the directions for which the predicate holds.
 fn moved(run: &Run, is_so: impl Fn(&Job, &Direction) -> bool) -> Vec<String> {
     let mut names = Vec::new();
     for job in &run.jobs {
@@ -90,7 +91,7 @@ fn moved(run: &Run, is_so: impl Fn(&Job, &Direction) -> bool) -> Vec<String> {
     names
 }
 
-/// Some of the names, and how many more there are.
+/// Joins some of the names, with the number of the others.
 fn listed(names: &[String]) -> Option<String> {
     const SHOWN: usize = 4;
     let shown = names.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");

@@ -1,30 +1,30 @@
-//! The command line that stands above an output, as in the log of a terminal or of a script: what
-//! terse lines do not tell of a run.
+//! Command line above an output, as in the log of a terminal or of a script. It gives options that
+//! terse lines lack.
 
 use crate::report::Run;
 
 use treering_kit::import::log::Log;
 
-/// A command line is broken into no more lines.
+/// Most lines into which a command line is broken.
 const LINES_MOST: usize = 6;
-/// No longer ones are looked at.
+/// Longest command line, in bytes.
 const BYTES_MOST: usize = 4096;
-/// Options about the output, which change nothing of the run.
+/// Options that concern the output only.
 const ASIDE: [&str; 7] =
     ["name", "minimal", "output", "output-format", "terse-version", "eta", "status-interval"];
 
-/// What a command line says.
+/// Parsed command line.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Command {
     pub(super) options: Vec<(String, String)>,
-    /// Directories and files it worked in.
+    /// Directories and files of the run.
     pub(super) places: Vec<String>,
-    /// Whether no file says more.
+    /// True if no job file adds to the options.
     pub(super) is_all: bool,
 }
 
 impl Command {
-    /// Says what the output itself does not: options of all jobs.
+    /// Adds options that the output itself does not state.
     pub(super) fn teach(self, run: &mut Run) {
         if run.options.is_empty() {
             run.options = self.options;
@@ -36,7 +36,7 @@ impl Command {
     }
 }
 
-/// The command line right above a line.
+/// Command line directly above a line.
 pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
     let mut words: Vec<&str> = Vec::new();
     for line in (at.saturating_sub(LINES_MOST)..at).rev() {
@@ -52,7 +52,7 @@ pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
         if start.is_some() {
             return Some(read(&words[1..]));
         }
-        // The middle of one has nothing but options.
+        // A continuation line contains options only.
         if !text.starts_with("--") {
             return None;
         }
@@ -60,7 +60,7 @@ pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
     None
 }
 
-/// Where `fio` stands as a command: first, or behind a prompt.
+/// Byte offset of `fio` as a command: first in the line, or behind a prompt.
 fn command_start(text: &str) -> Option<usize> {
     let is_command = |at: &usize| {
         let before = &text[..*at];
@@ -75,7 +75,7 @@ fn read(words: &[&str]) -> Command {
     let mut command = Command { is_all: true, ..Command::default() };
     for word in words.iter().filter(|word| **word != "\\") {
         let Some(option) = word.strip_prefix("--") else {
-            // A file with jobs, or what is done with the output.
+            // A job file, or a redirection of the output.
             command.is_all = false;
             continue;
         };

@@ -5,20 +5,20 @@ use crate::report::{Run, run};
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 
-/// The heading of the key that every document has first.
+/// First key of every document.
 const MARK: &str = "\"fio version\"";
-/// A larger document is none of fio's.
+/// Longest document of fio, in bytes.
 const BYTES_MOST: usize = 64 << 20;
 
-/// A document that was read.
+/// Parsed document.
 pub(super) struct Document {
-    /// `None` where there is nothing of use in it.
+    /// Run in the document; `None` if it has no usable job.
     pub(super) run: Option<Run>,
     pub(super) end: usize,
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Whether a document begins at this line.
+/// True if a JSON document begins at this line.
 pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
     let Some(rest) = log.line(at).trim_start().strip_prefix('{') else { return false };
     match rest.trim_start() {
@@ -37,7 +37,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
     }
     let mut say = |line: usize, what: String| remarks.push(Remark { line, what });
     let read = serde_json::from_str(&text).or_else(|error| {
-        // Old versions divide by nothing, and print what is no JSON.
+        // Old versions divide by zero, and print invalid JSON.
         let repaired =
             text.replace(": -nan", ": 0").replace(": nan", ": 0").replace(": inf", ": 0");
         if repaired == text { Err(error) } else { serde_json::from_str(&repaired) }
@@ -53,7 +53,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
     Document { run, end, remarks }
 }
 
-/// The text up to the bracket that closes the document, or to where another begins.
+/// Text up to the closing bracket of the document, or to the start of another.
 fn extent(log: &Log<'_>, at: usize) -> (String, usize) {
     let mut text = String::new();
     let (mut depth, mut in_words, mut is_escaped) = (0_usize, false, false);

@@ -1,8 +1,8 @@
 //! Output of fio 1.38 to 3.x in each of its forms: text, JSON and JSON+, terse lines.
 //!
-//! A run reported in two forms is one trial: of JSON, which is exact, before a terse line before
-//! text. A group that reports itself as one, and else each clone of a job, is one job here; its
-//! reads, writes and syncs are kinds of their own.
+//! A run reported in two formats is one trial: JSON, which is exact, precedes a terse line, which
+//! precedes normal output. A reporting group, or else each clone of a job, is one job here; its
+//! reads, writes and syncs are separate kinds.
 
 mod cautions;
 mod command;
@@ -17,27 +17,28 @@ use treering_kit::import::log::Log;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "fio";
-/// So many empty lines may stand between two forms of the same run.
+/// Most empty lines between two formats of the same run.
 const GAP_LINES_MOST: usize = 4;
-/// Of the same run, documents tell beginnings that are no further apart: seconds are rounded.
+/// Largest difference between the start times of two formats of the same run, since seconds are
+/// rounded.
 const BEGINNING_SLACK_MS: i64 = 1_500;
 
-/// Reads output of fio.
+/// Importer of fio's outputs.
 pub(crate) struct Fio;
 
-/// The forms, the best one last.
+/// Output formats, the most detailed last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Form {
+enum OutputFormat {
     Text,
     Terse,
     Json,
 }
 
-/// A run in one form.
-struct Reported {
-    form: Form,
+/// Run in one format.
+struct ParsedRun {
+    form: OutputFormat,
     run: Option<Run>,
     end: usize,
     remarks: Vec<Remark>,
@@ -61,19 +62,19 @@ impl Importer for Fio {
             let Some(how) = together(&reported, &other) else { break };
             reported.end = other.end;
             match how {
-                Together::First => {
+                RunRelation::First => {
                     is_reported_twice = true;
                 }
-                Together::Second => {
+                RunRelation::Second => {
                     is_reported_twice = reported.run.is_some();
-                    reported = Reported { end: other.end, ..other };
+                    reported = ParsedRun { end: other.end, ..other };
                 }
-                Together::Later => {
+                RunRelation::Later => {
                     let what = "an earlier status of the same run was skipped; a later one follows";
                     let mut remarks = reported.remarks;
                     remarks.push(Remark { line: at + 1, what: what.to_owned() });
                     remarks.extend(other.remarks);
-                    reported = Reported { remarks, ..other };
+                    reported = ParsedRun { remarks, ..other };
                 }
             }
         }
@@ -88,9 +89,9 @@ impl Importer for Fio {
                 if let Some(command) = command::above(log, at) {
                     command.teach(&mut run);
                 }
-                let (trial, said) = trial::trial(&run);
+                let (trial, notes) = trial::trial(&run);
                 let at_line = |what: String| Remark { line: at + 1, what };
-                remarks.extend(said.into_iter().map(at_line));
+                remarks.extend(notes.into_iter().map(at_line));
                 outputs.push(Content::Foreign(Box::new(trial)));
             }
             None if remarks.is_empty() => {
@@ -105,27 +106,27 @@ impl Importer for Fio {
     }
 }
 
-fn form(log: &Log<'_>, at: usize) -> Option<Form> {
+fn form(log: &Log<'_>, at: usize) -> Option<OutputFormat> {
     if json::begins(log, at) {
-        Some(Form::Json)
+        Some(OutputFormat::Json)
     } else if terse::begins(log, at) {
-        Some(Form::Terse)
+        Some(OutputFormat::Terse)
     } else {
-        text::begins(log, at).then_some(Form::Text)
+        text::begins(log, at).then_some(OutputFormat::Text)
     }
 }
 
-fn reported(log: &Log<'_>, at: usize) -> Option<Reported> {
+fn reported(log: &Log<'_>, at: usize) -> Option<ParsedRun> {
     Some(match form(log, at)? {
-        form @ Form::Json => {
+        form @ OutputFormat::Json => {
             let json::Document { run, end, remarks } = json::read(log, at);
-            Reported { form, run, end, remarks }
+            ParsedRun { form, run, end, remarks }
         }
-        form @ Form::Terse => {
+        form @ OutputFormat::Terse => {
             let terse::Lines { run, end, remarks } = terse::read(log, at);
-            Reported { form, run: Some(run), end, remarks }
+            ParsedRun { form, run: Some(run), end, remarks }
         }
-        form @ Form::Text => {
+        form @ OutputFormat::Text => {
             let is_other = |at: usize| {
                 let mut others = log.importers().iter().filter(|importer| importer.tool() != TOOL);
                 json::begins(log, at)
@@ -133,46 +134,46 @@ fn reported(log: &Log<'_>, at: usize) -> Option<Reported> {
                     || others.any(|importer| importer.begins(log, at))
             };
             let text::Text { run, end, remarks } = text::read(log, at, is_other);
-            Reported { form, run: Some(run), end, remarks }
+            ParsedRun { form, run: Some(run), end, remarks }
         }
     })
 }
 
-/// The next line with anything, not far away.
+/// Next line that is not empty, within the permitted gap.
 fn next(log: &Log<'_>, end: usize) -> Option<usize> {
     let near = end..(end + GAP_LINES_MOST).min(log.len());
     near.into_iter().find(|at| !log.line(*at).trim().is_empty())
 }
 
-/// How two neighbours are one run.
-enum Together {
-    /// The first says more.
+/// Relation of two neighbouring outputs of the same run.
+enum RunRelation {
+    /// The first output is more detailed.
     First,
-    /// The second says more.
+    /// The second output is more detailed.
     Second,
-    /// The second was said later, while it ran or at its end.
+    /// The second output is later, of the same run at work or at its end.
     Later,
 }
 
-fn together(reported: &Reported, other: &Reported) -> Option<Together> {
+fn together(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
     let (run, next) = (reported.run.as_ref()?, other.run.as_ref()?);
     if reported.form == other.form {
-        let is_later = reported.form == Form::Json && is_status(run, next);
-        return is_later.then_some(Together::Later);
+        let is_later = reported.form == OutputFormat::Json && is_status(run, next);
+        return is_later.then_some(RunRelation::Later);
     }
-    // The jobs that were to be run stand in text before all else.
-    let is_heading = reported.form == Form::Text && run.jobs.is_empty();
+    // In normal output, the headers of the jobs come first.
+    let is_heading = reported.form == OutputFormat::Text && run.jobs.is_empty();
     if is_heading {
-        return Some(Together::Second);
+        return Some(RunRelation::Second);
     }
     run.is_same(next).then_some(if reported.form > other.form {
-        Together::First
+        RunRelation::First
     } else {
-        Together::Second
+        RunRelation::Second
     })
 }
 
-/// Whether a document tells of the same run as the one before it, some time later.
+/// True if `later` is a status report of the same run, written some time after `run`.
 fn is_status(run: &Run, later: &Run) -> bool {
     let began =
         |run: &Run| Some(run.reported_unix_ms? - i64::try_from(run.elapsed_ns / 1_000_000).ok()?);

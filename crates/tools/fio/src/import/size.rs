@@ -1,42 +1,42 @@
-//! Numbers of fio's text with their units: `24,192KB/s`, `1676MiB/s`, `214k`, `30906k`.
+//! Numbers with units in fio's normal output: `24,192KB/s`, `1676MiB/s`, `214k`, `30906k`.
 
 use treering_kit::import::number::decimal;
 
-/// A number as it is printed, and how much the last digit of it is worth.
+/// Printed number, and the value of its last digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Printed {
+pub(super) struct PrintedNumber {
     pub(super) value: f64,
     pub(super) step: f64,
 }
 
-impl Printed {
-    /// The more exact number, if it is the same but for its digits; else this.
+impl PrintedNumber {
+    /// Takes the more exact number if it rounds to this one; else keeps this one.
     pub(super) fn refined(self, exact: f64) -> f64 {
         if self.agrees(exact) { exact } else { self.value }
     }
 
-    /// Whether it is this number, rounded or cut.
+    /// True if `exact`, rounded or truncated, gives the printed number.
     pub(super) fn agrees(self, exact: f64) -> bool {
         exact.is_finite() && (exact - self.value).abs() <= self.step * 1.001
     }
 
-    /// How fine it is.
+    /// Relative precision of the printed number.
     pub(super) fn relative_step(self) -> f64 {
         self.step / self.value.max(f64::MIN_POSITIVE)
     }
 }
 
-/// How many bytes a `KB` has.
+/// Meaning of a printed `KB`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kilo {
-    /// 1024, also where no `i` says so: versions before 2.18 with their default of `kb_base`.
+pub(super) enum UnitBase {
+    /// Always 1024, also without an `i`: versions before 2.18 with their default of `kb_base`.
     Always1024,
-    /// 1000 where no `i` says something else.
+    /// 1000 unless an `i` follows.
     AsWritten,
 }
 
-/// A size, or a rate with `/s` behind it, in bytes.
-pub(super) fn bytes(word: &str, kilo: Kilo) -> Option<Printed> {
+/// Parses a size, or a rate ending in `/s`, in bytes.
+pub(super) fn bytes(word: &str, kilo: UnitBase) -> Option<PrintedNumber> {
     let word = word.strip_suffix("/s").unwrap_or(word);
     let (number, unit) = split(word);
     let (unit, part) = match (unit.strip_suffix("bit"), unit.strip_suffix('B')) {
@@ -47,7 +47,7 @@ pub(super) fn bytes(word: &str, kilo: Kilo) -> Option<Printed> {
     };
     let (letter, is_binary) = match unit.strip_suffix('i') {
         Some(letter) => (letter, true),
-        None => (unit, kilo == Kilo::Always1024),
+        None => (unit, kilo == UnitBase::Always1024),
     };
     let base: f64 = if is_binary { 1024.0 } else { 1000.0 };
     let powers = [("", 0), ("k", 1), ("K", 1), ("M", 2), ("G", 3), ("T", 4), ("P", 5)];
@@ -55,8 +55,8 @@ pub(super) fn bytes(word: &str, kilo: Kilo) -> Option<Printed> {
     scaled(number, base.powi(power) * part)
 }
 
-/// A count or a time: `3,023`, `214k`, `76976k`, `1,536K`.
-pub(super) fn count(word: &str) -> Option<Printed> {
+/// Parses a count or a time: `3,023`, `214k`, `76976k`, `1,536K`.
+pub(super) fn count(word: &str) -> Option<PrintedNumber> {
     let (number, unit) = split(word);
     let factor = match unit {
         "" => 1.0,
@@ -68,7 +68,7 @@ pub(super) fn count(word: &str) -> Option<Printed> {
     scaled(number, factor)
 }
 
-/// Nanoseconds of fio's unit.
+/// Nanoseconds of a unit.
 pub(super) fn unit_ns(word: &str) -> Option<u64> {
     match word {
         "nsec" => Some(1),
@@ -84,38 +84,38 @@ fn split(word: &str) -> (&str, &str) {
     word.split_at(word.bytes().take_while(is_digit).count())
 }
 
-fn scaled(number: &str, factor: f64) -> Option<Printed> {
+fn scaled(number: &str, factor: f64) -> Option<PrintedNumber> {
     let plain = number.replace(',', "");
     let value = decimal(&plain)? * factor;
     let decimals = plain.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     let step = factor * 10_f64.powi(-i32::try_from(decimals).ok()?);
-    value.is_finite().then_some(Printed { value, step })
+    value.is_finite().then_some(PrintedNumber { value, step })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Kilo, Printed, bytes, count};
+    use super::{PrintedNumber, UnitBase, bytes, count};
 
     #[test]
-    fn units_are_those_of_the_version() {
+    fn units_follow_the_fio_version() {
         let value = |word: &str, kilo| bytes(word, kilo).map(|printed| printed.value);
-        assert_eq!(value("24,192KB/s", Kilo::Always1024), Some(24_192.0 * 1024.0));
-        assert_eq!(value("2,835MB", Kilo::Always1024), Some(2_835.0 * 1_048_576.0));
-        assert_eq!(value("2429MB/s", Kilo::AsWritten), Some(2_429e6));
-        assert_eq!(value("9870kB/s", Kilo::AsWritten), Some(9_870e3));
-        assert_eq!(value("11.8MiB/s", Kilo::AsWritten), Some(11.8 * 1_048_576.0));
-        assert_eq!(value("800B", Kilo::AsWritten), Some(800.0));
-        assert_eq!(value("8Gibit/s", Kilo::AsWritten), Some(1_073_741_824.0));
-        assert_eq!(count("35.2k"), Some(Printed { value: 35_200.0, step: 100.0 }));
+        assert_eq!(value("24,192KB/s", UnitBase::Always1024), Some(24_192.0 * 1024.0));
+        assert_eq!(value("2,835MB", UnitBase::Always1024), Some(2_835.0 * 1_048_576.0));
+        assert_eq!(value("2429MB/s", UnitBase::AsWritten), Some(2_429e6));
+        assert_eq!(value("9870kB/s", UnitBase::AsWritten), Some(9_870e3));
+        assert_eq!(value("11.8MiB/s", UnitBase::AsWritten), Some(11.8 * 1_048_576.0));
+        assert_eq!(value("800B", UnitBase::AsWritten), Some(800.0));
+        assert_eq!(value("8Gibit/s", UnitBase::AsWritten), Some(1_073_741_824.0));
+        assert_eq!(count("35.2k"), Some(PrintedNumber { value: 35_200.0, step: 100.0 }));
         assert_eq!(count("14,617K").map(|printed| printed.value), Some(14_617_000.0));
         for odd in ["", "-1", "1XB", "K", "1e3", "nan", "1.2.3KB"] {
-            assert_eq!((value(odd, Kilo::AsWritten), count(odd)), (None, None), "{odd}");
+            assert_eq!((value(odd, UnitBase::AsWritten), count(odd)), (None, None), "{odd}");
         }
     }
 
     #[test]
-    fn printed_numbers_are_refined_only_by_their_equals() {
-        let printed = Printed { value: 67.0, step: 1.0 };
+    fn printed_numbers_are_refined_only_by_values_that_round_to_them() {
+        let printed = PrintedNumber { value: 67.0, step: 1.0 };
         assert!((printed.refined(67.63) - 67.63).abs() < 1e-12);
         assert!((printed.refined(70.0) - 67.0).abs() < 1e-12);
         assert!((printed.refined(f64::NAN) - 67.0).abs() < 1e-12);

@@ -1,23 +1,24 @@
-//! fio's terse lines: one a job, with semicolons between the fields, of the versions 2 to 5.
+//! Parser of fio's terse lines, versions 2 to 5: one for each job, with semicolons between the
+//! fields.
 
 use super::size::bytes;
-use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread};
+use crate::report::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic};
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, whole};
 
-/// So many percentiles a line has room for.
+/// Percentile fields of a line.
 const PERCENTILES: usize = 20;
-/// Fields of a device.
+/// Number of fields of a device.
 const DISK_FIELDS: usize = 9;
-/// No line of its own is longer.
+/// Longest terse line, in bytes.
 const LINE_BYTES_MOST: usize = 1 << 16;
-/// Levels of depth, and of latency, and their limits in nanoseconds.
+/// Names of the depth levels, and limits of the latency levels in nanoseconds.
 const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const MICROSECONDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 const MILLISECONDS: [u64; 12] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 2000, u64::MAX];
 
-/// How a version is laid out.
+/// Column layout of a terse version.
 #[derive(Clone, Copy)]
 struct Layout {
     version: &'static str,
@@ -34,35 +35,35 @@ const LAYOUTS: [Layout; 4] = [
 ];
 
 impl Layout {
-    fn of(version: &str) -> Option<Self> {
+    fn for_version(version: &str) -> Option<Self> {
         LAYOUTS.into_iter().find(|layout| layout.version == version)
     }
 
-    /// Fields before those of the directions.
+    /// Number of fields before those of the directions.
     fn head(self) -> usize {
         if self.has_program { 5 } else { 4 }
     }
 
-    /// Fields of a direction.
+    /// Number of fields of a direction.
     fn direction(self) -> usize {
         21 + PERCENTILES + if self.has_samples { 6 } else { 0 }
     }
 
-    /// All fields but those of devices.
+    /// Number of fields, without those of devices.
     fn fields(self) -> usize {
         let levels = DEPTHS.len() + MICROSECONDS.len() + MILLISECONDS.len();
         self.head() + self.directions * self.direction() + 5 + levels
     }
 }
 
-/// Lines that were read.
+/// Terse lines of one run.
 pub(super) struct Lines {
     pub(super) run: Run,
     pub(super) end: usize,
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Whether a line of a job stands here.
+/// True if a terse line begins here.
 pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
     is_line(log.line(at))
 }
@@ -72,22 +73,24 @@ fn is_line(text: &str) -> bool {
         return false;
     }
     let mut fields = text.split(';');
-    let Some(layout) = fields.next().and_then(Layout::of) else { return false };
+    let Some(layout) = fields.next().and_then(Layout::for_version) else { return false };
     let is_named = !layout.has_program || fields.next().is_some_and(|f| f.starts_with("fio-"));
     let is_grouped = fields.next().is_some() && fields.next().is_some_and(|f| whole(f).is_some());
     is_named && is_grouped && text.split(';').nth(layout.fields() - 1).is_some()
 }
 
-/// Reads lines of one run: neighbours that tell the same of the devices.
+/// Reads the lines of one run: neighbours with the same figures of the devices.
 pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
     let mut lines = Lines { run: Run::default(), end: at + 1, remarks: Vec::new() };
     let mut tail = None;
     let mut next = at;
     while is_line(log.line(next)) {
         let fields: Vec<&str> = log.line(next).split(';').collect();
-        let Some(layout) = fields.first().and_then(|version| Layout::of(version)) else { break };
+        let Some(layout) = fields.first().and_then(|version| Layout::for_version(version)) else {
+            break;
+        };
         let (own, devices) = fields.split_at(layout.fields().min(fields.len()));
-        // All jobs of a run tell the same of the devices, and runs do not.
+        // Jobs of the same run have equal device figures, separate runs have not.
         if tail.as_ref().is_some_and(|tail: &String| *tail != devices.join(";")) {
             break;
         }
@@ -180,7 +183,7 @@ fn direction(layout: Layout, name: &'static str, fields: &[&str]) -> Option<Dire
     };
     let spread = |least: usize, mean: usize| {
         let (least, most) = (number(least)?, number(least + 1)?);
-        let spread = Spread { least, most, mean: number(mean)?, deviation: number(mean + 1)? };
+        let spread = Statistic { least, most, mean: number(mean)?, deviation: number(mean + 1)? };
         (spread.is_sound() && most > 0.0).then_some(spread)
     };
     let behind = 12 + PERCENTILES;
@@ -200,17 +203,17 @@ fn direction(layout: Layout, name: &'static str, fields: &[&str]) -> Option<Dire
     Some(direction)
 }
 
-/// `99.500000%=4292`, in microseconds. Fields that are not used are `0%=0`.
+/// Parses `99.500000%=4292`, in microseconds. Unused fields are `0%=0`.
 fn percentile(field: &str) -> Option<(&'static str, String, f64)> {
     let (level, us) = field.split_once("%=")?;
     let level = decimal(level).filter(|level| *level > 0.0 && *level <= 100.0)?;
     Some(("clat", format!("{level}"), decimal(us)? * 1e3))
 }
 
-/// The rate is in whole KiB/s: with all its digits it follows from the rest.
+/// Computes the exact rate, which is printed in whole KiB/s, from the other fields.
 fn refine(direction: &mut Direction) {
-    let Some(rate) = bytes("1KiB", super::size::Kilo::AsWritten) else { return };
-    let printed = super::size::Printed { value: direction.bytes_per_second, ..rate };
+    let Some(rate) = bytes("1KiB", super::size::UnitBase::AsWritten) else { return };
+    let printed = super::size::PrintedNumber { value: direction.bytes_per_second, ..rate };
     let seconds = direction.runtime_ms as f64 / 1000.0;
     // The size is in whole KiB, too.
     let step = 1024.0 / seconds.max(f64::MIN_POSITIVE);
@@ -233,7 +236,7 @@ fn disks(fields: &[&str]) -> Vec<Disk> {
     for disk in fields.chunks_exact(DISK_FIELDS) {
         let [name, counts @ .., busy] = disk else { break };
         let counts: Option<Vec<u64>> = counts.iter().map(|count| whole(count)).collect();
-        // Behind the devices stands a description.
+        // A description follows the devices.
         let (Some(counts), Some(busy)) = (counts, percent(busy)) else { break };
         disks.push(Disk {
             name: (*name).to_owned(),

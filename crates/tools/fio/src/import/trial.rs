@@ -1,4 +1,4 @@
-//! A run of fio as a trial.
+//! Conversion of a fio run to a trial.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ use treering_model::metrics::{MetricSpec, cpu, rates};
 use treering_model::{Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, Work};
 
 use super::cautions;
-use crate::report::{Direction, Disk, Job, Run, Spread};
+use crate::report::{Direction, Disk, Job, Run, Statistic};
 use treering_kit::import::trial::ForeignTrial;
 
 const MIB: f64 = 1_048_576.0;
-/// Limits up to which shares of latency are figures, in nanoseconds: 10 ns to 1 s.
+/// Exponents of the latency limits in nanoseconds that become metrics: 10 ns to 1 s.
 const LIMITS: std::ops::RangeInclusive<u32> = 1..=9;
 
-/// The trial, and what is to be said about it.
+/// Trial of the run, and remarks about it.
 pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     let mut trial = ForeignTrial {
         workload: super::TOOL,
@@ -61,14 +61,14 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     (trial, remarks)
 }
 
-/// How long any direction of a job took.
+/// Longest runtime among the directions of a job.
 fn longest_ms(job: &Job) -> u64 {
     job.directions.iter().map(|one| one.runtime_ms).max().unwrap_or(0)
 }
 
-/// How long it took. The report has whole seconds, rounded up, in which files are laid out too;
-/// where the jobs, group after group, took all of the last second but a part, they determine the
-/// milliseconds.
+/// Wall time of the run. The report has whole seconds, rounded up, which include the layout of
+/// files; if the jobs, summed over groups, account for all but a part of the last second, their
+/// milliseconds are taken instead.
 fn wall_ns(run: &Run) -> u64 {
     let mut groups: BTreeMap<u64, u64> = BTreeMap::new();
     for job in &run.jobs {
@@ -80,15 +80,15 @@ fn wall_ns(run: &Run) -> u64 {
     if worked_ns <= run.elapsed_ns && is_rounded { worked_ns } else { run.elapsed_ns }
 }
 
-/// What a job is called here.
-struct Name {
-    /// With a number, from 0, where there are several of its name.
+/// Name of a job in the trial.
+struct JobName {
+    /// Job name, with a number from 0 appended if several jobs share it.
     own: String,
-    /// Whether there are.
+    /// True if several jobs share the name.
     is_clone: bool,
 }
 
-fn names(jobs: &[Job]) -> Vec<Name> {
+fn names(jobs: &[Job]) -> Vec<JobName> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for job in jobs {
         *counts.entry(&job.name).or_default() += 1;
@@ -104,12 +104,13 @@ fn names(jobs: &[Job]) -> Vec<Name> {
         let (name, is_clone) = name(job);
         let own = if is_clone { format!("{name}.{number}") } else { name };
         *number += 1;
-        all.push(Name { own, is_clone });
+        all.push(JobName { own, is_clone });
     }
     all
 }
 
-/// Options of all jobs, then those of each; of text what stands in its first lines.
+/// Records the options of all jobs, then those of each job; of normal output, those in its job
+/// headers.
 fn parameters(run: &Run, trial: &mut ForeignTrial) {
     for (name, value) in &run.options {
         trial.parameter(name, value);
@@ -123,7 +124,7 @@ fn parameters(run: &Run, trial: &mut ForeignTrial) {
         for (name, value) in &job.options {
             trial.parameter(&format!("{} {name}", job.name), value);
         }
-        // Text tells it; of terse lines nothing else tells the jobs.
+        // Normal output states the number of clones; terse lines state nothing else about the jobs.
         let is_reported = job.clones > 0 || job.options.is_empty();
         if let Some(clones) = clones.get(job.name.as_str()).filter(|_| is_reported) {
             trial.parameter(&format!("{} jobs", job.name), clones);
@@ -131,7 +132,7 @@ fn parameters(run: &Run, trial: &mut ForeignTrial) {
     }
 }
 
-/// Whether size or time decides how much it does.
+/// Records whether size or time limits the amount of work.
 fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     if run.has_all_options {
         let is_timed = |job: &Job| cautions::option(run, job, "runtime").is_some();
@@ -150,12 +151,12 @@ fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     }
 }
 
-fn of_job(job: &Job, name: &Name, trial: &mut ForeignTrial) {
+fn of_job(job: &Job, name: &JobName, trial: &mut ForeignTrial) {
     for direction in &job.directions {
         of_direction(direction, &name.own, !name.is_clone, trial);
     }
     if let Some(sync) = &job.sync {
-        let mut times = Times::of("sync", &name.own, sync.ios, trial);
+        let mut times = LatencyCollector::new("sync", &name.own, sync.ios, trial);
         times.spread(DIRECTION_LATENCY_NANOSECONDS, sync.time);
         for (level, ns) in &sync.percentiles {
             times.percentile(DIRECTION_LATENCY_NANOSECONDS, level, *ns);
@@ -187,8 +188,8 @@ fn of_job(job: &Job, name: &Name, trial: &mut ForeignTrial) {
     }
 }
 
-/// Of all that is no larger than each power of ten, between the first and the last limit with
-/// anything.
+/// Cumulative shares at powers of ten of nanoseconds, from the first to the last limit that is not
+/// empty.
 fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
     let limits = shares.iter().map(|(limit, _)| *limit).filter(|limit| *limit < u64::MAX);
     let (Some(first), Some(last)) = (limits.clone().min(), limits.max()) else {
@@ -203,14 +204,14 @@ fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
     all.map(|limit| (limit, up_to(limit))).collect()
 }
 
-/// All shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
+/// Printed form of all shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
 fn reported(shares: &[(u64, f64)]) -> String {
     let limit = |limit: u64| if limit == u64::MAX { "more".to_owned() } else { duration(limit) };
     let share = |(at, share): &(u64, f64)| format!("{}={share:.2}%", limit(*at));
     shares.iter().map(share).collect::<Vec<_>>().join(", ")
 }
 
-/// `500ns`, `1us`, `750ms`, `2s`.
+/// Formats a duration: `500ns`, `1us`, `750ms`, `2s`.
 fn duration(ns: u64) -> String {
     let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
     let unit = units.into_iter().find(|(_, size)| ns >= *size && ns.is_multiple_of(*size));
@@ -223,7 +224,7 @@ fn of_direction(of: &Direction, job: &str, decides: bool, trial: &mut ForeignTri
     let seconds = of.runtime_ms as f64 / 1000.0;
     trial.metrics.push(DIRECTION_RUNTIME_SECONDS.of_member(&[of.name], scope(), seconds));
     let has_whole = of.times.iter().any(|(name, _)| *name == "lat");
-    let mut times = Times::of(of.name, job, of.ios, trial);
+    let mut times = LatencyCollector::new(of.name, job, of.ios, trial);
     for (name, spread) in &of.times {
         specs_of(name, has_whole).for_each(|spec| times.spread(spec, *spread));
     }
@@ -254,8 +255,8 @@ fn of_direction(of: &Direction, job: &str, decides: bool, trial: &mut ForeignTri
     }
 }
 
-/// Of what the times of this name are, of fio's slat, clat and lat: completion stands for the whole
-/// where that was not taken, as in native runs.
+/// Metrics that hold the latencies of this name, one of fio's slat, clat and lat: completion
+/// latency stands for the total where fio did not report that, as in native runs.
 fn specs_of(name: &str, has_whole: bool) -> impl Iterator<Item = MetricSpec> + use<> {
     let (first, second) = match name {
         "slat" => (DIRECTION_SUBMISSION_NANOSECONDS, None),
@@ -268,7 +269,7 @@ fn specs_of(name: &str, has_whole: bool) -> impl Iterator<Item = MetricSpec> + u
     std::iter::once(first).chain(second)
 }
 
-/// Bandwidth decides; where no data are moved, the rate of operations.
+/// Throughput metrics: bandwidth is primary, or the rate of operations if no data are moved.
 fn rates_of(
     job: &str,
     direction: &str,
@@ -288,21 +289,21 @@ fn rates_of(
     take(rates::DIRECTION_OPERATIONS_PER_SECOND, ops_per_second, !has_bytes);
 }
 
-/// Where the times of one direction of a job go.
-struct Times<'t> {
+/// Collects the latencies of one direction of a job.
+struct LatencyCollector<'t> {
     direction: &'t str,
     job: &'t str,
-    /// How many requests were timed.
+    /// Number of timed requests.
     requests: u64,
     trial: &'t mut ForeignTrial,
 }
 
-impl<'t> Times<'t> {
-    fn of(direction: &'t str, job: &'t str, requests: u64, trial: &'t mut ForeignTrial) -> Self {
+impl<'t> LatencyCollector<'t> {
+    fn new(direction: &'t str, job: &'t str, requests: u64, trial: &'t mut ForeignTrial) -> Self {
         Self { direction, job, requests: requests.max(1), trial }
     }
 
-    /// Takes a figure that is not there yet.
+    /// Adds a metric unless it exists already.
     fn take(&mut self, spec: MetricSpec, what: &str, ns: f64) {
         let scope = Scope::Kind(self.job.to_owned());
         let metric = spec.of_member(&[self.direction, what], scope, ns).of_tasks(self.requests);
@@ -312,7 +313,7 @@ impl<'t> Times<'t> {
         }
     }
 
-    fn spread(&mut self, spec: MetricSpec, spread: Spread) {
+    fn spread(&mut self, spec: MetricSpec, spread: Statistic) {
         let figures = [
             ("min", spread.least),
             ("mean", spread.mean),
@@ -327,7 +328,7 @@ impl<'t> Times<'t> {
     }
 }
 
-/// `50.00` is `p50`, `99.950000` is `p9995`; only behind 99 nothing is lost without the point.
+/// Percentile suffix of a metric: `50.00` gives `p50`, `99.950000` gives `p9995`.
 fn percentile(level: &str) -> String {
     let Some((whole, part)) = level.split_once('.') else { return format!("p{level}") };
     match (whole, part.trim_end_matches('0')) {
@@ -337,8 +338,8 @@ fn percentile(level: &str) -> String {
     }
 }
 
-/// Its time, data and CPU. Where CPU is only reported as a share of a time that is not reported,
-/// there is nothing to put in: zero would be wrong.
+/// Time, data and CPU of a job. `None` where CPU is only given as a share of an unreported time:
+/// zero would be wrong.
 fn totals(job: &Job, phase: u32, name: &str) -> Option<PhaseTotals> {
     if job.clones_ms == 0 {
         return None;
@@ -363,7 +364,7 @@ fn totals(job: &Job, phase: u32, name: &str) -> Option<PhaseTotals> {
     })
 }
 
-/// The histogram of its latencies.
+/// Latency histogram as the totals of an operation.
 fn calls(of: &Direction) -> Option<OpTotals> {
     let op = match of.name {
         "read" => Op::Read,
@@ -378,9 +379,9 @@ fn calls(of: &Direction) -> Option<OpTotals> {
     Some(OpTotals { op, calls: of.ios, errors: 0, bytes: of.bytes, latency })
 }
 
-/// Several jobs as one: the clones of each name, and each group of several names. As fio does it,
-/// the sum of what they moved over the longest of their times.
-fn sums(jobs: &[Job], names: &[Name], trial: &mut ForeignTrial) {
+/// Metrics of several jobs together: the clones of each name, and each group of several names. As
+/// in fio, a rate is the sum of the bytes over the longest runtime.
+fn sums(jobs: &[Job], names: &[JobName], trial: &mut ForeignTrial) {
     let mut clones: BTreeMap<(String, &str), Vec<&Direction>> = BTreeMap::new();
     let mut groups: BTreeMap<(u64, &str), Vec<&Direction>> = BTreeMap::new();
     let mut members: BTreeMap<u64, BTreeSet<&str>> = BTreeMap::new();
@@ -444,7 +445,7 @@ mod tests {
     use super::{duration, percentile, reported, wall_ns, within};
 
     #[test]
-    fn milliseconds_are_those_of_the_jobs_where_they_took_all_of_the_last_second() {
+    fn wall_time_takes_milliseconds_from_jobs_that_fill_the_last_second() {
         let job = |group, runtime_ms| Job {
             group,
             directions: vec![Direction { runtime_ms, ..Direction::default() }],
@@ -462,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_percentiles_and_limits() {
+    fn metric_suffixes_encode_percentiles_and_limits() {
         let all = ["1.00", "50.000000", "99.50", "99.950000", "99.99", "9.5", "90"].map(percentile);
         assert_eq!(all, ["p1", "p50", "p995", "p9995", "p9999", "p9_5", "p90"]);
         let all = [500, 1_000, 750_000, 1_000_000_000].map(duration);
@@ -470,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_put_together_with_those_below() {
+    fn latency_shares_are_accumulated() {
         let shares = [(4_000, 1.0), (20_000, 50.0), (100_000, 9.5), (u64::MAX, 39.5)];
         assert_eq!(within(&shares), [(10_000, 1.0), (100_000, 60.5)]);
         assert_eq!(reported(&shares), "4us=1.00%, 20us=50.00%, 100us=9.50%, more=39.50%");

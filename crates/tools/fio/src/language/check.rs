@@ -1,4 +1,4 @@
-//! What must hold between the options of a job, and between jobs.
+//! Checks of the options of a job against each other, and of jobs against each other.
 
 use treering_kit::faults::{Fault, Faults, shown};
 
@@ -8,9 +8,9 @@ use super::engine::Engine;
 use super::extras::Warning;
 use super::keys::WITH_FIO;
 use super::section::Section;
-use super::verifying::Kind;
+use super::verifying::VerifyKind;
 
-/// Keys of one engine.
+/// Keys specific to one engine.
 const OF_ENGINES: [(&str, Engine); 7] = [
     ("userspace_reap", Engine::Libaio),
     ("fixedbufs", Engine::IoUring),
@@ -21,21 +21,21 @@ const OF_ENGINES: [(&str, Engine); 7] = [
     ("force_async", Engine::IoUring),
 ];
 impl Engine {
-    /// The keys that only this engine takes.
+    /// Keys that only this engine accepts.
     pub(crate) fn keys(self) -> impl Iterator<Item = &'static str> {
         let keys = OF_ENGINES.into_iter().filter(move |(_, engine)| *engine == self);
         keys.map(|(key, _)| key)
     }
 }
 
-/// Workers of one batch.
+/// Most workers of one batch.
 pub(crate) const WORKERS_MAX: u64 = 1024;
-/// Files that a clone has open at a time.
+/// Most files that a clone may have open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
-/// Files of all clones.
+/// Most files of all clones.
 const FILES_MAX: u64 = 1 << 22;
 
-/// Whether a key may stand without a value.
+/// True if the key may be given without a value.
 pub(super) fn is_switch(name: &str) -> bool {
     is_rare_switch(name)
         || matches!(
@@ -118,7 +118,7 @@ fn is_rare_switch(name: &str) -> bool {
     RARE.contains(&name)
 }
 
-/// Looks at every job, and at all of them together.
+/// Checks every job, and all of them together.
 pub(super) fn check(jobs: &mut [Section], to: &Faults<'_>) -> Result<(), Fault> {
     let workers = jobs.iter().fold(0_u64, |sum, job| sum.saturating_add(job.clones));
     if let Some(first) = jobs.first().filter(|_| workers > WORKERS_MAX) {
@@ -155,7 +155,7 @@ fn refused(job: &Section, to: &Faults<'_>, what: &str, right: &str) -> Result<()
 fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let (zones, bytes) = (job.extras.strides.are_asked, job.extras.strides.bytes);
     job.extras.warnings = warnings(job);
-    // As the original: without a runtime it is not time that ends a job.
+    // As in the original, a job without a runtime is not based on time.
     job.time_based &= job.runtime_us > 0;
     settle(job);
     let job = &*job;
@@ -195,7 +195,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         if part <= kind.header_bytes() {
             return refuse("requests have no room for what verifies them", "write a larger bs");
         }
-        if matches!(kind, Kind::Pattern | Kind::PatternHeader)
+        if matches!(kind, VerifyKind::Pattern | VerifyKind::PatternHeader)
             && job.extras.verify.pattern.is_none()
         {
             return refuse("a pattern is verified, and there is none", "write verify_pattern=...");
@@ -211,7 +211,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     without_data(job, to)?;
     if job.open_files > OPEN_FILES_MAX
         && job.engine.has_open_files()
-        && job.service != super::section::Service::Sequential
+        && job.service != super::section::FileOrder::Sequential
         && !job.create_on_open
     {
         return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");
@@ -219,7 +219,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What vsync does otherwise than one call for each request.
+/// Refuses options that the vsync engine does not support.
 fn check_vsync(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     if job.engine != Engine::Vsync {
         return Ok(());
@@ -237,7 +237,7 @@ fn check_vsync(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What a mapping of a file cannot do.
+/// Refuses options that the mmap engine does not support.
 fn check_mapping(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine == Engine::Mmap && job.create_on_open {
@@ -259,7 +259,7 @@ fn check_mapping(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Zones are asked for by both keys or by none.
+/// Checks that both zone keys are given, or neither.
 fn check_zones(
     job: &Section,
     zones: Option<bool>,
@@ -276,7 +276,7 @@ fn check_zones(
     Ok(())
 }
 
-/// What the engines that move no data cannot do.
+/// Refuses options that need data, for engines that move none.
 fn without_data(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     if job.engine.moves_data() {
@@ -295,8 +295,8 @@ fn without_data(job: &Section, to: &Faults<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// A size alone asks for zones. As the original: there are none where more than one file was asked
-/// to be open, and none of clones but the first where there are several files.
+/// Decides on strided zones, which a zone size alone implies. As in the original, there are none if
+/// more than one file may be open, and none for clones but the first if there are several files.
 fn settle_strides(job: &mut Section) {
     let strides = &mut job.extras.strides;
     let are_asked = strides.are_asked.unwrap_or(strides.bytes > 0);
@@ -308,7 +308,7 @@ fn settle_strides(job: &mut Section) {
     }
 }
 
-/// All that the original would say of a job whose options are not settled yet, in its order.
+/// Warnings of the original about a job whose options are not settled yet, in its order.
 fn warnings(job: &Section) -> Vec<Warning> {
     let verify = &job.extras.verify;
     let verifies = verify.kind.is_some();
@@ -342,7 +342,7 @@ fn warnings(job: &Section) -> Vec<Warning> {
     all.into_iter().filter(|(_, holds)| *holds).map(|(warning, _)| warning).collect()
 }
 
-/// What follows from other options.
+/// Derives defaults and adjustments that depend on other options.
 fn settle(job: &mut Section) {
     if !job.filenames.is_empty() {
         job.files = job.filenames.len() as u64;
@@ -352,7 +352,8 @@ fn settle(job: &mut Section) {
     if job.open_files == 0 || job.open_files > job.files {
         job.open_files = job.files;
     }
-    // As the original: with other alignments, or where places are not alike, no map is kept.
+    // As in the original, there is no random map with other alignments or non-uniform
+    // distributions.
     let [reads, writes] =
         [Direction::Read, Direction::Write].map(|direction| job.blocks(direction));
     let writes = [writes.least, writes.most];
@@ -361,7 +362,7 @@ fn settle(job: &mut Section) {
     if job.draws.distribution != Distribution::Even {
         job.draws.random_map = false;
     }
-    // The original has no map beside a register.
+    // The original keeps no map beside a shift register.
     job.draws.random_map &= !job.draws.register;
     if job.directions().any(|direction| job.align(direction) != job.blocks(direction).least) {
         job.draws.random_map = false;

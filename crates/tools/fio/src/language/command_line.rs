@@ -8,19 +8,20 @@ use treering_kit::faults::{Fault, Faults, shown};
 
 use super::expand::expand;
 use super::lines::{Lines, Section};
-use super::{Surroundings, keys};
+use super::{ParseContext, keys};
 
-/// The sections of a file as options, each job behind its name. What was typed is left out.
+/// Formats the sections of a file as options, each job after its name. Settings of the command line
+/// are left out.
 pub(crate) fn command_line(
     file: &str,
     text: &[u8],
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
 ) -> Result<String, ConfigError> {
     if text.is_empty() {
         return Ok(String::new());
     }
-    let around = Surroundings { typed: &[], ..*around };
+    let around = ParseContext { typed: &[], ..*around };
     let (sections, mut faults) = Lines::read(file, text, &around)?;
     let written = written(&sections, only, &around, &faults);
     written.map_err(|fault| faults.refuse(fault))
@@ -29,7 +30,7 @@ pub(crate) fn command_line(
 fn written(
     sections: &[Section],
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
     faults: &Faults<'_>,
 ) -> Result<String, Fault> {
     let mut line = String::from("fio ");

@@ -1,23 +1,23 @@
 //! The directions of requests.
 
-/// Which way data goes. The numbers are the places in arrays of three.
+/// Direction of a request. The discriminants index arrays of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// From the file.
+    /// Data moves from the file.
     Read = 0,
-    /// To the file.
+    /// Data moves to the file.
     Write = 1,
-    /// Nowhere: room of the file is given back.
+    /// Space of the file is deallocated.
     Trim = 2,
 }
 
 impl Direction {
-    /// All, in the order of their numbers.
+    /// Directions in the order of their indices.
     pub(crate) const ALL: [Self; 3] = [Self::Read, Self::Write, Self::Trim];
-    /// Their names in reports, in the same order.
+    /// Names in reports, in the same order.
     pub(crate) const NAMES: [&'static str; 3] = ["read", "write", "trim"];
 
-    /// Its place in arrays.
+    /// Index in arrays by direction.
     pub(crate) const fn place(self) -> usize {
         self as usize
     }

@@ -4,107 +4,107 @@
 use treering_kit::faults::Fault;
 
 use super::direction::Direction;
-use super::values::Given;
+use super::values::RawValue;
 
-/// What the original takes where nothing is given.
+/// Default exponent of Zipf's distribution, as in the original.
 const THETA: f64 = 1.1;
 const H: f64 = 0.2;
-/// Parts that the original takes.
+/// Most zones, as in the original.
 const ZONES_MAX: usize = 256;
 
 const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]], \
                      pareto[:H[:CENTER]], normal[:DEVIATION[:CENTER]], zoned:ACCESSES/SIZE:..., \
                      zoned_abs:ACCESSES/SIZE:...";
 
-/// How often each place is drawn: `random_distribution`.
+/// Distribution of offsets: `random_distribution`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Distribution {
-    /// All alike.
+    /// Uniform.
     #[default]
     Even,
-    /// By Zipf's drawing with this exponent, which is not 1.
+    /// Zipf's distribution with this exponent, which is not 1.
     Zipf {
-        /// The exponent.
+        /// Exponent of the distribution.
         theta: f64,
-        /// Where in the file, as a share, the most frequent place is; anywhere where none is said.
+        /// Position of the most frequent block, as a share of the file; `None` for a random one.
         center: Option<f64>,
     },
-    /// By Pareto's drawing: of a share `h` of the accesses goes to `1 - h` of the places.
+    /// Pareto's distribution: a share `h` of the accesses goes to `1 - h` of the blocks.
     Pareto {
-        /// The share.
+        /// Share of the accesses.
         h: f64,
-        /// As for Zipf's.
+        /// Position of the most frequent block, as for Zipf's.
         center: Option<f64>,
     },
-    /// Around the middle, moved by up to half of this percentage to either side.
+    /// Bell-shaped distribution around a position, of at most half the deviation to either side.
     Normal {
-        /// In percent.
+        /// Standard deviation, in percent of the file.
         deviation: f64,
-        /// As for Zipf's.
+        /// Position of the mean, as for Zipf's.
         center: Option<f64>,
     },
-    /// Parts of the file in percent, by [`Direction::place`].
+    /// Zones in percent of the file, by [`Direction::place`].
     Zoned([Vec<Zone>; 3]),
-    /// Parts of the file in bytes, by [`Direction::place`].
+    /// Zones in bytes, by [`Direction::place`].
     ZonedAbs([Vec<Zone>; 3]),
 }
 
-/// A part of a file that gets its share of the accesses.
+/// Zone of a file with a share of the accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Zone {
-    /// Percent of the accesses.
+    /// Percentage of the accesses.
     pub accesses: u64,
-    /// How long it is.
+    /// Length of the zone.
     pub size: u64,
 }
 
 impl Distribution {
-    /// From its words.
-    pub(super) fn read(given: &Given<'_>) -> Result<Self, Fault> {
-        let (word, rest) = match given.text.split_once(':') {
+    /// Parses the value of `random_distribution`.
+    pub(super) fn read(value: &RawValue<'_>) -> Result<Self, Fault> {
+        let (word, rest) = match value.text.split_once(':') {
             Some((word, rest)) => (word.trim(), Some(rest)),
-            None => (given.text, None),
+            None => (value.text, None),
         };
         match (word, rest) {
             ("random", None) => Ok(Self::Even),
             ("zipf", rest) => {
-                let (theta, center) = numbers(given, rest, THETA)?;
+                let (theta, center) = numbers(value, rest, THETA)?;
                 let right = "the exponent is a number other than 1, as zipf:1.2";
                 if theta == 1.0 {
                     return Err(
-                        given.refuse("has an exponent for which there is no drawing", right)
+                        value.refuse("has an exponent for which there is no drawing", right)
                     );
                 }
                 Ok(Self::Zipf { theta, center })
             }
             ("pareto", rest) => {
-                let (h, center) = numbers(given, rest, H)?;
+                let (h, center) = numbers(value, rest, H)?;
                 if h <= 0.0 || h >= 1.0 {
                     let right = "its share is above 0 and below 1, as pareto:0.2";
-                    return Err(given.refuse("has no share that can be", right));
+                    return Err(value.refuse("has no share that can be", right));
                 }
                 Ok(Self::Pareto { h, center })
             }
             ("normal", rest) => {
-                let (deviation, center) = numbers(given, rest, 0.0)?;
+                let (deviation, center) = numbers(value, rest, 0.0)?;
                 if deviation >= 100.0 {
                     let right = "the deviation is from 0 up to, but without, 100 percent";
-                    return Err(given.refuse("has no deviation that can be", right));
+                    return Err(value.refuse("has no deviation that can be", right));
                 }
                 Ok(Self::Normal { deviation, center })
             }
-            ("zoned", Some(rest)) => zones(given, rest, false).map(Self::Zoned),
-            ("zoned_abs", Some(rest)) => zones(given, rest, true).map(Self::ZonedAbs),
-            _ => Err(given.refuse("is not known here", WORDS)),
+            ("zoned", Some(rest)) => zones(value, rest, false).map(Self::Zoned),
+            ("zoned_abs", Some(rest)) => zones(value, rest, true).map(Self::ZonedAbs),
+            _ => Err(value.refuse("is not known here", WORDS)),
         }
     }
 
-    /// Whether each file has a drawing of its own, with a seed from its path.
+    /// True if each file has a generator of its own, seeded from its path.
     pub(crate) fn is_by_file(&self) -> bool {
         matches!(self, Self::Zipf { .. } | Self::Pareto { .. } | Self::Normal { .. })
     }
 
-    /// As it is written.
+    /// Value in the syntax of the option.
     pub(super) fn word(&self) -> String {
         let drawing = |name: &str, number: f64, center: Option<f64>| match center {
             Some(center) => format!("{name}:{number}:{center}"),
@@ -133,9 +133,9 @@ impl Distribution {
     }
 }
 
-/// A number and the center, which lies between 0 and 1.
+/// Parses a number and a center, which lies between 0 and 1.
 fn numbers(
-    given: &Given<'_>,
+    value: &RawValue<'_>,
     text: Option<&str>,
     without: f64,
 ) -> Result<(f64, Option<f64>), Fault> {
@@ -148,19 +148,19 @@ fn numbers(
         let plain = text.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let number = text.trim().parse::<f64>().ok().filter(|_| plain);
         number.filter(|number| number.is_finite() && *number <= 1e6).ok_or_else(|| {
-            given.part(text).refuse("is not a number", "write it as 1.2, without a sign")
+            value.part(text).refuse("is not a number", "write it as 1.2, without a sign")
         })
     };
     let center = center.map(of).transpose()?;
     if center.is_some_and(|center| center > 1.0) {
         let right = "the center is from 0, the beginning of the file, to 1, its end";
-        return Err(given.refuse("has its center outside of the file", right));
+        return Err(value.refuse("has its center outside of the file", right));
     }
     Ok((of(number)?, center))
 }
 
-/// Parts of reads, of writes and of trims; one list is for all.
-fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
+/// Parses zones for reads, writes and trims; a single list applies to all.
+fn zones(value: &RawValue<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3], Fault> {
     let parts: Vec<&str> = text.split(',').collect();
     let lists = match parts.as_slice() {
         [all] => [all; 3],
@@ -168,19 +168,19 @@ fn zones(given: &Given<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>; 3]
         [reads, writes, trims] => [reads, writes, trims],
         _ => {
             let right = "give one list of parts, or one for reads and one for writes";
-            return Err(given.refuse("has too many lists", right));
+            return Err(value.refuse("has too many lists", right));
         }
     };
-    let [reads, writes, trims] = lists.map(|one| list(given, one, absolute));
+    let [reads, writes, trims] = lists.map(|one| list(value, one, absolute));
     Ok([reads?, writes?, trims?])
 }
 
-fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
+fn list(value: &RawValue<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Fault> {
     let mut read = Vec::new();
     for part in text.split(':') {
         let (accesses, size) = part.split_once('/').unwrap_or((part, ""));
-        let accesses = given.part(accesses).number(0, 100)?;
-        let size = match (given.part(size), absolute) {
+        let accesses = value.part(accesses).number(0, 100)?;
+        let size = match (value.part(size), absolute) {
             (size, _) if size.text.is_empty() => None,
             (size, true) => Some(size.size()?),
             (size, false) => Some(size.number(0, 100)?).filter(|percent| *percent > 0),
@@ -190,20 +190,20 @@ fn list(given: &Given<'_>, text: &str, absolute: bool) -> Result<Vec<Zone>, Faul
     let sum: u64 = read.iter().map(|(accesses, _)| accesses).sum();
     if sum != 100 || read.len() > ZONES_MAX {
         let right = "the shares of the accesses make 100, as zoned:60/10:30/20:10/70";
-        return Err(given.refuse("does not make 100 percent", right));
+        return Err(value.refuse("does not make 100 percent", right));
     }
     let sizes = || read.iter().filter_map(|(_, size)| *size);
     let without = read.iter().filter(|(_, size)| size.is_none()).count() as u64;
     if absolute && (without > 0 || sizes().any(|size| size == 0)) {
         let right = "every part has its length, as zoned_abs:60/20g:40/100g";
-        return Err(given.refuse("has a part without a length", right));
+        return Err(value.refuse("has a part without a length", right));
     }
     let sum = sizes().fold(0, u64::saturating_add);
     if !absolute && sum > 100 || sum > i64::MAX.unsigned_abs() {
         let right = "the sizes of all parts make up to 100 percent, as zoned:60/10:40/90";
-        return Err(given.refuse("has more parts than there is file", right));
+        return Err(value.refuse("has more parts than there is file", right));
     }
-    // Those without a size share what is left.
+    // Zones without a size share the rest.
     let share = 100_u64.saturating_sub(sum).checked_div(without).unwrap_or(0);
     let zone =
         |(accesses, size): (u64, Option<u64>)| Zone { accesses, size: size.unwrap_or(share) };

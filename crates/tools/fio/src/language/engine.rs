@@ -1,42 +1,42 @@
-//! The engines: how requests reach the kernel.
+//! I/O engines.
 
-/// How requests reach the kernel.
+/// I/O engine: the calls by which requests reach the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
-    /// `pread` and `pwrite`.
+    /// Uses `pread` and `pwrite`.
     Psync,
-    /// `lseek`, then `read` or `write`.
+    /// Uses `lseek`, then `read` or `write`.
     Sync,
-    /// `preadv2` and `pwritev2`.
+    /// Uses `preadv2` and `pwritev2`.
     Pvsync2,
-    /// `io_submit`.
+    /// Uses `io_submit`.
     Libaio,
-    /// `io_uring_enter`.
+    /// Uses `io_uring_enter`.
     IoUring,
-    /// `aio_read` and `aio_write`: requests go by `io_uring_enter`, one at a time.
+    /// Emulates `aio_read` and `aio_write` by `io_uring_enter`, one request a call.
     PosixAio,
-    /// A mapping of the file.
+    /// Copies from and to a mapping of the file.
     Mmap,
-    /// `preadv` and `pwritev`.
+    /// Uses `preadv` and `pwritev`.
     Pvsync,
-    /// `lseek`, then `readv` or `writev`.
+    /// Uses `lseek`, then `readv` or `writev`.
     Vsync,
-    /// Nothing at all.
+    /// No call at all.
     Null,
-    /// `ftruncate` to where a write begins.
+    /// Writes become `ftruncate` to their offset.
     Ftruncate,
-    /// `fallocate` of what a request covers.
+    /// Requests become `fallocate` of their range.
     Falloc,
-    /// Files are made when they are opened; requests are nothing.
+    /// Files are created when they are opened; requests are nothing.
     FileCreate,
-    /// Likewise they are looked at.
+    /// Files are looked up by `stat` when they are opened; requests are nothing.
     FileStat,
-    /// Likewise they are removed.
+    /// Files are unlinked when they are opened; requests are nothing.
     FileDelete,
 }
 
 impl Engine {
-    /// All with their names.
+    /// Engines by name.
     pub(crate) const NAMES: [(&'static str, Self); 15] = [
         ("psync", Self::Psync),
         ("sync", Self::Sync),
@@ -55,47 +55,47 @@ impl Engine {
         ("filedelete", Self::FileDelete),
     ];
 
-    /// Whether it has requests on the way while others are made.
+    /// True if requests are in flight while others are issued.
     pub(crate) const fn is_queued(self) -> bool {
         matches!(self, Self::Libaio | Self::IoUring | Self::PosixAio)
     }
 
-    /// Whether its requests count when they are issued, and not when they have ended.
+    /// True if requests count at issue and not at completion.
     pub(crate) const fn counts_at_issue(self) -> bool {
         self.is_queued() || matches!(self, Self::Vsync)
     }
 
-    /// Whether its requests are made by the calls that take vectors.
+    /// True if requests use vectored calls.
     pub(crate) const fn is_vectored(self) -> bool {
         matches!(self, Self::Pvsync | Self::Pvsync2 | Self::Vsync)
     }
 
-    /// Whether opening a file is the work, and what is reported about latencies.
+    /// True if the work is to create, stat or unlink files, whose latency is the one reported.
     pub(crate) const fn works_by_opening(self) -> bool {
         matches!(self, Self::FileCreate | Self::FileStat | Self::FileDelete)
     }
 
-    /// Whether its requests move data.
+    /// True if requests move data.
     pub(crate) const fn moves_data(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null | Self::Ftruncate | Self::Falloc)
     }
 
-    /// Whether it needs no files that are made before.
+    /// True if no files are laid out before the work.
     pub(crate) const fn is_without_files(self) -> bool {
         matches!(self, Self::Null | Self::FileCreate)
     }
 
-    /// Whether files are open while it works on them.
+    /// True if files are open during the work.
     pub(crate) const fn has_open_files(self) -> bool {
         !matches!(self, Self::Null | Self::FileStat | Self::FileDelete)
     }
 
-    /// Whether the original says what the disk did meanwhile.
+    /// True if the original reports disk utilisation.
     pub(crate) const fn tells_disk(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null)
     }
 
-    /// Whether what is read and written may be in the page cache.
+    /// True if data may pass through the page cache.
     pub(crate) const fn uses_cache(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null)
     }

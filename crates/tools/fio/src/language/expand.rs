@@ -1,4 +1,4 @@
-//! What `${NAME}`, `$ncpus`, `$pagesize` and `$mb_memory` stand for.
+//! Expansion of `${NAME}`, `$ncpus`, `$pagesize` and `$mb_memory`.
 
 use std::borrow::Cow;
 
@@ -6,26 +6,26 @@ use thiserror::Error;
 
 use treering_kit::faults::shown;
 
-/// Longer texts are not made of short ones.
+/// Longest expanded text, in bytes.
 const BYTES_MAX: usize = 1 << 16;
 
-/// What the machine says.
+/// Properties of the machine, for expansion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Machine {
-    /// Processors.
+    /// Number of processors.
     pub cpus: u64,
-    /// Bytes of a page.
+    /// Page size in bytes.
     pub page_bytes: u64,
-    /// Memory, in MiB.
+    /// Memory size in MiB.
     pub memory_mib: u64,
 }
 
-/// Says what a variable of the environment is.
+/// Looks up an environment variable.
 pub(crate) type Environment<'e> = dyn Fn(&str) -> Option<String> + 'e;
 
-/// Why a text cannot be expanded.
+/// Error of an expansion.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(super) enum NotExpanded {
+pub(super) enum ExpandError {
     #[error("'${{' has no closing }}")]
     Open,
     #[error("the environment has no variable {0}")]
@@ -34,12 +34,12 @@ pub(super) enum NotExpanded {
     Endless,
 }
 
-/// The text with everything put in, or what is not known.
+/// Expands the variables of a text; the error names an unknown one.
 pub(super) fn expand<'t>(
     text: &'t str,
     environment: &Environment<'_>,
     machine: Machine,
-) -> Result<Cow<'t, str>, NotExpanded> {
+) -> Result<Cow<'t, str>, ExpandError> {
     if !text.contains('$') {
         return Ok(Cow::Borrowed(text));
     }
@@ -55,9 +55,9 @@ pub(super) fn expand<'t>(
         rest = from;
         if let Some(named) = rest.strip_prefix("${") {
             let Some((name, after)) = named.split_once('}') else {
-                return Err(NotExpanded::Open);
+                return Err(ExpandError::Open);
             };
-            let unknown = || NotExpanded::Unknown(shown(name));
+            let unknown = || ExpandError::Unknown(shown(name));
             out.push_str(&environment(name).ok_or_else(unknown)?);
             rest = after;
         } else if let Some((keyword, number)) =
@@ -71,11 +71,11 @@ pub(super) fn expand<'t>(
             rest = &rest[1..];
         }
         if out.len() > BYTES_MAX {
-            return Err(NotExpanded::Endless);
+            return Err(ExpandError::Endless);
         }
     }
     out.push_str(rest);
-    // With these words one may reckon without parentheses.
+    // Values with these variables may contain arithmetic without parentheses.
     if reckons && out.contains(['+', '-', '*', '/']) && !out.starts_with('(') {
         out = format!("({out})");
     }
@@ -84,16 +84,16 @@ pub(super) fn expand<'t>(
 
 #[cfg(test)]
 mod tests {
-    use super::{Machine, NotExpanded, expand};
+    use super::{ExpandError, Machine, expand};
 
-    fn expanded(text: &str) -> Result<String, NotExpanded> {
+    fn expanded(text: &str) -> Result<String, ExpandError> {
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 8000 };
         let environment = |name: &str| (name == "DIR").then(|| "/mnt".to_owned());
         expand(text, &environment, machine).map(std::borrow::Cow::into_owned)
     }
 
     #[test]
-    fn what_is_known_is_put_in() {
+    fn known_variables_are_expanded() {
         assert_eq!(expanded("${DIR}/x").unwrap(), "/mnt/x");
         assert_eq!(expanded("$ncpus").unwrap(), "2");
         assert_eq!(expanded("8*$pagesize").unwrap(), "(8*4096)");

@@ -1,81 +1,81 @@
-//! What few jobs say: what steers them, what their requests carry, and how they are reported.
+//! Rarely used options of a job: steering, buffer contents, and reporting.
 
 use super::distribution::Distribution;
 use super::pattern::Pattern;
 use super::replay::Replay;
 use super::steering::{
-    Flow, LatencyTarget, LowestRates, RangeSync, Running, SteadyState, Strides, Tolerance,
+    ErrorTolerance, Flow, LatencyTarget, MinimumRates, RangeSync, Running, SteadyState, Strides,
 };
-use super::verifying::Verifying;
+use super::verifying::VerifyOptions;
 
-/// Whether directions are distinguished: `unified_rw_reporting`.
+/// Separation of directions in the report: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Unified {
-    /// Each by itself.
+    /// Rows for each direction.
     #[default]
     Apart,
-    /// All as one.
+    /// Single row for all directions.
     Mixed,
-    /// Each by itself, and all as one.
+    /// Rows for each direction, and one for all.
     Both,
 }
 
-/// What the page cache is reported about a file that is opened.
+/// Hint to the page cache about an opened file: `fadvise_hint`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Advice {
-    /// How the job reads.
+pub(crate) enum FadviseHint {
+    /// Hint according to the access pattern of the job.
     Usual,
-    /// Nothing.
+    /// No hint.
     Nothing,
-    /// That it is read in no order, or in its own.
+    /// `POSIX_FADV_RANDOM` if true, else `POSIX_FADV_SEQUENTIAL`.
     Random(bool),
 }
 
-/// How much of what is written is alike: `buffer_compress_percentage` and `dedupe_percentage`.
+/// Redundancy of written data: `buffer_compress_percentage` and `dedupe_percentage`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Content {
-    /// Percent of each part of a buffer that are zeros.
+pub(crate) struct Redundancy {
+    /// Percentage of zeros in each part of a buffer.
     pub zeros: u64,
-    /// How long such a part is; 0 for the whole buffer.
+    /// Length of a compressible part in bytes; 0 for the whole buffer.
     pub part: u64,
-    /// Percent of the buffers that are as others.
+    /// Percentage of buffers that repeat others.
     pub alike: u64,
-    /// Of how many others they are one, in percent of the file; 0 for the last one.
+    /// Size of the working set of duplicates, in percent of the file; 0 to repeat the last buffer.
     pub among: u64,
 }
 
-/// How numbers are written in the report.
+/// Number format of the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Numbers {
-    /// Digits of a number: `significant_figures`.
+pub(crate) struct NumberFormat {
+    /// Significant digits: `significant_figures`.
     pub figures: usize,
-    /// Whether rates are in bits: `unit_base=1`.
+    /// True if rates are in bits: `unit_base=1`.
     pub bits: bool,
 }
 
-impl Default for Numbers {
+impl Default for NumberFormat {
     fn default() -> Self {
         Self { figures: 4, bits: false }
     }
 }
 
-/// What the original warns of before it begins: with `--warnings-fatal` such a job is no job.
+/// Warning of the original before it begins; `--warnings-fatal` turns it into an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Warning {
-    /// Offsets are no multiples of the smallest request.
+    /// Offsets are not multiples of the smallest block size.
     Aligned,
-    /// Requests of several sizes are verified, and may overlap.
+    /// Verified requests of several sizes may overlap.
     VerifiedSizes,
-    /// Clones write into the same file, and verify it.
+    /// Several clones write to the same file and verify it.
     Writers,
-    /// What is written is never verified.
+    /// Data is written with headers, but never verified.
     NeverVerified,
-    /// It ends by time, and none is given.
+    /// The job is to end by time, and no runtime is given.
     Timeless,
 }
 
 impl Warning {
-    /// Its words.
+    /// Text of the warning.
     pub(crate) const fn text(self) -> &'static str {
         match self {
             Self::Aligned => "fio: Any use of blockalign= turns off randommap",
@@ -94,73 +94,72 @@ impl Warning {
         }
     }
 
-    /// Whether the original says it on standard output.
+    /// True if the original prints it on standard output.
     pub(crate) const fn is_for_output(self) -> bool {
         matches!(self, Self::Writers | Self::NeverVerified)
     }
 }
 
-/// What few jobs say.
+/// Rarely used options of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Extras {
-    /// Whether the times between requests are drawn, so that they come at no regular times.
+    /// True if the times between requests are exponentially distributed: `rate_process=poisson`.
     pub is_poisson: bool,
-    pub lowest: LowestRates,
+    pub lowest: MinimumRates,
     pub latency: LatencyTarget,
     pub steady: SteadyState,
-    /// How files are drawn, where `file_service_type` says so.
+    /// Distribution of the files, if `file_service_type` sets one.
     pub service: Distribution,
     pub flow: Flow,
-    pub tolerance: Tolerance,
+    pub tolerance: ErrorTolerance,
     pub strides: Strides,
     pub range_sync: RangeSync,
     pub running: Running,
-    /// Whether an error of its ends others too, as `exit_what` says.
+    /// True if an error of this job ends the others of `exit_what`: `exitall_on_error`.
     pub exits_on_error: bool,
-    /// Whether it is reported in the report.
+    /// True if the job has a row in the report: `stats`.
     pub tells_stats: bool,
-    /// A request that takes longer ends the job; 0 for no limit.
+    /// Latency above which a request ends the job, in microseconds; 0 for no limit: `max_latency`.
     pub max_latency_us: u64,
-    /// What is said to the page cache of an opened file: `fadvise_hint`.
-    pub advice: Advice,
-    /// Whether its files are read before it begins.
+    /// Hint to the page cache about opened files: `fadvise_hint`.
+    pub advice: FadviseHint,
+    /// True if files are read before the job begins: `pre_read`.
     pub reads_before: bool,
-    /// Whether files are removed before each pass but the first.
+    /// True if files are unlinked before each pass but the first.
     pub unlinks_each_pass: bool,
-    /// Whether it ends well when there is no room left.
+    /// True if `ENOSPC` ends the job without error: `fill_device`.
     pub fills: bool,
-    /// Whether it says on which nodes of a machine it runs and has its memory.
+    /// True if the job binds CPUs or memory to NUMA nodes.
     pub names_nodes: bool,
-    /// Whether no file may be made or grow: `--readonly`.
+    /// True if no file may be created or extended: `--readonly`.
     pub is_readonly: bool,
-    /// Whether its part begins at the end of each file: `file_append`.
+    /// True if the job works from the end of each file on: `file_append`.
     pub appends: bool,
-    /// Whether files are made and nothing else is done: `create_only`.
+    /// True if files are created and nothing else is done: `create_only`.
     pub creates_only: bool,
-    /// Milliseconds between two samples of the bytes a second, and of the requests.
+    /// Milliseconds between bandwidth samples, and between samples of requests per second.
     pub sampled_ms: [u64; 2],
-    pub numbers: Numbers,
-    /// What offsets by shares are multiples of; 0 for the smallest request.
+    pub numbers: NumberFormat,
+    /// Alignment of relative offsets, in bytes; 0 for the smallest block size.
     pub offset_align: u64,
-    /// What of a buffer can be shrunk, and what was written before.
-    pub content: Content,
-    /// The log of requests that is done again, by its path and as it was read.
+    /// Redundancy of the written data.
+    pub content: Redundancy,
+    /// Path of the log to replay, and its content once it is read.
     pub replays: Option<String>,
     pub replay: Option<Replay>,
-    /// Whether the times of the log are kept.
+    /// True if the timing of the log is kept: inverse of `replay_no_stall`.
     pub replay_stalls: bool,
-    /// The job that must have ended before.
+    /// Name of the job that must have ended before this one begins: `wait_for`.
     pub waits_for: Option<String>,
     pub refill_buffers: bool,
     pub scramble_buffers: bool,
-    /// What writes carry, where nothing is verified.
+    /// Pattern of written data where nothing is verified.
     pub buffer_pattern: Option<Pattern>,
-    pub verify: Verifying,
+    pub verify: VerifyOptions,
     pub unified: Unified,
-    /// Which keys, the global ones included, were given without a value: the original leaves them
-    /// out of its report.
+    /// Keys given without a value, the global ones included; the original omits them in its report.
     pub bare: Vec<String>,
-    /// What the original warns of.
+    /// Warnings of the original.
     pub warnings: Vec<Warning>,
 }
 
@@ -168,12 +167,12 @@ impl Default for Extras {
     fn default() -> Self {
         Self {
             is_poisson: false,
-            lowest: LowestRates::default(),
+            lowest: MinimumRates::default(),
             latency: LatencyTarget::default(),
             steady: SteadyState::default(),
             service: Distribution::Even,
             flow: Flow::default(),
-            tolerance: Tolerance::default(),
+            tolerance: ErrorTolerance::default(),
             strides: Strides::default(),
             range_sync: RangeSync::default(),
             running: Running::default(),
@@ -184,7 +183,7 @@ impl Default for Extras {
             exits_on_error: false,
             tells_stats: true,
             max_latency_us: 0,
-            advice: Advice::Usual,
+            advice: FadviseHint::Usual,
             reads_before: false,
             unlinks_each_pass: false,
             fills: false,
@@ -193,13 +192,13 @@ impl Default for Extras {
             appends: false,
             creates_only: false,
             sampled_ms: [500; 2],
-            numbers: Numbers::default(),
+            numbers: NumberFormat::default(),
             offset_align: 0,
-            content: Content::default(),
+            content: Redundancy::default(),
             refill_buffers: false,
             scramble_buffers: true,
             buffer_pattern: None,
-            verify: Verifying::default(),
+            verify: VerifyOptions::default(),
             unified: Unified::Apart,
             bare: Vec::new(),
             warnings: Vec::new(),

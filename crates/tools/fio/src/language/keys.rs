@@ -1,9 +1,9 @@
-//! The keys: those that are understood, and those that only the original has.
+//! Keys of job files: those supported, and those known to the original only.
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// Every name that is understood, with the name under which it is set.
+/// Supported names, with the canonical key of each.
 pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("name", "name"),
     ("description", "description"),
@@ -226,7 +226,7 @@ pub(crate) const KNOWN: &[(&str, &str)] = &[
     ("disk_util", "disk_util"),
 ];
 
-/// Names that only the original understands, by what they belong to.
+/// Names that only the original supports, by topic.
 const FOREIGN: &[(&str, &[&str])] = &[
     ("verifying what was written", &["verify_state_load"]),
     ("trimming", &["num_range"]),
@@ -310,19 +310,19 @@ const FOREIGN: &[(&str, &[&str])] = &[
     ("other ways to count and to tell", &["block_error_percentiles", "block_error_hist"]),
 ];
 
-/// Whether the original knows a key.
+/// True if the original knows the key.
 pub(crate) fn is_key(key: &str) -> bool {
     KNOWN.iter().any(|(known, _)| *known == key)
         || FOREIGN.iter().any(|(_, names)| names.contains(&key))
 }
 
-/// The key that is probably meant by one that the original does not know.
+/// Likely intended key for one that the original does not know.
 pub(crate) fn nearest_key(key: &str) -> Option<&'static str> {
     let foreign = FOREIGN.iter().flat_map(|(_, names)| names.iter().copied());
     nearest(key, KNOWN.iter().map(|(known, _)| *known).chain(foreign))
 }
 
-/// Keys that take no word behind them on the command line, but only one behind `=`.
+/// Keys whose value on the command line only follows `=`, and is never the next word.
 const SETS: [&str; 17] = [
     "userspace_reap",
     "fixedbufs",
@@ -343,12 +343,12 @@ const SETS: [&str; 17] = [
     "zero_buffers",
 ];
 
-/// Whether a key stands alone on the command line.
+/// True if the key takes no value on the command line.
 pub(crate) fn is_switch_key(key: &str) -> bool {
     SETS.contains(&key)
 }
 
-/// The name under which a key is set.
+/// Canonical key of a name.
 pub(super) fn meant(key: &str, place: Place, faults: &Faults<'_>) -> Result<&'static str, Fault> {
     if let Some((_, name)) = KNOWN.iter().find(|(known, _)| *known == key) {
         return Ok(name);
@@ -364,7 +364,7 @@ pub(super) fn meant(key: &str, place: Place, faults: &Faults<'_>) -> Result<&'st
     })
 }
 
-/// What to do about that which only the original can.
+/// Hint for jobs that only the original can run.
 pub(crate) const WITH_FIO: &str = "leave it out, or have the original run the job with --with-fio";
 
 #[cfg(test)]
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_met_with_the_nearest_one() {
+    fn an_unknown_key_is_refused_with_the_nearest_known_one() {
         let faults = Faults::new("f", b"");
         let place = Place::new(3, 1);
         let hint = |key| meant(key, place, &faults).unwrap_err().hint.unwrap();

@@ -1,34 +1,34 @@
-//! The lines of job files: sections and settings, with their places.
+//! Lines of job files: sections and settings, with their positions.
 //!
-//! `;` and `#` begin a comment wherever they stand, also within a value. An `include` puts
-//! another file's lines in its place.
+//! `;` and `#` begin a comment anywhere, also within a value. An `include` is replaced by the lines
+//! of another file.
 
 use treering_script::ConfigError;
 
 use treering_kit::cursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-use super::Surroundings;
+use super::ParseContext;
 
-/// The longest file, and all of them together.
+/// Longest job file, also in total with its includes, in bytes.
 const BYTES_MAX: usize = 1 << 20;
-/// Files in files in files.
+/// Deepest nesting of includes.
 const DEPTH_MAX: usize = 16;
-/// Files in all.
+/// Most files in total.
 const FILES_MAX: usize = 256;
-/// Sections, and settings, of all files.
+/// Most sections, and settings, of all files.
 const SECTIONS_MAX: usize = 4096;
 const SETTINGS_MAX: usize = 1 << 16;
-/// What settings of the command line are called as a file.
+/// Names of the pseudo files that hold settings of the command line.
 const OVERRIDING: &str = "set";
 const TYPED: &str = "command line";
-/// The longest name of a job.
+/// Longest name of a job, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
-/// Reads a file that another one includes: the name of that one, and the name as it is written.
+/// Reads an included file, given the name of the including one, and the name as written.
 pub(crate) type Reader<'r> = dyn Fn(&str, &str) -> Result<(String, Vec<u8>), String> + 'r;
 
-/// `key = value`, or a key alone.
+/// Setting of a section: `key = value`, or a key alone.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Setting {
     pub(super) key: String,
@@ -37,7 +37,7 @@ pub(super) struct Setting {
     pub(super) value_place: Place,
 }
 
-/// A section with what stands in it.
+/// Section with its settings.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Section {
     pub(super) name: String,
@@ -46,13 +46,13 @@ pub(super) struct Section {
 }
 
 impl Section {
-    /// Whether it holds for the jobs after it.
+    /// True if the section applies to the jobs after it.
     pub(super) fn is_global(&self) -> bool {
         self.name.starts_with("global")
     }
 }
 
-/// Reads files into sections.
+/// Reader of the sections of files.
 pub(super) struct Lines<'r> {
     faults: Faults<'static>,
     reader: &'r Reader<'r>,
@@ -62,11 +62,11 @@ pub(super) struct Lines<'r> {
 }
 
 impl<'r> Lines<'r> {
-    /// The sections of what was typed, of a file, and of what that includes.
+    /// Reads the sections of the command line, of a file, and of its includes.
     pub(super) fn read(
         name: &str,
         text: &[u8],
-        around: &Surroundings<'r>,
+        around: &ParseContext<'r>,
     ) -> Result<(Vec<Section>, Faults<'static>), ConfigError> {
         let (faults, reader) = (Faults::default(), around.reader);
         let mut lines = Self { faults, reader, sections: Vec::new(), settings: 0, bytes: 0 };
@@ -77,7 +77,7 @@ impl<'r> Lines<'r> {
         Ok((lines.sections, lines.faults))
     }
 
-    /// The last setting of a key counts: what overrides stands behind all of each job's own.
+    /// Appends overriding settings to each job, since the last setting of a key counts.
     fn overridden(&mut self, settings: &[String]) {
         if settings.is_empty() {
             return;
@@ -97,7 +97,8 @@ impl<'r> Lines<'r> {
         }
     }
 
-    /// What was typed before the first name holds for all jobs, those of the file too.
+    /// Adds the settings typed on the command line: those before the first `name` apply to all
+    /// jobs, those of files too.
     fn typed(&mut self, settings: &[String]) -> Result<(), Fault> {
         let file = self.faults.add_file(TYPED, settings.join(" ").into_bytes());
         let mut place = Place { file, line: 1, column: 1 };
@@ -120,7 +121,7 @@ impl<'r> Lines<'r> {
             }
             place = place.after(setting.len() + 1);
         }
-        // What stands in the file before its first section is nobody's.
+        // Settings before the first section of a file belong to no job.
         self.sections.push(global(place));
         Ok(())
     }
@@ -210,7 +211,7 @@ impl<'r> Lines<'r> {
         self.add(Setting { key: key.to_owned(), place, value, value_place })
     }
 
-    /// Adds a setting to the section that was begun last.
+    /// Adds a setting to the last section.
     fn add(&mut self, setting: Setting) -> Result<(), Fault> {
         let place = setting.place;
         let Some(section) = self.sections.last_mut() else {

@@ -1,26 +1,26 @@
-//! Which logs of its requests a job asks for. Who writes them is the workload.
+//! Logs of requests that a job asks for. The workload writes them.
 
-/// The files that a job asks for: a prefix, empty for the job's name.
+/// Filename prefixes of the requested logs; an empty prefix stands for the job's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Wanted {
-    /// `write_lat_log`.
+pub(crate) struct LogOptions {
+    /// Prefix of the latency logs: `write_lat_log`.
     pub latencies: Option<String>,
-    /// `write_bw_log`.
+    /// Prefix of the bandwidth log: `write_bw_log`.
     pub bandwidth: Option<String>,
-    /// `write_iops_log`.
+    /// Prefix of the IOPS log: `write_iops_log`.
     pub iops: Option<String>,
-    /// Milliseconds that a line stands for; 0 for a line for each request.
+    /// Averaging window of a log line in milliseconds; 0 for a line for each request.
     pub average_ms: u64,
-    /// Whether all clones write into the same files.
+    /// True if all clones write into the same files.
     pub together: bool,
-    /// Whether a line tells the offset of its request.
+    /// True if lines contain the offset of the request.
     pub offsets: bool,
-    /// The file that gets every request: `write_iolog`.
+    /// File that logs every request: `write_iolog`.
     pub requests: Option<String>,
 }
 
-impl Wanted {
-    /// Whether there is one.
+impl LogOptions {
+    /// True if any log is asked for.
     pub(crate) fn is_any(&self) -> bool {
         let all = [&self.latencies, &self.bandwidth, &self.iops, &self.requests];
         all.iter().any(|one| one.is_some())

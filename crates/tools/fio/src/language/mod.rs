@@ -1,8 +1,8 @@
-//! The language of job files: sections of keys, read into what each job does.
+//! Language of job files: sections of keys, resolved to jobs.
 //!
-//! `lines` reads the text, `expand` puts in what names stand for, `keys` and `values` say what a
-//! setting means, `apply` puts it into the [`Section`], `check` looks at the whole, and `show`
-//! writes the resolved job as a job file again. `relay` hands a file on to the original.
+//! `lines` parses the text, `expand` substitutes variables, `keys` and `values` interpret settings,
+//! `apply` stores them in the [`Section`], `check` validates the jobs, and `show` writes resolved
+//! jobs as a job file. `relay` prepares a file for the original.
 
 mod apply;
 mod check;
@@ -35,41 +35,41 @@ pub(crate) use direction::Direction;
 pub(crate) use distribution::{Distribution, Zone};
 pub(crate) use engine::Engine;
 pub(crate) use expand::{Environment, Machine};
-pub(crate) use extras::{Advice, Content, Numbers, Unified, Warning};
+pub(crate) use extras::{FadviseHint, NumberFormat, Redundancy, Unified, Warning};
 pub(crate) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key, nearest_key};
 pub(crate) use lines::Reader;
-pub(crate) use logs::Wanted;
+pub(crate) use logs::LogOptions;
 pub(crate) use pattern::Pattern;
-pub(crate) use relay::{Relayed, number_of, relay};
-pub(crate) use replay::{Asked, BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay};
-pub(crate) use section::{Allocation, Draws, Exits, Section, Service, Think};
+pub(crate) use relay::{RelayedJob, number_of, relay};
+pub(crate) use replay::{BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay, ReplayAction};
+pub(crate) use section::{Exits, FileOrder, Preallocation, RandomOptions, Section, ThinkTime};
 pub(crate) use show::show;
-pub(crate) use steering::{LatencyTarget, LowestRates, SteadyState, Strides};
+pub(crate) use steering::{LatencyTarget, MinimumRates, SteadyState, Strides};
 pub(crate) use units::time_us;
 pub(crate) use values::Amount;
-pub(crate) use verifying::{HEADER_BYTES, Kind, Verifying};
+pub(crate) use verifying::{HEADER_BYTES, VerifyKind, VerifyOptions};
 
 use expand::expand;
 use lines::{Lines, Setting};
 use units::Bases;
-use values::Given;
+use values::RawValue;
 
-/// What a job file may ask of its surroundings.
-pub(crate) struct Surroundings<'s> {
-    /// Reads the files that it includes.
+/// Context of parsing a job file: included files, environment, command line, machine.
+pub(crate) struct ParseContext<'s> {
+    /// Reader of included files.
     pub reader: &'s Reader<'s>,
-    /// The variables of the environment.
+    /// Lookup of environment variables.
     pub environment: &'s Environment<'s>,
-    /// Settings of the command line as `KEY=VALUE`, which come before the file.
+    /// Settings of the command line as `KEY=VALUE`, which precede the file.
     pub typed: &'s [String],
-    /// Settings as `KEY=VALUE` that take the place of what the sections say.
+    /// Settings as `KEY=VALUE` that override those of the sections.
     pub overriding: &'s [String],
-    /// What the names of amounts of the machine stand for.
+    /// Values of the machine keywords, such as `$ncpus`.
     pub machine: Machine,
 }
 
-impl<'s> Surroundings<'s> {
-    /// With no settings but those of the file.
+impl<'s> ParseContext<'s> {
+    /// Creates a context without settings of the command line.
     pub(crate) fn new(
         reader: &'s Reader<'s>,
         environment: &'s Environment<'s>,
@@ -79,12 +79,12 @@ impl<'s> Surroundings<'s> {
     }
 }
 
-/// The jobs of a file, in their order. `only` names those that are wanted; all when it is empty.
+/// Parses a job file into its jobs, in order. `only` selects sections by name; empty selects all.
 pub(crate) fn parse(
     file: &str,
     text: &[u8],
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
 ) -> Result<Vec<Section>, ConfigError> {
     let (sections, mut faults) = Lines::read(file, text, around)?;
     let mut global = Section::defaults();
@@ -100,7 +100,7 @@ pub(crate) fn parse(
         section.heading.title.clone_from(&read.name);
         let is_typed = !around.typed.is_empty() && read.place.file == 0;
         if is_typed && !is_global {
-            // As the original: a name that was typed is an option of the job.
+            // As in the original, a name from the command line is an option of the job.
             section.given.push(("name".to_owned(), read.name.clone()));
         }
         if !is_typed {
@@ -109,7 +109,7 @@ pub(crate) fn parse(
         }
         for setting in &read.settings {
             if is_typed {
-                // As the original: of a command line it holds for what follows.
+                // As in the original, a setting of the command line applies to what follows.
                 let one = std::slice::from_ref(setting);
                 section.bases =
                     bases(one, section.bases, &faults).map_err(|fault| faults.refuse(fault))?;
@@ -123,7 +123,7 @@ pub(crate) fn parse(
             section.given_globally.splice(..0, before);
             section.given_globally.dedup();
             global = section;
-            // It begins with the first job after it, and with that one only.
+            // The stonewall applies to the first job after it only.
             continue;
         }
         jobs.push(section);
@@ -138,12 +138,12 @@ pub(crate) fn parse(
     Ok(jobs)
 }
 
-/// The base of a section's sizes, wherever in it that stands.
+/// Number base of a section's sizes, wherever in the section it is set.
 fn bases(settings: &[Setting], before: Bases, to: &Faults<'_>) -> Result<Bases, Fault> {
     let mut bases = before;
     for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
         let text = setting.value.as_deref().unwrap_or_default();
-        let given = Given { key: "kb_base", text, place: setting.value_place, bases, to };
+        let given = RawValue { key: "kb_base", text, place: setting.value_place, bases, to };
         let kb = given.word(&[("1024", 1024), ("1000", 1000)])?;
         bases = Bases { kb };
     }
@@ -155,7 +155,7 @@ impl Section {
         &mut self,
         setting: &Setting,
         to: &Faults<'_>,
-        around: &Surroundings<'_>,
+        around: &ParseContext<'_>,
     ) -> Result<(), Fault> {
         let name = keys::meant(&setting.key, setting.place, to)?;
         let written = setting.value.as_deref().unwrap_or_default();
@@ -165,13 +165,13 @@ impl Section {
             to.error(place, what).hint("set the variable, or write the value itself")
         })?;
         let bare = setting.value.is_none();
-        let given = Given { key: &setting.key, text: &text, place, bases: self.bases, to };
+        let given = RawValue { key: &setting.key, text: &text, place, bases: self.bases, to };
         if bare && !check::is_switch(name) || !bare && text.is_empty() {
             let right = format!("write {}=...", setting.key);
             return Err(given.refuse("is no value", right));
         }
         self.apply(name, &given)?;
-        // As fio tells it: a bare key counts as 1.
+        // As in fio, a bare key counts as 1.
         let value = if bare { "1".to_owned() } else { text.into_owned() };
         self.given.retain(|(before, _)| before != name);
         self.given.push((name.to_owned(), value));

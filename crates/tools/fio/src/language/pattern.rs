@@ -1,20 +1,20 @@
-//! Patterns: `buffer_pattern` and `verify_pattern`. Numbers, texts in quotes, and `%o` for the
-//! offset of the block, one behind the other.
+//! Patterns: `buffer_pattern` and `verify_pattern`. Numbers, quoted texts, and `%o` for the offset
+//! of the block, concatenated.
 
-/// The longest one that the original takes.
+/// Longest pattern in bytes, as in the original.
 const BYTES_MAX: usize = 512;
 
-/// Bytes that are repeated, with the places where the offset of a block stands.
+/// Bytes that are repeated, with the positions of block offsets in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pattern {
     bytes: Vec<u8>,
     offsets: Vec<usize>,
-    /// As it was written.
+    /// Pattern in the syntax of the option.
     text: String,
 }
 
 impl Pattern {
-    /// Reads one; `None` where it is none.
+    /// Parses a pattern; `None` on a syntax error.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut pattern = Self { text: text.to_owned(), ..Self::default() };
         let mut rest = text;
@@ -43,7 +43,7 @@ impl Pattern {
         self.decimal(text)
     }
 
-    /// Pairs of digits, each a byte; an odd one stands alone, first.
+    /// Parses pairs of hexadecimal digits; an odd digit stands alone, first.
     fn hexadecimal<'t>(&mut self, text: &'t str) -> Option<&'t str> {
         let mut end = text.find(|char: char| !char.is_ascii_hexdigit()).unwrap_or(text.len());
         // `0xff0x14`: the zero begins the next number.
@@ -63,7 +63,7 @@ impl Pattern {
         Some(rest)
     }
 
-    /// A number, its lowest byte first, without zeros behind.
+    /// Parses a decimal number as little-endian bytes, without trailing zeros.
     fn decimal<'t>(&mut self, text: &'t str) -> Option<&'t str> {
         let before = text.to_ascii_lowercase().find("0x").filter(|at| *at > 0);
         let body = &text[..before.unwrap_or(text.len())];
@@ -77,7 +77,7 @@ impl Pattern {
         Some(&text[end..])
     }
 
-    /// Fills a buffer that stands at this offset.
+    /// Fills a buffer of a block at this offset.
     pub(crate) fn fill(&self, offset: u64, into: &mut [u8]) {
         let bytes = self.at(offset);
         for part in into.chunks_mut(bytes.len().max(1)) {
@@ -85,7 +85,7 @@ impl Pattern {
         }
     }
 
-    /// The bytes of a block at this offset.
+    /// Bytes of the pattern in a block at this offset.
     pub(crate) fn at(&self, offset: u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for &at in &self.offsets {
@@ -94,7 +94,7 @@ impl Pattern {
         bytes
     }
 
-    /// As it was written.
+    /// Pattern in the syntax of the option.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -105,7 +105,7 @@ mod tests {
     use super::Pattern;
 
     #[test]
-    fn numbers_texts_and_offsets_stand_behind_each_other() {
+    fn patterns_concatenate_numbers_texts_and_offsets() {
         let read = |text: &str| Pattern::read(text).map(|pattern| pattern.bytes);
         for (text, bytes) in [
             ("0xdeadface", &[0xde, 0xad, 0xfa, 0xce][..]),

@@ -1,7 +1,7 @@
-//! Job files on their way to the original: what the user wrote, but for where the files are.
+//! Job files relayed to the original: unchanged except for the location of files.
 //!
-//! Keys are not looked at, but for those that lead out of the target or decide who is reported with
-//! whom. Every `[global]` setting stands in the jobs after it.
+//! Keys are not interpreted, except for those that lead out of the target or determine reporting
+//! groups. Every `[global]` setting is copied to the jobs after it.
 
 use std::fmt::Write;
 
@@ -9,31 +9,31 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-use super::Surroundings;
+use super::ParseContext;
 use super::expand::expand;
 use super::lines::{self, Lines, Setting};
 use super::section::Section;
 
-/// With this and its number each job describes itself.
+/// Prefix of the `description` by which a relayed job, followed by its number, is recognised.
 const MARK: &str = "treering ";
 
-/// A job as the original gets it.
+/// Job relayed to the original.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Relayed {
-    /// Its name, its files and its directories; of the rest only what decides who is reported
-    /// together.
+pub(crate) struct RelayedJob {
+    /// Parsed name, files, directories and report grouping of the job; other options keep their
+    /// defaults.
     pub section: Section,
-    /// The settings that are handed on, in their order.
+    /// Relayed settings, in their order.
     pub settings: Vec<(String, Option<String>)>,
 }
 
-/// The jobs of a file, their keys not understood.
+/// Parses the jobs of a file without interpreting their keys.
 pub(crate) fn relay(
     file: &str,
     text: &[u8],
     only: &[String],
-    around: &Surroundings<'_>,
-) -> Result<Vec<Relayed>, ConfigError> {
+    around: &ParseContext<'_>,
+) -> Result<Vec<RelayedJob>, ConfigError> {
     let (sections, mut to) = Lines::read(file, text, around)?;
     let jobs = jobs(sections, only, around, &to);
     jobs.map_err(|fault| to.refuse(fault))
@@ -42,10 +42,10 @@ pub(crate) fn relay(
 fn jobs(
     sections: Vec<lines::Section>,
     only: &[String],
-    around: &Surroundings<'_>,
+    around: &ParseContext<'_>,
     to: &Faults<'_>,
-) -> Result<Vec<Relayed>, Fault> {
-    let mut global = Relayed::default();
+) -> Result<Vec<RelayedJob>, Fault> {
+    let mut global = RelayedJob::default();
     let mut jobs = Vec::new();
     for read in sections {
         if !read.is_global() && !only.is_empty() && !only.contains(&read.name) {
@@ -58,7 +58,7 @@ fn jobs(
         }
         if read.is_global() {
             global = relayed;
-            // It begins with the first job after it, and with that one only.
+            // The stonewall applies to the first job after it only.
             continue;
         }
         relayed.check(read.place, to)?;
@@ -72,12 +72,12 @@ fn jobs(
     Ok(jobs)
 }
 
-/// Which job says this of itself.
+/// Number of the job with this description.
 pub(crate) fn number_of(description: &str) -> Option<usize> {
     description.strip_prefix(MARK)?.parse().ok()
 }
 
-/// What must not be in a job that works below a target, and why.
+/// Reason why a key must not be set in a job below a target; `None` if it may.
 fn refusal(key: &str, value: &str) -> Option<&'static str> {
     let leads_out = value.starts_with('/') || value.split('/').any(|part| part == "..");
     match key {
@@ -100,11 +100,11 @@ fn refusal(key: &str, value: &str) -> Option<&'static str> {
     }
 }
 
-impl Relayed {
+impl RelayedJob {
     fn take(
         &mut self,
         setting: &Setting,
-        around: &Surroundings<'_>,
+        around: &ParseContext<'_>,
         to: &Faults<'_>,
     ) -> Result<(), Fault> {
         let key = setting.key.as_str();
@@ -183,12 +183,12 @@ impl Relayed {
         Ok(())
     }
 
-    /// Whether it says something of a key.
+    /// True if the job sets the key.
     pub(crate) fn sets(&self, key: &str) -> bool {
         self.settings.iter().any(|(set, _)| set == key)
     }
 
-    /// As text for the original: where its files are, and which one it is, come last.
+    /// Job section for the original; files and description come last.
     pub(crate) fn write(&self, number: usize, more: &[(String, String)]) -> String {
         let mut text = format!("[{}]\n", self.section.name);
         // Writing into a string cannot fail.
@@ -209,19 +209,19 @@ impl Relayed {
 #[cfg(test)]
 mod tests {
     use super::super::Machine;
-    use super::{Relayed, Surroundings, number_of, relay};
+    use super::{ParseContext, RelayedJob, number_of, relay};
     use treering_script::ConfigError;
 
-    fn relayed(text: &str) -> Result<Vec<Relayed>, ConfigError> {
+    fn relayed(text: &str) -> Result<Vec<RelayedJob>, ConfigError> {
         let reader = |_: &str, _: &str| Err("none".to_owned());
         let environment = |name: &str| (name == "D").then(|| "/mnt/a".to_owned());
         let machine = Machine { cpus: 2, page_bytes: 4096, memory_mib: 1024 };
-        let around = Surroundings::new(&reader, &environment, machine);
+        let around = ParseContext::new(&reader, &environment, machine);
         relay("f", text.as_bytes(), &[], &around)
     }
 
     #[test]
-    fn settings_are_handed_on_but_for_places() {
+    fn settings_are_relayed_except_for_paths() {
         let text = "[global]\nsize=1m\nverify=crc32c\ndirectory=${D}:/b\n[a]\nthread\nsize=2m\n\
                     group_reporting\n[global]\nbs=8k\n[b]\nstonewall\nnumjobs=$ncpus\n";
         let jobs = relayed(text).unwrap();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_is_refused_with_its_place() {
+    fn paths_outside_the_target_are_refused_with_their_position() {
         for line in [
             "exec_prerun=true",
             "opendir=/etc",

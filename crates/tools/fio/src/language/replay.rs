@@ -1,73 +1,73 @@
-//! Replaying a log of requests: `read_iolog`, in the forms that `write_iolog` of fio has, versions
-//! 2 and 3. Which request comes when stands in the log; nothing is drawn.
+//! Replay of a request log: `read_iolog`, in fio's formats 2 and 3. The log determines all
+//! requests; nothing is drawn.
 
 use thiserror::Error;
 
 use super::direction::Direction;
 
-/// The longest log, and the most of its lines.
+/// Longest log in bytes, and the most lines.
 pub(crate) const BYTES_MAX: u64 = 256 << 20;
 
-/// What a line asks for, of a file by its number.
+/// Action of a log line; files are given by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
-    /// A file is opened.
+pub(crate) enum ReplayAction {
+    /// Opens a file.
     Open(usize),
-    /// A file is closed.
+    /// Closes a file.
     Close(usize),
-    /// A request.
+    /// Issues a request.
     Move {
-        /// The number of the file.
+        /// Number of the file.
         file: usize,
-        /// In which direction.
+        /// Direction of the request.
         direction: Direction,
-        /// Where it begins.
+        /// Offset in the file.
         offset: u64,
-        /// How long it is.
+        /// Length in bytes.
         bytes: u64,
     },
-    /// A sync.
+    /// Syncs a file.
     Sync {
-        /// The number of the file.
+        /// Number of the file.
         file: usize,
-        /// Whether it is `fdatasync`.
+        /// True for `fdatasync`, false for `fsync`.
         data_only: bool,
     },
-    /// Waits until so many milliseconds have passed since the start.
+    /// Waits until this many milliseconds have passed since the start.
     Wait(u64),
 }
 
-/// A line.
+/// Line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Microseconds after the line before.
+    /// Delay after the previous line, in microseconds.
     pub delay_us: u64,
-    /// What it asks for.
-    pub asked: Asked,
+    /// Action to replay.
+    pub action: ReplayAction,
 }
 
-/// What is wrong with a log.
+/// Error of a replay log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub(crate) enum ReplayError {
-    /// Its first line is another one.
+    /// The header is not that of an iolog of version 2 or 3.
     #[error("is no log of fio's, of version 2 or 3")]
     NoLog,
-    /// It has no line that asks for something.
+    /// The log has no action.
     #[error("asks for nothing")]
     Empty,
 }
 
-/// A log as it was read.
+/// Parsed log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replay {
-    /// The files that it names, as it names them.
+    /// Files as the log names them.
     pub files: Vec<String>,
-    /// Its lines, in their order.
+    /// Log lines in their order.
     pub entries: Vec<Entry>,
 }
 
 impl Replay {
-    /// Reads a log. Lines that are none are left out, as fio does.
+    /// Parses a log. Unknown lines are ignored, as in fio.
     ///
     /// # Errors
     /// When it is no log, or asks for nothing.
@@ -88,16 +88,16 @@ impl Replay {
                 continue;
             }
             let words: Vec<&str> = words.collect();
-            let Some(asked) = replay.asked(&words, is_timed) else { continue };
+            let Some(action) = replay.action(&words, is_timed) else { continue };
             let time_us: u64 = time_us.unwrap_or(0);
             let delay_us = if before_us == 0 { 0 } else { time_us.saturating_sub(before_us) };
             before_us = time_us;
-            replay.entries.push(Entry { delay_us, asked });
+            replay.entries.push(Entry { delay_us, action });
         }
         if replay.entries.is_empty() { Err(ReplayError::Empty) } else { Ok(replay) }
     }
 
-    fn asked(&mut self, words: &[&str], is_timed: bool) -> Option<Asked> {
+    fn action(&mut self, words: &[&str], is_timed: bool) -> Option<ReplayAction> {
         let number = |word: &str| word.parse::<u64>().ok();
         let known = |name: &str| self.files.iter().position(|file| file == name);
         match *words {
@@ -107,62 +107,68 @@ impl Replay {
                 }
                 None
             }
-            [name, "open"] => known(name).map(Asked::Open),
-            [name, "close"] => known(name).map(Asked::Close),
-            [_, "wait", ms, _] if !is_timed => number(ms).map(Asked::Wait),
+            [name, "open"] => known(name).map(ReplayAction::Open),
+            [name, "close"] => known(name).map(ReplayAction::Close),
+            [_, "wait", ms, _] if !is_timed => number(ms).map(ReplayAction::Wait),
             [name, what, offset, bytes] => {
                 let (file, offset, bytes) = (known(name)?, number(offset)?, number(bytes)?);
                 let direction = match what {
                     "read" => Direction::Read,
                     "write" => Direction::Write,
                     "trim" => Direction::Trim,
-                    "sync" => return Some(Asked::Sync { file, data_only: false }),
-                    "datasync" => return Some(Asked::Sync { file, data_only: true }),
+                    "sync" => return Some(ReplayAction::Sync { file, data_only: false }),
+                    "datasync" => return Some(ReplayAction::Sync { file, data_only: true }),
                     _ => return None,
                 };
                 let fits = (1..=1 << 30).contains(&bytes) && offset <= i64::MAX.unsigned_abs();
-                fits.then_some(Asked::Move { file, direction, offset, bytes })
+                fits.then_some(ReplayAction::Move { file, direction, offset, bytes })
             }
             _ => None,
         }
     }
 
-    /// Whether requests of this direction are asked for.
-    pub(super) fn goes(&self, asked: Direction) -> bool {
-        let is_it =
-            |one: &Entry| matches!(one.asked, Asked::Move { direction, .. } if direction == asked);
+    /// True if the log has requests of this direction.
+    pub(super) fn goes(&self, wanted: Direction) -> bool {
+        let is_it = |one: &Entry| matches!(one.action, ReplayAction::Move { direction, .. } if direction == wanted);
         self.entries.iter().any(is_it)
     }
 
     /// Bytes of all requests.
     pub(crate) fn bytes(&self) -> u64 {
-        let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        let of =
+            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.action { bytes } else { 0 };
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
-    /// The largest request.
+    /// Length of the largest request.
     pub(crate) fn most(&self) -> u64 {
-        let of = |one: &Entry| if let Asked::Move { bytes, .. } = one.asked { bytes } else { 0 };
+        let of =
+            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.action { bytes } else { 0 };
         self.entries.iter().map(of).max().unwrap_or(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Direction, Entry, Replay};
+    use super::{Direction, Entry, Replay, ReplayAction};
 
     #[test]
-    fn both_versions_are_read() {
+    fn log_versions_2_and_3_are_read() {
         let two =
             "fio version 2 iolog\na add\na open\na read 0 4096\na wait 10 0\nrubbish\na close\n";
-        let asked: Vec<Asked> =
-            Replay::read(two).unwrap().entries.iter().map(|e| e.asked).collect();
-        let read = Asked::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
-        assert_eq!(asked, [Asked::Open(0), read, Asked::Wait(10), Asked::Close(0)]);
+        let action: Vec<ReplayAction> =
+            Replay::read(two).unwrap().entries.iter().map(|e| e.action).collect();
+        let read =
+            ReplayAction::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
+        assert_eq!(
+            action,
+            [ReplayAction::Open(0), read, ReplayAction::Wait(10), ReplayAction::Close(0)]
+        );
         let three = "fio version 3 iolog\n0 a add\n5 a open\n9 a write 8 16\n";
         let replay = Replay::read(three).unwrap();
-        let write = Asked::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
-        assert_eq!(replay.entries[1], Entry { delay_us: 4, asked: write });
+        let write =
+            ReplayAction::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
+        assert_eq!(replay.entries[1], Entry { delay_us: 4, action: write });
         assert_eq!((replay.bytes(), replay.most()), (16, 16));
         assert!(replay.goes(Direction::Write) && !replay.goes(Direction::Read));
         assert!(Replay::read("rubbish").is_err() && Replay::read("").is_err());

@@ -1,6 +1,6 @@
-//! What a job says, every option resolved.
+//! A job with every option resolved.
 
-use treering_script::Synchronous;
+use treering_script::SyncMode;
 
 use treering_kit::faults::Place;
 
@@ -8,36 +8,36 @@ use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
 use super::extras::Extras;
-use super::logs::Wanted;
+use super::logs::LogOptions;
 use super::replay::Replay;
 use super::units::Bases;
 use super::values::Amount;
 
-/// What the job does: `rw`.
+/// Access pattern of the job: `rw`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ReadWrite {
-    /// It reads.
+    /// The job reads.
     pub reads: bool,
-    /// It writes.
+    /// The job writes.
     pub writes: bool,
-    /// It trims; where it writes too, each write follows a trim of the same place.
+    /// The job trims; with `writes`, each write follows a trim of the same block.
     pub trims: bool,
-    /// At random places.
+    /// Offsets are random.
     pub random: bool,
 }
 
 impl ReadWrite {
-    /// Each place is trimmed, then written.
+    /// True if each block is trimmed, then written.
     pub(crate) const fn is_trim_write(self) -> bool {
         self.trims && self.writes
     }
 
-    /// Reads and writes, mixed.
+    /// True if reads and writes are mixed.
     pub(crate) const fn is_mixed(self) -> bool {
         self.reads && self.writes
     }
 
-    /// Fio's word.
+    /// Value of `rw` in the report.
     pub(crate) const fn name(self) -> &'static str {
         match (self.reads, self.writes, self.random) {
             _ if self.trims => match (self.writes, self.random) {
@@ -56,77 +56,77 @@ impl ReadWrite {
     }
 }
 
-/// How room is taken before a file is written: `fallocate`.
+/// Preallocation of a file before it is written: `fallocate`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Allocation {
-    /// Not at all.
+pub(crate) enum Preallocation {
+    /// No preallocation.
     None,
-    /// By `fallocate`, where the filesystem can.
+    /// Uses `fallocate`, if the filesystem supports it.
     Native,
-    /// By `posix_fallocate`.
+    /// Uses `posix_fallocate`.
     Posix,
-    /// By `fallocate`, without making the file longer.
+    /// Uses `fallocate` with `FALLOC_FL_KEEP_SIZE`.
     Keep,
-    /// By making the file longer.
+    /// Uses `ftruncate`.
     Truncate,
 }
 
-/// Which file is next: `file_service_type`.
+/// Order of the files: `file_service_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Service {
-    /// Drawn.
+pub(crate) enum FileOrder {
+    /// Files are drawn at random.
     Random,
-    /// One after the other, in turns.
+    /// Files take turns.
     RoundRobin,
-    /// One after the other, each to its end.
+    /// Each file is finished before the next.
     Sequential,
 }
 
-/// Sizes of requests in one way.
+/// Block sizes of one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Blocks {
-    /// The smallest.
+    /// Smallest block size in bytes.
     pub least: u64,
-    /// The largest.
+    /// Largest block size in bytes.
     pub most: u64,
-    /// Sizes and how many percent have each; empty when there is only a range.
+    /// Block sizes with the percentage of each; empty for a plain range.
     pub split: Vec<(u64, u64)>,
-    /// What offsets are multiples of.
+    /// Alignment of offsets, in bytes.
     pub align: Option<u64>,
 }
 
 impl Blocks {
-    /// Of one size.
-    pub(crate) const fn of(bytes: u64) -> Self {
+    /// Fixed size.
+    pub(crate) const fn fixed(bytes: u64) -> Self {
         Self { least: bytes, most: bytes, split: Vec::new(), align: None }
     }
 }
 
-/// Who ends early when a job is done: `exit_what`.
+/// Jobs that end with this one: `exit_what`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exits {
-    /// The jobs that are reported together with it.
+    /// Jobs of the same reporting group.
     Group,
-    /// The jobs that run at the same time.
+    /// Jobs of the same batch.
     Stonewall,
-    /// All jobs, also those that have not begun.
+    /// Every job, including those not yet started.
     All,
 }
 
-/// The pauses between requests: `thinktime`.
+/// Pauses between requests: `thinktime`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Think {
-    /// How long; 0 for none.
+pub(crate) struct ThinkTime {
+    /// Pause in microseconds; 0 for none.
     pub us: u64,
-    /// After so many requests.
+    /// Number of requests before each pause.
     pub blocks: u64,
-    /// And after so much time with requests; 0 for none.
+    /// Microseconds of work before each pause; 0 for none.
     pub io_us: u64,
 }
 
-/// What is reported about the latencies, and what is not taken.
+/// Latency and rate statistics: reported percentiles, and disabled measurements.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reported {
+pub(crate) struct StatOptions {
     pub percentiles: Vec<f64>,
     pub disable_lat: bool,
     pub disable_clat: bool,
@@ -137,8 +137,8 @@ pub(crate) struct Reported {
     pub slat_percentiles: bool,
 }
 
-impl Reported {
-    /// Nothing is reported about latencies and rates.
+impl StatOptions {
+    /// Disables all latency and rate statistics.
     pub(crate) const NONE: Self = Self {
         percentiles: Vec::new(),
         disable_lat: true,
@@ -151,7 +151,7 @@ impl Reported {
     };
 }
 
-impl Default for Reported {
+impl Default for StatOptions {
     fn default() -> Self {
         Self {
             percentiles: PERCENTILES.to_vec(),
@@ -166,28 +166,28 @@ impl Default for Reported {
     }
 }
 
-/// How places are drawn.
+/// Options of the random offsets.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Draws {
-    /// Whether no block comes again before all have come.
+pub(crate) struct RandomOptions {
+    /// True if each block is used once before any is repeated: inverse of `norandommap`.
     pub random_map: bool,
-    /// Whether they are drawn by a shift register: `random_generator=lfsr`.
+    /// True for a linear feedback shift register: `random_generator=lfsr`.
     pub register: bool,
-    /// Whether 64 bits are drawn at a time: `random_generator=tausworthe64`.
+    /// True for 64-bit draws: `random_generator=tausworthe64`.
     pub long: bool,
-    /// `randrepeat`: whether each run draws the same.
+    /// True if each run draws the same offsets: `randrepeat`.
     pub repeatable: bool,
-    /// `allrandrepeat`: likewise for what is not a place.
+    /// True if each run draws the same other random values: `allrandrepeat`.
     pub all_repeatable: bool,
-    /// `randseed`.
+    /// Seed: `randseed`.
     pub seed: u64,
-    /// How many of a hundred places are drawn; the others go on from the last one.
+    /// Percentage of random offsets, by direction; the others are sequential: `percentage_random`.
     pub percent_random: [u64; 3],
-    /// How often each place is.
+    /// Distribution of random offsets.
     pub distribution: Distribution,
 }
 
-impl Default for Draws {
+impl Default for RandomOptions {
     fn default() -> Self {
         Self {
             random_map: true,
@@ -202,149 +202,151 @@ impl Default for Draws {
     }
 }
 
-/// How a section begins.
+/// Header of a section.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Heading {
-    /// What stands in the brackets: the files of the job are named after it.
+    /// Text in the brackets, after which the job's files are named.
     pub title: String,
     pub(super) place: Place,
 }
 
-/// A section that is no `[global]` one.
+/// Section of a job, not a `[global]` one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Section {
-    /// Its name.
+    /// Name of the job.
     pub name: String,
-    /// How it begins.
+    /// Header of its section.
     pub heading: Heading,
     pub(super) bases: Bases,
-    /// `description`.
+    /// Comment of the job: `description`.
     pub description: Option<String>,
-    /// `rw`, without what stands behind the colon.
+    /// Value of `rw`, without the part after the colon.
     pub rw: ReadWrite,
-    /// Every so many requests a random job draws a new place, and a sequential one goes on.
+    /// Number of requests for each new offset: a random job draws it, a sequential one advances;
+    /// the requests in between continue or repeat.
     pub sequence: u64,
-    /// Bytes left out after each sequential request.
+    /// Bytes skipped after each sequential request.
     pub hole: i64,
-    /// Whether requests between the draws repeat the last place: `rw_sequencer=identical`.
+    /// True if requests between random ones repeat the offset: `rw_sequencer=identical`.
     pub repeats: bool,
-    /// By [`Direction::place`].
+    /// Block sizes, by [`Direction::place`].
     pub blocks: [Blocks; 3],
-    /// Whether sizes may be any number of bytes.
+    /// True if block sizes may be any number of bytes: `bs_unaligned`.
     pub unaligned: bool,
-    /// Whether the sizes are those of sequential and of random requests.
+    /// True if the first two block sizes are those of sequential and random requests:
+    /// `bs_is_seq_rand`.
     pub blocks_by_order: bool,
-    /// `size`; of the whole file where nothing is said.
+    /// Bytes to move over all files: `size`; `None` for the whole of existing files.
     pub size: Option<Amount>,
-    /// `io_size`; as `size` where nothing is said.
+    /// Bytes to transfer: `io_size`; `None` for as much as `size`.
     pub io_size: Option<Amount>,
-    /// `filesize`: the smallest and the largest, in bytes.
+    /// Smallest and largest file size in bytes: `filesize`.
     pub file_size: Option<(u64, u64)>,
-    /// `offset`.
+    /// Start of the range in each file: `offset`.
     pub offset: Amount,
-    /// `offset_increment`: how much later each further clone begins.
+    /// Shift of the range for each further clone: `offset_increment`.
     pub offset_increment: Amount,
-    /// `number_ios`; 0 for no limit.
+    /// Most requests: `number_ios`; 0 for no limit.
     pub number_ios: u64,
-    /// `nrfiles`, or how many are named.
+    /// Number of files: `nrfiles`, or as many as are named.
     pub files: u64,
-    /// `openfiles`; 0 for all.
+    /// Most files open at a time: `openfiles`; 0 for all.
     pub open_files: u64,
-    /// `file_service_type`.
-    pub service: Service,
-    /// Requests to one file before the next is chosen.
+    /// Order of the files: `file_service_type`.
+    pub service: FileOrder,
+    /// Number of requests to one file before the next is chosen.
     pub service_requests: u64,
-    /// `directory`: clones take turns.
+    /// Directories in which clones place their files in turns: `directory`.
     pub directories: Vec<String>,
-    /// `filename`; empty where the files are named after the job.
+    /// File names: `filename`; empty if the files are named after the job.
     pub filenames: Vec<String>,
-    /// `filename_format`.
+    /// Format of generated file names: `filename_format`.
     pub filename_format: String,
-    /// `unique_filename`.
+    /// Value of `unique_filename`, which has no effect.
     pub unique_filename: bool,
-    /// `ioengine`.
+    /// I/O engine: `ioengine`.
     pub engine: Engine,
-    /// `iodepth`.
+    /// Queue depth: `iodepth`.
     pub depth: u64,
-    /// `iodepth_batch`; 0 for the whole depth.
+    /// Requests of a submission: `iodepth_batch`; 0 for the whole depth.
     pub batch: u64,
-    /// `iodepth_batch_complete_min`.
+    /// Least completions of a reaping: `iodepth_batch_complete_min`.
     pub least_reaped: u64,
-    /// `iodepth_batch_complete_max`; 0 for as many as the least.
+    /// Most completions of a reaping: `iodepth_batch_complete_max`; 0 for as many as the least.
     pub most_reaped: u64,
-    /// `iodepth_low`; 0 for the whole depth.
+    /// Depth to which a full queue is drained: `iodepth_low`; 0 for the whole depth.
     pub depth_low: u64,
-    /// `direct`: whether the page cache is left out.
+    /// True if the page cache is bypassed: `direct`.
     pub direct: bool,
-    /// `sync`: how files are opened.
-    pub synchronous: Synchronous,
-    /// `numjobs`.
+    /// Synchronous open flags: `sync`.
+    pub synchronous: SyncMode,
+    /// Number of clones: `numjobs`.
     pub clones: u64,
-    /// `thread`: whether a clone is a thread, and not a process.
+    /// True if clones are threads and not processes: `thread`.
     pub thread: bool,
-    /// `runtime`; 0 for no limit.
+    /// Time limit in microseconds: `runtime`; 0 for none.
     pub runtime_us: u64,
-    /// `time_based`: whether it begins again until its time is over.
+    /// True if passes repeat until the time limit: `time_based`.
     pub time_based: bool,
-    /// `ramp_time`: what is not counted.
+    /// Initial time that is not counted, in microseconds: `ramp_time`.
     pub ramp_us: u64,
-    /// The shortest and the longest.
+    /// Shortest and longest delay before the job begins, in microseconds.
     pub start_delay_us: [u64; 2],
-    /// `loops`.
+    /// Number of passes: `loops`.
     pub loops: u64,
-    /// `group_reporting`.
+    /// True if the clones of a group share a row: `group_reporting`.
     pub group_reporting: bool,
-    /// `new_group`.
+    /// True if the job begins a reporting group: `new_group`.
     pub new_group: bool,
-    /// `stonewall`: whether it waits for the jobs before it.
+    /// True if the job waits for all jobs before it: `stonewall`.
     pub stonewall: bool,
-    /// Who ends with it when it is done first: `exitall` and `exit_what`.
+    /// Jobs that end when this one finishes: `exitall` and `exit_what`.
     pub exits: Option<Exits>,
-    /// `exit_what`.
+    /// Jobs that end with this one: `exit_what`.
     pub exits_with: Exits,
-    /// `fsync`: after so many writes; 0 for never.
+    /// Number of writes before each fsync: `fsync`; 0 for none.
     pub fsync: u64,
-    /// `fdatasync`: likewise.
+    /// Number of writes before each fdatasync: `fdatasync`; 0 for none.
     pub fdatasync: u64,
-    /// `end_fsync`.
+    /// True if files are synced at the end of a pass: `end_fsync`.
     pub end_fsync: bool,
-    /// `fsync_on_close`.
+    /// True if files are synced before they are closed: `fsync_on_close`.
     pub fsync_on_close: bool,
-    /// `invalidate`: whether the page cache forgets the files before.
+    /// True if files are dropped from the page cache before the job: `invalidate`.
     pub invalidate: bool,
-    /// `rwmixread`: percent of the requests that are reads.
+    /// Percentage of requests that are reads: `rwmixread`.
     pub mix_read: u64,
-    /// `fallocate`.
-    pub allocation: Allocation,
-    /// How places are drawn.
-    pub draws: Draws,
-    /// `create_on_open`.
+    /// Preallocation: `fallocate`.
+    pub allocation: Preallocation,
+    /// Options of the random offsets.
+    pub draws: RandomOptions,
+    /// True if files are created when they are opened: `create_on_open`.
     pub create_on_open: bool,
-    /// `create_fsync`.
+    /// True if files are synced after layout: `create_fsync`.
     pub create_fsync: bool,
-    /// `overwrite`: whether the files are filled before.
+    /// True if files are filled before they are written: `overwrite`.
     pub overwrite: bool,
-    /// `unlink`: whether the files are removed at the end.
+    /// True if files are unlinked at the end: `unlink`.
     pub unlink: bool,
-    /// Bytes in a second; 0 for no limit.
+    /// Rate limit in bytes per second, by direction; 0 for none.
     pub rate: [u64; 3],
-    /// Requests in a second; 0 for no limit.
+    /// Rate limit in requests per second, by direction; 0 for none.
     pub rate_iops: [u64; 3],
-    /// `thinktime`.
-    pub think: Think,
-    /// What is reported of latencies and rates.
-    pub reported: Reported,
-    /// The logs that it asks for.
-    pub logs: Wanted,
-    /// The settings of the section as they were given, and of the `[global]` ones before it.
+    /// Pauses between requests: `thinktime`.
+    pub think: ThinkTime,
+    /// Latency and rate statistics.
+    pub reported: StatOptions,
+    /// Requested logs.
+    pub logs: LogOptions,
+    /// Settings of the section as given.
     pub given: Vec<(String, String)>,
-    /// Those of the `[global]` sections before it.
+    /// Settings of the preceding `[global]` sections.
     pub given_globally: Vec<(String, String)>,
-    /// What few jobs say.
+    /// Rarely used options.
     pub extras: Extras,
 }
 
-/// What fio prints when nothing else is asked for.
+/// Default percentiles of fio.
 pub(crate) const PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
     99.99,
@@ -357,7 +359,7 @@ impl Default for Section {
 }
 
 impl Section {
-    /// With the default of every option.
+    /// Creates a section with the default of every option.
     pub(super) fn defaults() -> Self {
         Self {
             name: String::new(),
@@ -368,7 +370,7 @@ impl Section {
             sequence: 1,
             hole: 0,
             repeats: false,
-            blocks: [Blocks::of(4096), Blocks::of(4096), Blocks::of(4096)],
+            blocks: [Blocks::fixed(4096), Blocks::fixed(4096), Blocks::fixed(4096)],
             unaligned: false,
             blocks_by_order: false,
             size: None,
@@ -379,7 +381,7 @@ impl Section {
             number_ios: 0,
             files: 0,
             open_files: 0,
-            service: Service::RoundRobin,
+            service: FileOrder::RoundRobin,
             service_requests: 1,
             directories: Vec::new(),
             filenames: Vec::new(),
@@ -392,7 +394,7 @@ impl Section {
             most_reaped: 0,
             depth_low: 0,
             direct: false,
-            synchronous: Synchronous::No,
+            synchronous: SyncMode::No,
             clones: 1,
             thread: false,
             runtime_us: 0,
@@ -411,29 +413,29 @@ impl Section {
             fsync_on_close: false,
             invalidate: true,
             mix_read: 50,
-            allocation: Allocation::Native,
-            draws: Draws::default(),
+            allocation: Preallocation::Native,
+            draws: RandomOptions::default(),
             create_on_open: false,
             create_fsync: true,
             overwrite: false,
             unlink: false,
             rate: [0; 3],
             rate_iops: [0; 3],
-            think: Think { us: 0, blocks: 1, io_us: 0 },
-            reported: Reported::default(),
-            logs: Wanted::default(),
+            think: ThinkTime { us: 0, blocks: 1, io_us: 0 },
+            reported: StatOptions::default(),
+            logs: LogOptions::default(),
             extras: Extras::default(),
             given: Vec::new(),
             given_globally: Vec::new(),
         }
     }
 
-    /// Whether `k` is 1000: amounts are reported so too.
+    /// True if `k` is 1000, in the report too: `kb_base=1000`.
     pub(crate) const fn is_decimal(&self) -> bool {
         self.bases.kb == 1000
     }
 
-    /// Bytes of its files, as far as it says how many.
+    /// Stated size of its files in bytes, as far as any is given.
     pub(crate) fn stated_bytes(&self) -> u64 {
         match (self.file_size, self.size) {
             (Some((_, high)), None) => high.saturating_mul(self.files),
@@ -442,7 +444,7 @@ impl Section {
         }
     }
 
-    /// Takes over what a log asks for: its files, directions and sizes.
+    /// Adopts the files, directions and sizes of a log.
     pub(crate) fn replay(&mut self, replay: Replay) {
         let [reads, writes, trims] = Direction::ALL.map(|direction| replay.goes(direction));
         self.rw = ReadWrite { reads, writes, trims: trims && !reads && !writes, random: false };
@@ -454,12 +456,12 @@ impl Section {
         self.extras.replay = Some(replay);
     }
 
-    /// Whether a key was given, to the section or to a `[global]` one before it.
+    /// True if the key was given, to the section or to a `[global]` one before it.
     pub(crate) fn sets(&self, name: &str) -> bool {
         self.given.iter().chain(&self.given_globally).any(|(key, _)| key == name)
     }
 
-    /// Bytes that it moves, where its files have so many of them.
+    /// Bytes to transfer, for files of this total size.
     pub(crate) fn io_bytes(&self, size: u64) -> Option<u64> {
         self.io_size.map(|amount| match amount {
             Amount::Bytes(bytes) => bytes,
@@ -470,22 +472,22 @@ impl Section {
         })
     }
 
-    /// Whether it syncs between its writes.
+    /// True if the job syncs between its writes.
     pub(crate) const fn syncs_often(&self) -> bool {
         self.fsync + self.fdatasync + self.extras.range_sync.every > 0
     }
 
-    /// Whether it goes on until its time is over.
+    /// True if the job repeats until its runtime is over.
     pub(crate) const fn is_timed(&self) -> bool {
         self.time_based && self.runtime_us > 0
     }
 
-    /// Sizes of requests in a way.
+    /// Block sizes of a direction.
     pub(crate) const fn blocks(&self, direction: Direction) -> &Blocks {
         &self.blocks[direction.place()]
     }
 
-    /// The ways in which it moves data.
+    /// Directions in which the job moves data.
     pub(crate) fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
         let ReadWrite { reads, writes, trims, .. } = self.rw;
         Direction::ALL.into_iter().filter(move |direction| match direction {
@@ -495,17 +497,17 @@ impl Section {
         })
     }
 
-    /// The smallest request of both ways, also of one that it does not go.
+    /// Smallest block size, of unused directions too.
     pub(crate) fn least_block(&self) -> u64 {
         self.blocks.iter().map(|blocks| blocks.least).min().unwrap_or(1).max(1)
     }
 
-    /// The largest one, likewise.
+    /// Largest block size, of unused directions too.
     pub(crate) fn most_block(&self) -> u64 {
         self.blocks.iter().map(|blocks| blocks.most).max().unwrap_or(1).max(1)
     }
 
-    /// What offsets in a way are multiples of.
+    /// Alignment of offsets in a direction.
     pub(crate) fn align(&self, direction: Direction) -> u64 {
         let blocks = self.blocks(direction);
         blocks.align.unwrap_or(blocks.least).max(1)

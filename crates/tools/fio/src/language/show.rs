@@ -1,19 +1,19 @@
-//! Resolved jobs, written as a job file again: every option, also those that were not given.
+//! Output of resolved jobs as a job file with every option, including defaults.
 
 use std::fmt::Write;
 
-use treering_script::Synchronous;
+use treering_script::SyncMode;
 
 use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
-use super::logs::Wanted;
-use super::section::{Allocation, Blocks, Exits, Section, Service};
+use super::logs::LogOptions;
+use super::section::{Blocks, Exits, FileOrder, Preallocation, Section};
 use super::steering::RangeSync;
 use super::values::Amount;
-use super::verifying::Kind;
+use super::verifying::VerifyKind;
 
-/// The jobs as a job file.
+/// Formats the jobs as a job file.
 pub(crate) fn show(jobs: &[Section]) -> String {
     let mut out = String::new();
     for (number, job) in jobs.iter().enumerate() {
@@ -42,7 +42,7 @@ fn amount(amount: Amount) -> String {
 
 fn both(of: impl Fn(Direction) -> String) -> String {
     let all = Direction::ALL.map(of);
-    // Trims are as writes where nothing else is said.
+    // Trims equal writes unless set separately.
     if all[1] == all[2] { all[..2].join(",") } else { all.join(",") }
 }
 
@@ -59,22 +59,22 @@ fn name_of<T: PartialEq>(words: &[(&'static str, T)], meant: &T) -> String {
     words.iter().find(|(_, one)| one == meant).map_or("", |(word, _)| *word).to_owned()
 }
 
-const ALLOCATIONS: [(&str, Allocation); 5] = [
-    ("none", Allocation::None),
-    ("native", Allocation::Native),
-    ("posix", Allocation::Posix),
-    ("keep", Allocation::Keep),
-    ("truncate", Allocation::Truncate),
+const ALLOCATIONS: [(&str, Preallocation); 5] = [
+    ("none", Preallocation::None),
+    ("native", Preallocation::Native),
+    ("posix", Preallocation::Posix),
+    ("keep", Preallocation::Keep),
+    ("truncate", Preallocation::Truncate),
 ];
 
-const SERVICES: [(&str, Service); 3] = [
-    ("random", Service::Random),
-    ("roundrobin", Service::RoundRobin),
-    ("sequential", Service::Sequential),
+const SERVICES: [(&str, FileOrder); 3] = [
+    ("random", FileOrder::Random),
+    ("roundrobin", FileOrder::RoundRobin),
+    ("sequential", FileOrder::Sequential),
 ];
 
-const SYNCS: [(&str, Synchronous); 3] =
-    [("0", Synchronous::No), ("1", Synchronous::All), ("dsync", Synchronous::Data)];
+const SYNCS: [(&str, SyncMode); 3] =
+    [("0", SyncMode::No), ("1", SyncMode::All), ("dsync", SyncMode::Data)];
 
 const EXITS: [(&str, Exits); 3] =
     [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];
@@ -135,7 +135,7 @@ impl Section {
         }
         let verify = &self.extras.verify;
         let Some(kind) = verify.kind else { return };
-        all.push(("verify", name_of(&Kind::NAMES, &kind)));
+        all.push(("verify", name_of(&VerifyKind::NAMES, &kind)));
         all.push(("do_verify", switch(verify.reads_again)));
         all.push(("verify_only", switch(verify.only)));
         all.push(("verify_interval", verify.interval.to_string()));
@@ -264,7 +264,7 @@ impl Section {
         all.push(("disable_clat", switch(self.reported.disable_clat)));
         all.push(("disable_slat", switch(self.reported.disable_slat)));
         all.push(("disable_bw", switch(self.reported.disable_bw)));
-        let Wanted { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
+        let LogOptions { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
             &self.logs;
         for (key, prefix) in
             [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
@@ -288,7 +288,7 @@ fn range(blocks: &Blocks) -> String {
 
 fn splits(blocks: &Blocks) -> String {
     if blocks.split.is_empty() {
-        // A range keeps its place; only one size is a split as well.
+        // A range is written as such; a split of a single size equals a range.
         return if blocks.least == blocks.most {
             format!("{}/100", blocks.least)
         } else {

@@ -1,31 +1,31 @@
-//! What steers a job besides its rates: shares of a flow, lowest rates, which errors it bears,
-//! zones that are left out, and where it runs.
+//! Options that steer a job besides its rates: flow shares, lowest rates, tolerated errors, strided
+//! zones, CPU affinity and priority.
 
 use treering_script::{Identity, Scheduling};
 
 use super::direction::Direction;
 
-/// A share of what several jobs do together: `flow`.
+/// Share of a flow of several jobs: `flow`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flow {
-    /// Its part; 0 for none.
+    /// Weight of the job; 0 to leave the flow.
     pub weight: u64,
-    /// Which flow it is of.
+    /// Number of the flow.
     pub id: u64,
-    /// Microseconds of a pause where others are behind.
+    /// Pause in microseconds while the job is ahead of the others.
     pub sleep_us: u64,
 }
 
-/// Latencies that the depth of the queue must keep to: `latency_target`.
+/// Latency limit that determines the queue depth: `latency_target`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LatencyTarget {
-    /// No request may take longer; 0 for no such limit.
+    /// Latency limit in nanoseconds; 0 for none.
     pub ns: u64,
-    /// Over how long that is looked at.
+    /// Evaluation window in microseconds.
     pub window_us: u64,
-    /// How many percent of the requests it must hold for.
+    /// Percentage of the requests that must meet the limit.
     pub percentile: f64,
-    /// Whether the job goes on once the depth is found.
+    /// True if the job continues at the depth that was found: `latency_run`.
     pub runs: bool,
 }
 
@@ -35,21 +35,20 @@ impl Default for LatencyTarget {
     }
 }
 
-/// Rates that change so little that a job ends: `steadystate`.
+/// Steady state at which a job ends: `steadystate`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct SteadyState {
-    /// Whether requests are looked at, and not bytes.
+    /// True for request rates, false for bandwidth.
     pub of_requests: bool,
-    /// Whether it is the slope of the rates that must be small, and not how far the farthest is
-    /// from their mean.
+    /// True if the slope of the rates is limited, false for their largest deviation from the mean.
     pub is_slope: bool,
-    /// What it must be below.
+    /// Upper limit of the slope or deviation.
     pub limit: f64,
-    /// Whether that is in percent of the mean.
+    /// True if the limit is in percent of the mean.
     pub in_percent: bool,
-    /// Over how many seconds; 0 where nothing is looked at.
+    /// Length of the window in seconds; 0 disables the detection.
     pub seconds: u64,
-    /// Microseconds before that begins.
+    /// Microseconds before the window begins.
     pub ramp_us: u64,
 }
 
@@ -61,7 +60,7 @@ impl Default for SteadyState {
 }
 
 impl SteadyState {
-    /// The criterion by its name.
+    /// Name of the criterion.
     pub(crate) const fn word(&self) -> &'static str {
         match (self.of_requests, self.is_slope) {
             (true, true) => "iops_slope",
@@ -71,56 +70,56 @@ impl SteadyState {
         }
     }
 
-    /// What stands behind its limit.
+    /// Unit of the limit.
     pub(crate) const fn unit(&self) -> &'static str {
         if self.in_percent { "%" } else { "" }
     }
 }
 
-/// Rates below which a job ends: `rate_min` and `rate_iops_min`.
+/// Rates below which a job fails: `rate_min` and `rate_iops_min`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LowestRates {
-    /// Bytes in a second; 0 for no limit.
+pub(crate) struct MinimumRates {
+    /// Bytes per second; 0 for no limit.
     pub bytes: [u64; 3],
-    /// Requests in a second; 0 for no limit.
+    /// Requests per second; 0 for no limit.
     pub requests: [u64; 3],
-    /// How often the rates are looked at.
+    /// Check interval.
     pub cycle_ms: u64,
 }
 
-impl Default for LowestRates {
+impl Default for MinimumRates {
     fn default() -> Self {
         Self { bytes: [0; 3], requests: [0; 3], cycle_ms: 1000 }
     }
 }
 
-impl LowestRates {
-    /// Whether there are any.
+impl MinimumRates {
+    /// True if any rate is limited.
     pub(crate) fn are_any(&self) -> bool {
         self.bytes.iter().chain(&self.requests).any(|rate| *rate > 0)
     }
 }
 
-/// The kinds of errors: of reads, of what changes a file, and of verifying.
+/// Number of error kinds: of reads, of modifications, and of verification.
 pub(crate) const ERROR_KINDS: usize = 3;
-/// `EIO` and `EILSEQ`.
+/// Errnos tolerated by default: `EIO` and `EILSEQ`.
 const BORNE: [i32; 2] = [5, 84];
 
-/// Errors after which a job goes on: `continue_on_error` and `ignore_error`.
+/// Errors after which a job continues: `continue_on_error` and `ignore_error`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tolerance {
+pub(crate) struct ErrorTolerance {
     pub kinds: [bool; ERROR_KINDS],
-    /// Which ones, by kind; those of the medium where none are named.
+    /// Errnos by kind; `EIO` and `EILSEQ` for a kind with none.
     pub numbers: [Vec<i32>; ERROR_KINDS],
 }
 
-impl Tolerance {
-    /// Whether any error is borne, so that they are counted.
+impl ErrorTolerance {
+    /// True if any kind of error is tolerated, so that errors are counted.
     pub(crate) fn is_any(&self) -> bool {
         self.kinds.contains(&true)
     }
 
-    /// Whether a job goes on after this error.
+    /// True if the job continues after this error.
     pub(crate) fn bears(&self, direction: Direction, errno: i32) -> bool {
         let kind = match (errno, direction) {
             (84, _) => 2,
@@ -133,60 +132,60 @@ impl Tolerance {
     }
 }
 
-/// How written data are brought towards the disk while a job works: `sync_file_range`.
+/// Writeback during the job: `sync_file_range`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RangeSync {
-    /// After so many writes; 0 for never.
+    /// Number of writes before each call; 0 for never.
     pub every: u64,
-    /// The flags of the system call.
+    /// Flags of the system call.
     pub flags: u32,
 }
 
 impl RangeSync {
-    /// The words and their flags.
+    /// Flags by name.
     pub(crate) const WORDS: [(&str, u32); 3] =
         [("wait_before", 1), ("write", 2), ("wait_after", 4)];
 }
 
-/// Parts of a file that are worked on and left out in turns: `zonemode=strided`.
+/// Strided zones of a file: `zonemode=strided`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Strides {
-    /// Whether that was said; a size alone says it too.
+    /// Value of `zonemode`, if given; a zone size alone implies strided zones.
     pub are_asked: Option<bool>,
-    /// Bytes that are moved in a zone; 0 for no zones.
+    /// Bytes moved in a zone; 0 for no zones.
     pub bytes: u64,
-    /// How long a zone is.
+    /// Length of a zone in bytes.
     pub range: u64,
-    /// What is left out after it.
+    /// Bytes skipped after each zone.
     pub skip: u64,
 }
 
-/// On which processors each clone runs, and how urgently.
+/// CPU affinity, priority and identity of the clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Running {
     pub cpus: Vec<u32>,
-    /// Whether each clone has one of them alone.
+    /// True if each clone is bound to one CPU of its own: `cpus_allowed_policy=split`.
     pub splits: bool,
     pub nice: i32,
-    /// Whether others submit its requests: `io_submit_mode=offload`.
+    /// True if other threads submit the requests: `io_submit_mode=offload`.
     pub is_offloaded: bool,
-    /// The class and the level of its I/O.
+    /// I/O priority: class and level.
     pub io_class: u16,
     pub io_level: u16,
-    /// As whom, by numbers.
+    /// Numeric uid and gid to switch to.
     pub user: Option<u32>,
     pub group: Option<u32>,
 }
 
 impl Running {
-    /// As whom it works, where that is not as ourselves.
+    /// Identity to switch to; `None` to stay as started.
     pub(crate) fn identity(&self) -> Option<Identity> {
         let asks = self.user.is_some() || self.group.is_some();
         let (user, group) = (self.user.unwrap_or(0), self.group.unwrap_or(0));
         asks.then_some(Identity { user, group })
     }
 
-    /// Of the clone with this number among all, from 1.
+    /// Scheduling of the clone with this number among all, from 1.
     pub(crate) fn scheduling(&self, clone: u64) -> Scheduling {
         let alone = || {
             let place = (clone.max(1) - 1).checked_rem(self.cpus.len() as u64)?;
@@ -195,7 +194,7 @@ impl Running {
         let alone = if self.splits { alone() } else { None };
         let cpus = alone.unwrap_or_else(|| self.cpus.clone());
         let asks = self.io_class > 0 || self.io_level > 0;
-        // Without a class it is that of best effort.
+        // The default class is best effort.
         let class = if self.io_class == 0 { 2 } else { self.io_class };
         let io_priority = asks.then_some(class << 13 | self.io_level);
         Scheduling { cpus, nice: self.nice, io_priority }
@@ -204,10 +203,10 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, Running, Tolerance};
+    use super::{Direction, ErrorTolerance, Running};
 
     #[test]
-    fn clones_share_processors_or_split_them() {
+    fn clones_share_or_split_cpus() {
         let mut running = Running { cpus: vec![1, 3], ..Running::default() };
         assert_eq!(running.scheduling(2).cpus, [1, 3]);
         running.splits = true;
@@ -218,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn errors_of_the_medium_are_borne_where_none_are_named() {
-        let mut borne = Tolerance { kinds: [false, true, false], ..Tolerance::default() };
+    fn media_errors_are_tolerated_by_default() {
+        let mut borne = ErrorTolerance { kinds: [false, true, false], ..ErrorTolerance::default() };
         assert!(borne.bears(Direction::Write, 5) && borne.bears(Direction::Trim, 5));
         assert!(!borne.bears(Direction::Read, 5) && !borne.bears(Direction::Write, 28));
         borne.numbers[1] = vec![28];

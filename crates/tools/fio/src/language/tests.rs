@@ -1,18 +1,18 @@
-//! Job files as they are written, read and shown.
+//! Job files: parsing, errors, and resolved output.
 
-use super::{Environment, Machine, Reader, Section, Surroundings, parse, show};
+use super::{Environment, Machine, ParseContext, Reader, Section, parse, show};
 
 use proptest::prelude::{Just, prop_oneof, proptest};
 
 use super::direction::Direction;
 use super::engine::Engine;
 use super::keys::KNOWN;
-use super::section::{Allocation, Blocks, ReadWrite, Service};
+use super::section::{Blocks, FileOrder, Preallocation, ReadWrite};
 use super::values::Amount;
 
-fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> Surroundings<'s> {
+fn around<'s>(reader: &'s Reader<'s>, environment: &'s Environment<'s>) -> ParseContext<'s> {
     let machine = Machine { cpus: 4, page_bytes: 4096, memory_mib: 1000 };
-    Surroundings::new(reader, environment, machine)
+    ParseContext::new(reader, environment, machine)
 }
 
 fn read_with(text: &str, included: &str) -> Result<Vec<Section>, String> {
@@ -40,7 +40,7 @@ fn wrong(settings: &str) -> String {
 }
 
 #[test]
-fn global_sections_hold_for_the_jobs_after_them() {
+fn global_sections_apply_to_later_jobs() {
     let text = "; comment\n[global]\n  bs = 8k  ; trailing\nsize=1m # other\n\n[seq read]\nrw=read\n\
                 [b]\nrw=randrw\nbs=4k,8k\nrwmixread=70\nstonewall\n[global]\nbs=16k\n[c]\nbs=,2k\n\
                 rw=write\nthread\n";
@@ -61,7 +61,7 @@ fn global_sections_hold_for_the_jobs_after_them() {
 }
 
 #[test]
-fn the_original_warns_of_what_is_hardly_meant() {
+fn warnings_equal_those_of_the_original() {
     use super::Warning;
     for (settings, warning) in [
         ("time_based", Some(Warning::Timeless)),
@@ -86,7 +86,7 @@ fn the_original_warns_of_what_is_hardly_meant() {
 }
 
 #[test]
-fn defaults_are_the_originals() {
+fn defaults_equal_those_of_the_original() {
     let job = one("");
     assert_eq!(job.rw.name(), "read");
     assert_eq!(
@@ -96,17 +96,17 @@ fn defaults_are_the_originals() {
     assert_eq!((job.engine, job.depth, job.direct), (Engine::Psync, 1, false));
     assert_eq!(
         (job.allocation, job.invalidate, job.draws.random_map),
-        (Allocation::Native, true, true)
+        (Preallocation::Native, true, true)
     );
     assert_eq!((job.mix_read, job.files, job.open_files, job.loops), (50, 1, 1, 1));
     assert!(
         job.draws.repeatable && !job.draws.all_repeatable && job.create_fsync && !job.time_based
     );
-    assert_eq!(job.service, Service::RoundRobin);
+    assert_eq!(job.service, FileOrder::RoundRobin);
 }
 
 #[test]
-fn block_sizes_are_ranges_and_splits() {
+fn block_size_ranges_and_splits_are_parsed() {
     let job = one("bsrange=1k-4k,8k-16k\nrw=randrw:8");
     assert_eq!(
         (job.blocks(Direction::Read).most, job.blocks(Direction::Write).least),
@@ -129,7 +129,7 @@ fn block_sizes_are_ranges_and_splits() {
 }
 
 #[test]
-fn what_stands_for_something_else_is_put_in() {
+fn variables_are_expanded() {
     let job = one("size=${SIZE}m\nnumjobs=$ncpus\nio_size=8*$pagesize\nkb_base=1000");
     assert_eq!(job.size, Some(Amount::Bytes(3_000_000)));
     assert_eq!((job.clones, job.io_size), (4, Some(Amount::Bytes(32768))));
@@ -137,7 +137,7 @@ fn what_stands_for_something_else_is_put_in() {
 }
 
 #[test]
-fn files_are_included() {
+fn includes_are_read() {
     let text = "include common.fio\n[a]\nsize=1m\ninclude common.fio\n";
     let jobs = read_with("[a]\nsize=1m\ninclude common.fio\n", "bs=64k\n").unwrap();
     assert_eq!(jobs[0].least_block(), 65536);
@@ -151,7 +151,7 @@ fn files_are_included() {
 }
 
 #[test]
-fn paths_have_colons_between() {
+fn paths_are_split_at_colons() {
     let job = one("filename=/mnt/a:b\\:c\ndirectory=/x:/y");
     assert_eq!(job.filenames, ["/mnt/a", "b:c"]);
     assert_eq!(job.directories, ["/x", "/y"]);
@@ -160,7 +160,7 @@ fn paths_have_colons_between() {
 }
 
 #[test]
-fn what_only_the_original_does_is_refused_by_name() {
+fn keys_of_the_original_only_are_refused_by_name() {
     for (setting, part) in [
         ("verify=crc33", "f:3:8: verify: 'crc33' is not known here"),
         ("verify_state_load=1", "f:3:1: verify_state_load: treering does not do this: verifying"),
@@ -200,7 +200,7 @@ fn what_only_the_original_does_is_refused_by_name() {
 }
 
 #[test]
-fn a_shown_job_is_the_same_job() {
+fn a_shown_job_parses_to_the_same_job() {
     let text = "[global]\nsize=10%\nrw=randrw:4\nbssplit=4k/60:8k/40,16k\nruntime=30\n\
                 time_based\nthread\n[a]\nnrfiles=20\nfilesize=10:1m\nfile_service_type=random:16\n\
                 rate=1m,2m\nthinktime=50\nfallocate=keep\n[b]\nfilename=x\\:y:z\nexitall\n\
@@ -222,7 +222,7 @@ fn a_shown_job_is_the_same_job() {
 }
 
 #[test]
-fn only_sections_that_are_named_are_read() {
+fn only_selected_sections_are_read() {
     let reader = |_: &str, _: &str| Err(String::new());
     let environment = |_: &str| None;
     let around = around(&reader, &environment);
@@ -233,7 +233,7 @@ fn only_sections_that_are_named_are_read() {
 }
 
 #[test]
-fn hostile_text_is_refused_and_not_endless() {
+fn hostile_text_is_refused_in_bounded_time() {
     let many = "[a]\n".repeat(5000);
     let deep = format!("[a]\nsize={}1\n", "(".repeat(100_000));
     let long = format!("[{}]\n", "x".repeat(300));

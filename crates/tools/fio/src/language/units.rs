@@ -1,14 +1,14 @@
-//! What stands behind numbers: units of sizes and of times.
+//! Unit suffixes of sizes and of times.
 
-/// What suffixes of sizes mean.
+/// Number base of size suffixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bases {
-    /// What `k` multiplies with: 1024 or 1000.
+    /// Factor of `k`: 1024 or 1000.
     pub(super) kb: u64,
 }
 
 impl Bases {
-    /// What a suffix multiplies with: `k` and `kb` with the base, `kib` with the other one.
+    /// Factor of a size suffix: `k` and `kb` by the base, `kib` by the other one.
     pub(super) fn size_unit(self, suffix: &str) -> Option<u64> {
         let suffix = suffix.to_ascii_lowercase();
         let (letter, rest) = suffix.split_at_checked(1)?;
@@ -30,7 +30,7 @@ impl Bases {
     }
 }
 
-/// What a suffix of times means, in microseconds.
+/// Factor of a time suffix, in microseconds.
 pub(super) fn time_unit_us(suffix: &str) -> Option<u64> {
     Some(match suffix.to_ascii_lowercase().as_str() {
         "us" | "usec" => 1,
@@ -43,7 +43,8 @@ pub(super) fn time_unit_us(suffix: &str) -> Option<u64> {
     })
 }
 
-/// Microseconds of a whole number with its unit; without one it counts in this many of them.
+/// Parses a whole number with a time unit, in microseconds; a plain number counts in units of
+/// `alone_us`.
 pub(crate) fn time_us(text: &str, alone_us: u64) -> Option<u64> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, suffix) = text.split_at(digits);

@@ -1,49 +1,49 @@
-//! What a job says about verifying. What the blocks and their checksums are is the workload's.
+//! Verification options of a job. The workload defines blocks and checksums.
 
 use super::pattern::Pattern;
 
-/// Bytes of a header before the checksum of what it heads.
+/// Length of a header before the checksum of its data.
 pub(crate) const HEADER_BYTES: usize = 40;
 
-/// What stands in a block: `verify`.
+/// Content of a block: `verify`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A header alone, and the pattern if there is one.
+pub(crate) enum VerifyKind {
+    /// Header alone, with the pattern if there is one.
     Meta,
-    /// A checksum behind the header, as the others.
+    /// MD5 checksum, which like all checksums follows the header.
     Md5,
-    /// Eight bytes.
+    /// Checksum of eight bytes.
     Crc64,
-    /// Four bytes.
+    /// Checksum of four bytes.
     Crc32,
-    /// Four bytes.
+    /// Checksum of four bytes.
     Crc32c,
-    /// The same, by another number.
+    /// CRC-32C under another number.
     Crc32cIntel,
-    /// Two bytes.
+    /// Checksum of two bytes.
     Crc16,
-    /// One byte.
+    /// Checksum of one byte.
     Crc7,
-    /// In 64 bytes, as the original writes it.
+    /// SHA-256 in a field of 64 bytes, as the original writes it.
     Sha256,
-    /// In 128 bytes, as the original writes it.
+    /// SHA-512 in a field of 128 bytes, as the original writes it.
     Sha512,
-    /// With a digest of so many bytes.
+    /// SHA-3 with a digest of this many bytes.
     Sha3(u8),
-    /// Four bytes.
+    /// Checksum of four bytes.
     XxHash,
-    /// 20 bytes.
+    /// Checksum of 20 bytes.
     Sha1,
-    /// A pattern behind a header.
+    /// Pattern after a header.
     PatternHeader,
-    /// A pattern alone.
+    /// Pattern alone.
     Pattern,
-    /// Nothing is looked at.
+    /// Data is read back, and nothing compared.
     Null,
 }
 
-impl Kind {
-    /// All with their names.
+impl VerifyKind {
+    /// Kinds by name.
     pub(crate) const NAMES: [(&'static str, Self); 19] = [
         ("md5", Self::Md5),
         ("crc64", Self::Crc64),
@@ -66,7 +66,7 @@ impl Kind {
         ("null", Self::Null),
     ];
 
-    /// Bytes of a header with its checksum; none where there is no header.
+    /// Length of a header with its checksum; 0 without a header.
     pub(crate) const fn header_bytes(self) -> usize {
         HEADER_BYTES
             + match self {
@@ -85,38 +85,38 @@ impl Kind {
     }
 }
 
-/// What a job says about verifying.
+/// Verification options of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Verifying {
-    /// `verify`; nothing is verified without it.
-    pub kind: Option<Kind>,
-    /// Whether what was written is read again at the end: `do_verify`.
+pub(crate) struct VerifyOptions {
+    /// Kind of verification: `verify`; `None` for none.
+    pub kind: Option<VerifyKind>,
+    /// True if written data is read back at the end: `do_verify`.
     pub reads_again: bool,
-    /// Whether nothing is written, since it is there: `verify_only`.
+    /// True if the data was written before, so that nothing is written: `verify_only`.
     pub only: bool,
-    /// `verify_fatal`: whether the rest of a block is left out after a fault.
+    /// True if the rest of a block is skipped after a mismatch: `verify_fatal`.
     pub fatal: bool,
-    /// `verify_state_save`: whether a file tells how far it came.
+    /// True if the state is saved to a file: `verify_state_save`.
     pub saves_state: bool,
-    /// `verify_dump`: whether a block with a fault is kept as a file.
+    /// True if mismatching blocks are saved to files: `verify_dump`.
     pub dump: bool,
     /// Bytes between headers; 0 for one header in a request.
     pub interval: u64,
-    /// Where in a block the header stands.
+    /// Offset of the header within a block.
     pub offset: u64,
-    /// Writes after which some are read again; 0 for none.
+    /// Number of writes after which some are read back; 0 for none.
     pub backlog: u64,
-    /// How many then; 0 for all of them.
+    /// Number of writes read back at once; 0 for all of them.
     pub batch: u64,
-    /// `verify_pattern`: what fills the blocks.
+    /// Content of the blocks: `verify_pattern`.
     pub pattern: Option<Pattern>,
-    /// `trim_percentage`: how many percent of the written blocks are trimmed.
+    /// Percentage of written blocks that are trimmed: `trim_percentage`.
     pub trimmed_percent: u64,
-    /// `trim_backlog`: writes after which some blocks are trimmed; 0 for never.
+    /// Number of writes after which some blocks are trimmed: `trim_backlog`; 0 for never.
     pub trim_backlog: u64,
 }
 
-impl Default for Verifying {
+impl Default for VerifyOptions {
     fn default() -> Self {
         Self {
             kind: None,
@@ -136,14 +136,14 @@ impl Default for Verifying {
     }
 }
 
-impl Verifying {
-    /// Whether blocks are trimmed before they are read again. As the original: `trim_percentage`
-    /// has no effect without `trim_backlog`, nor where nothing is read again.
+impl VerifyOptions {
+    /// True if blocks are trimmed before they are read back. As in the original, `trim_percentage`
+    /// has no effect without `trim_backlog`, nor without reading back.
     pub(crate) const fn trims_written(&self) -> bool {
         self.kind.is_some() && self.reads_again && self.trimmed_percent > 0 && self.trim_backlog > 0
     }
 
-    /// Bytes from one header to the next in a request of so many.
+    /// Distance of headers in a request of this length.
     pub(crate) fn part_bytes(&self, request: usize, unaligned: bool) -> usize {
         match usize::try_from(self.interval) {
             Ok(interval) if interval > 0 && interval <= request && !unaligned => interval,
@@ -151,8 +151,8 @@ impl Verifying {
         }
     }
 
-    /// Makes the interval one that divides all writes, as the original does. `writes` and `reads`
-    /// are the smallest and the largest request, `reads` where there are some.
+    /// Adjusts the interval to divide all writes, as the original does. `writes` and `reads` are
+    /// the smallest and the largest request, `reads` where there are some.
     pub(crate) fn settle(&mut self, writes: [u64; 2], reads: Option<u64>) {
         if self.kind.is_none() {
             return;

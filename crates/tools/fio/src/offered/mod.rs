@@ -1,8 +1,9 @@
-//! Requests by the clock: a job file whose requests arrive at a rate that is offered, whether
-//! earlier ones have ended or not (an open loop).
+//! Offered load: the requests of a job file arrive at a fixed rate, whether earlier ones have ended
+//! or not (an open loop).
 //!
-//! `stream` is the arrivals; here is what is asked for, which jobs can do it, and what is measured.
-//! Up to `iodepth` requests of a clone are under way at once, each of a thread with plain calls.
+//! `stream` generates the arrivals; this module parses the options, checks the jobs, and computes
+//! the metrics. Up to `iodepth` requests of a clone are in flight at once, each by a thread with
+//! synchronous calls.
 
 mod stream;
 
@@ -22,36 +23,36 @@ use super::options::{
     ARRIVALS, GRACE, LATE, OF_OFFERED_LOAD as OPTIONS, OFFERED_RATE as RATE,
     OFFERED_SECONDS as SECONDS, REUSE, SET, WARM_UP,
 };
-use stream::{LATE_MOST, Terms, quantile};
-pub(super) use stream::{Lane, Stream, Turn};
+use stream::{ArrivalParameters, LATE_MOST, quantile};
+pub(super) use stream::{Dispatch, Stream, WorkerSchedule};
 
-/// More requests are not under way at once.
+/// Most requests in flight of all sections together.
 const LANES_MAX: u64 = 1024;
-/// The most that can be offered, in requests a second.
+/// Highest offered rate, in requests per second.
 const RATE_MAX: u64 = 100_000_000;
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
-/// What a section does of it.
+/// Share of the offered load that a section issues.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Share {
-    /// Requests of a clone that may be under way.
+struct SectionLoad {
+    /// Maximum requests in flight of a clone.
     lanes: u64,
-    terms: Terms,
+    terms: ArrivalParameters,
 }
 
-/// An offered load.
+/// Offered load of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Offered {
     per_second: u64,
     grace_ns: u64,
-    /// The times of which late requests are counted, as they were given.
+    /// Lateness limits as the user wrote them.
     late: Vec<String>,
-    shares: Vec<Share>,
+    shares: Vec<SectionLoad>,
 }
 
 impl Offered {
-    /// What the settings ask for, and how they are recorded; the sections are changed so that they
-    /// can do it. `None` where nothing is offered.
+    /// Parses the offered load, records its parameters, and adapts the sections to it. `None` if no
+    /// rate is offered.
     pub(super) fn asked(
         settings: &Settings,
         specs: &[OptionSpec],
@@ -80,7 +81,7 @@ impl Offered {
         let sum: u64 = weights.iter().sum();
         let mut shares = Vec::new();
         for (number, (job, weight)) in jobs.iter_mut().zip(weights).enumerate() {
-            let terms = Terms {
+            let terms = ArrivalParameters {
                 per_second: per_second as f64 * weight as f64 / sum.max(1) as f64,
                 is_poisson,
                 seed: seed.wrapping_add(number as u64),
@@ -89,7 +90,7 @@ impl Offered {
                 grace_ns: grace.1,
                 late_ns,
             };
-            shares.push(Share { lanes: prepared(job, number, &terms)?, terms });
+            shares.push(SectionLoad { lanes: prepared(job, number, &terms)?, terms });
         }
         let lanes = shares.iter().zip(&*jobs).map(|(share, job)| share.lanes * job.clones);
         if lanes.sum::<u64>() > LANES_MAX {
@@ -99,19 +100,19 @@ impl Offered {
         Ok(Some(Self { per_second, grace_ns: grace.1, late, shares }))
     }
 
-    /// How many requests of a clone of this section may be under way.
+    /// Maximum requests in flight of a clone of this section.
     pub(super) fn lanes(&self, section: usize) -> u64 {
         self.shares.get(section).map_or(1, |share| share.lanes)
     }
 
-    /// The streams of a run that begins.
+    /// Creates the streams of a run.
     pub(super) fn begin(&self) -> Running {
         let streams = self.shares.iter().map(|share| Arc::new(Stream::new(share.terms))).collect();
         Running { offered: self.clone(), streams, tally: OfferedTally::default() }
     }
 }
 
-/// The options that mean nothing without a rate.
+/// Refuses options of an offered load without a rate.
 fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
     match OPTIONS[1..].iter().find(|name| settings.text(name).is_some()) {
         None => Ok(()),
@@ -120,7 +121,7 @@ fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
     }
 }
 
-/// Another program knows nothing of an offered load; its job file is handed on as it is.
+/// Refuses `--with-fio`, since the original has no offered load.
 pub(super) fn refuse_with_fio(settings: &Settings) -> Result<(), ConfigError> {
     match OPTIONS.into_iter().chain([SET, REUSE]).find(|one| settings.text(one).is_some()) {
         None => Ok(()),
@@ -145,7 +146,7 @@ fn seconds(settings: &Settings, name: &str, usual: &str) -> Result<u64, ConfigEr
         })
 }
 
-/// Times with commas between, in nanoseconds beside their words.
+/// Parses times separated by commas; returns their words, and nanoseconds.
 fn late_times(settings: &Settings) -> Result<(Vec<String>, [u64; LATE_MOST]), ConfigError> {
     let (mut words, mut times) = (Vec::new(), [0; LATE_MOST]);
     for text in settings.text(LATE).into_iter().flat_map(|text| text.split(',')).map(str::trim) {
@@ -161,8 +162,8 @@ fn late_times(settings: &Settings) -> Result<(Vec<String>, [u64; LATE_MOST]), Co
     Ok((words, times))
 }
 
-/// What part of the load each section has: the rates that the sections state, where all do, else
-/// their clones.
+/// Weight of each section in the load: its `rate_iops` if all sections state one, else its number
+/// of clones.
 fn weights(jobs: &[Section]) -> Vec<u64> {
     let stated: Vec<u64> = jobs.iter().map(|job| job.rate_iops.iter().sum()).collect();
     if stated.iter().all(|rate| *rate > 0) {
@@ -171,8 +172,12 @@ fn weights(jobs: &[Section]) -> Vec<u64> {
     jobs.iter().map(|job| job.clones).collect()
 }
 
-/// Makes a section one whose requests come by the clock; how many of a clone may be under way.
-fn prepared(job: &mut Section, number: usize, terms: &Terms) -> Result<u64, ConfigError> {
+/// Adapts a section to an offered load, and returns the maximum requests in flight of a clone.
+fn prepared(
+    job: &mut Section,
+    number: usize,
+    terms: &ArrivalParameters,
+) -> Result<u64, ConfigError> {
     if let Some((what, hint)) = hindrance(job, number) {
         let message = format!("[{}]: {what} does not go with --{RATE}", job.name.escape_debug());
         return Err(ConfigError::new(message).hint(hint));
@@ -190,7 +195,8 @@ fn prepared(job: &mut Section, number: usize, terms: &Terms) -> Result<u64, Conf
     Ok(lanes)
 }
 
-/// What of a section says itself when requests come, or has none that could be offered.
+/// Reason why a section cannot issue an offered load, and a hint: options that time requests
+/// themselves, or jobs without data requests. `None` if it can.
 fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str)> {
     let leave_out = "leave it out: requests come by the clock";
     let extras = &job.extras;
@@ -216,7 +222,7 @@ fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str
     all.into_iter().find(|(is, ..)| *is).map(|(_, what, hint)| (what, hint))
 }
 
-/// An offered load at work.
+/// Offered load of a running job.
 #[derive(Debug)]
 pub(super) struct Running {
     offered: Offered,
@@ -225,17 +231,17 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// A clone's part in the stream of its section.
+    /// Stream of a section, for one of its clones.
     pub(super) fn stream(&self, section: usize) -> Option<Arc<Stream>> {
         self.streams.get(section).map(Arc::clone)
     }
 
-    /// A clone is done.
+    /// Adds the tally of a clone that ended.
     pub(super) fn worked(&mut self, tally: &OfferedTally) {
         self.tally.merge(tally);
     }
 
-    /// Latencies of all requests that were due, of all sections together.
+    /// Latency metrics of all due requests, of all sections together.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let (latency, lag) = (&self.tally.latency, &self.tally.lag);
         let due: u64 = self.streams.iter().map(|stream| stream.due()).sum();
@@ -256,7 +262,8 @@ impl Running {
         let of = |word: &str, ns: u64| {
             DUE_LATENCY_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64).of_tasks(due)
         };
-        // What did not end within the grace took longer than that, or than the slowest that did.
+        // Requests that did not end within the grace took longer than that, or than the slowest
+        // that did.
         let beyond = self.offered.grace_ns.max(latency.stat.most);
         let at = |share: f64| quantile(latency, due, share).unwrap_or(beyond);
         all.extend(QUANTILES.map(|(word, share)| of(word, at(share))));
@@ -287,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_share_the_load_by_their_rates_or_clones() {
+    fn sections_share_the_offered_load_by_rates_or_clones() {
         let rates = |offered: &Offered| -> Vec<f64> {
             offered.shares.iter().map(|share| share.terms.per_second).collect()
         };
@@ -301,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_becomes_as_many_threads_with_plain_calls() {
+    fn an_asynchronous_queue_becomes_synchronous_threads() {
         let mut jobs = [Section::default()];
         (jobs[0].engine, jobs[0].depth) = (Engine::Libaio, 16);
         let offered = asked(&mut jobs);

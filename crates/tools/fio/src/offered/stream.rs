@@ -1,9 +1,9 @@
-//! When requests are due, and who takes which.
+//! Stream of arrivals: due times of requests, and their assignment to clones.
 //!
-//! The clones of a section share one stream of arrivals. A clone that has nothing to do takes the
-//! next arrival, waits until it is due, and issues it; where all are busy, arrivals wait for the
-//! first clone that is free. So requests are served first come, first served, and the time for
-//! which one waits is part of its latency.
+//! The clones of a section share one stream of arrivals. An idle clone takes the next arrival,
+//! waits until it is due, and issues it; when all are busy, arrivals wait for the first clone that
+//! is free. So requests are served first come, first served, and a request's wait is part of its
+//! latency.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,56 +11,56 @@ use crate::classic::offered::OfferedTally;
 use crate::classic::tally::Latencies;
 use treering_script::Random;
 
-/// An idle clone waits in pieces of at most so many microseconds: the end of a run reaches it.
+/// Longest single wait of an idle clone in microseconds, so that it notices the end of a run.
 const PIECE_US: u64 = 20_000;
 
-/// So many times can be looked at.
+/// Most lateness limits.
 pub(in super::super) const LATE_MOST: usize = 4;
 
-/// What a stream of arrivals is like. Times in nanoseconds.
+/// Parameters of a stream of arrivals. Times in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in super::super) struct Terms {
-    /// Arrivals a second, on average.
+pub(in super::super) struct ArrivalParameters {
+    /// Mean arrival rate per second.
     pub(in super::super) per_second: f64,
-    /// Whether the times between two are drawn, and not all alike.
+    /// True for exponentially distributed gaps, false for equal ones.
     pub(in super::super) is_poisson: bool,
-    /// What they are drawn from.
+    /// Seed of the random gaps.
     pub(in super::super) seed: u64,
-    /// Arrivals before this do not count.
+    /// Warm-up, whose arrivals are not counted.
     pub(in super::super) warm_up_ns: u64,
-    /// For how long they count then.
+    /// Measured time, which follows the warm-up.
     pub(in super::super) length_ns: u64,
-    /// How long after the last arrival requests may still end.
+    /// Time after the last arrival in which requests may still end.
     pub(in super::super) grace_ns: u64,
-    /// Requests that take longer are counted for each of these; 0 for none.
+    /// Lateness limits, each with a counter of slower requests; 0 for none.
     pub(in super::super) late_ns: [u64; LATE_MOST],
 }
 
-impl Terms {
+impl ArrivalParameters {
     fn end_ns(&self) -> u64 {
         self.warm_up_ns + self.length_ns
     }
 }
 
-/// The arrivals of a section.
+/// Stream of the arrivals of a section.
 #[derive(Debug)]
 pub(in super::super) struct Stream {
-    terms: Terms,
-    drawn: Mutex<Drawn>,
+    terms: ArrivalParameters,
+    drawn: Mutex<ArrivalGenerator>,
 }
 
 #[derive(Debug)]
-struct Drawn {
+struct ArrivalGenerator {
     random: Random,
-    /// When the first clone was ready: arrivals are counted from there.
+    /// Time when the first clone was ready, origin of all arrivals.
     start_ns: Option<u64>,
-    /// The last arrival, from the start.
+    /// Time of the last arrival, from the start.
     at_ns: f64,
-    /// Arrivals that count.
+    /// Number of arrivals in the measured time.
     counted: u64,
 }
 
-/// One arrival.
+/// Due time of a request, and whether it falls into the measured time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Arrival {
     due_ns: u64,
@@ -68,13 +68,13 @@ struct Arrival {
 }
 
 impl Stream {
-    pub(in super::super) fn new(terms: Terms) -> Self {
+    pub(in super::super) fn new(terms: ArrivalParameters) -> Self {
         let random = Random::for_part(terms.seed, "arrivals");
-        let drawn = Drawn { random, start_ns: None, at_ns: 0.0, counted: 0 };
+        let drawn = ArrivalGenerator { random, start_ns: None, at_ns: 0.0, counted: 0 };
         Self { terms, drawn: Mutex::new(drawn) }
     }
 
-    /// The next arrival, for a clone that is free now; `None` where there is none any more.
+    /// Takes the next arrival for a free clone; `None` after the end of the stream.
     fn take(&self, now_ns: u64) -> Option<Arrival> {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         let start_ns = *drawn.start_ns.get_or_insert(now_ns);
@@ -85,7 +85,7 @@ impl Stream {
         Some(Arrival { due_ns: start_ns + at_ns, counts })
     }
 
-    /// How many requests were due in the time that counts, whether they were issued or not.
+    /// Number of requests due in the measured time, whether they were issued or not.
     pub(in super::super) fn due(&self) -> u64 {
         let mut drawn = self.drawn.lock().unwrap_or_else(PoisonError::into_inner);
         while drawn.next(&self.terms).is_some() {}
@@ -93,9 +93,10 @@ impl Stream {
     }
 }
 
-impl Drawn {
-    /// The next arrival before the end, from the start, and whether it counts.
-    fn next(&mut self, terms: &Terms) -> Option<(u64, bool)> {
+impl ArrivalGenerator {
+    /// Draws the next arrival: its time from the start, and true if it falls into the measured
+    /// time. `None` after the end.
+    fn next(&mut self, terms: &ArrivalParameters) -> Option<(u64, bool)> {
         let mean_ns = 1e9 / terms.per_second;
         let share = if terms.is_poisson {
             // From (0, 1], so that its logarithm is finite.
@@ -116,77 +117,78 @@ impl Drawn {
     }
 }
 
-/// What a clone is to do with its next request.
+/// Decision on a clone's next request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Turn {
-    /// It is due.
+pub(in super::super) enum Dispatch {
+    /// The request is due.
     Now,
-    /// It is due later: a pause of so many microseconds.
+    /// The request is due later: pause for this many microseconds, then ask again.
     Wait(u64),
-    /// There is none any more.
+    /// The stream has ended.
     Over,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum At {
+enum ScheduleState {
     Free,
-    /// It waits for an arrival, and whether it has slept meanwhile.
+    /// Waits for an arrival; true if the clone has slept meanwhile.
     Waiting(Arrival, bool),
-    /// At work on an arrival; when the last part of that ended, where it was timed.
+    /// Serves an arrival; the end of its last transfer or sync, if timed.
     Serving(Arrival, Option<u64>),
 }
 
-/// A clone's part in a stream.
+/// Connection of a clone to a stream.
 #[derive(Debug)]
-pub(in super::super) struct Lane {
+pub(in super::super) struct WorkerSchedule {
     stream: Arc<Stream>,
-    at: At,
+    at: ScheduleState,
     tally: OfferedTally,
 }
 
-impl Lane {
+impl WorkerSchedule {
     pub(in super::super) fn new(stream: Arc<Stream>) -> Self {
         Self {
             stream,
-            at: At::Free,
+            at: ScheduleState::Free,
             tally: OfferedTally { late: vec![0; LATE_MOST], ..OfferedTally::default() },
         }
     }
 
-    /// Its next request can be issued: whether it is due.
-    pub(in super::super) fn turn(&mut self, now_ns: u64) -> Turn {
-        if let At::Serving(..) = self.at {
+    /// Takes the next arrival if the clone is free, and decides whether its request is due.
+    pub(in super::super) fn turn(&mut self, now_ns: u64) -> Dispatch {
+        if let ScheduleState::Serving(..) = self.at {
             self.settle();
         }
         let (arrival, slept) = match self.at {
-            At::Waiting(arrival, slept) => (arrival, slept),
-            At::Free | At::Serving(..) => match self.stream.take(now_ns) {
+            ScheduleState::Waiting(arrival, slept) => (arrival, slept),
+            ScheduleState::Free | ScheduleState::Serving(..) => match self.stream.take(now_ns) {
                 Some(arrival) => (arrival, false),
-                None => return Turn::Over,
+                None => return Dispatch::Over,
             },
         };
         let left_ns = arrival.due_ns.saturating_sub(now_ns);
         if left_ns > 0 {
-            self.at = At::Waiting(arrival, true);
-            return Turn::Wait(left_ns.div_ceil(1000).min(PIECE_US));
+            self.at = ScheduleState::Waiting(arrival, true);
+            return Dispatch::Wait(left_ns.div_ceil(1000).min(PIECE_US));
         }
         if slept && arrival.counts {
             self.tally.lag.add(now_ns - arrival.due_ns);
         }
-        self.at = At::Serving(arrival, None);
-        Turn::Now
+        self.at = ScheduleState::Serving(arrival, None);
+        Dispatch::Now
     }
 
-    /// A part of its request ended: the transfer, or a sync that belongs to it.
+    /// Records the end of a transfer, or of a sync that belongs to the request.
     pub(in super::super) fn ended(&mut self, at_ns: u64) {
-        if let At::Serving(_, ended_ns) = &mut self.at {
+        if let ScheduleState::Serving(_, ended_ns) = &mut self.at {
             *ended_ns = Some(at_ns);
         }
     }
 
-    /// Nothing more belongs to its request.
+    /// Records the latency of the request that was served.
     fn settle(&mut self) {
-        if let At::Serving(arrival, Some(ended_ns)) = std::mem::replace(&mut self.at, At::Free)
+        if let ScheduleState::Serving(arrival, Some(ended_ns)) =
+            std::mem::replace(&mut self.at, ScheduleState::Free)
             && arrival.counts
         {
             let latency_ns = ended_ns.saturating_sub(arrival.due_ns);
@@ -198,15 +200,15 @@ impl Lane {
         }
     }
 
-    /// What came of it.
+    /// Records the last request and returns the tally.
     pub(in super::super) fn tally(mut self) -> OfferedTally {
         self.settle();
         self.tally
     }
 }
 
-/// The latency that this share of all requests did not exceed, those that never ended being the
-/// slowest; `None` where it is one of these.
+/// Latency quantile over all due requests, with those that never ended as the slowest; `None` if
+/// the quantile is one of these.
 pub(in super::super) fn quantile(ended: &Latencies, due: u64, share: f64) -> Option<u64> {
     let count = ended.stat.samples;
     let place = share * due.max(count) as f64;
@@ -220,13 +222,13 @@ pub(in super::super) fn quantile(ended: &Latencies, due: u64, share: f64) -> Opt
 mod tests {
     use std::sync::Arc;
 
-    use super::{Lane, Latencies, Stream, Terms, Turn, quantile};
+    use super::{ArrivalParameters, Dispatch, Latencies, Stream, WorkerSchedule, quantile};
 
     const MS: u64 = 1_000_000;
 
-    fn terms(per_second: f64, is_poisson: bool) -> Terms {
+    fn terms(per_second: f64, is_poisson: bool) -> ArrivalParameters {
         let (warm_up_ns, length_ns, grace_ns) = (100 * MS, 1000 * MS, 50 * MS);
-        Terms {
+        ArrivalParameters {
             per_second,
             is_poisson,
             seed: 3,
@@ -237,24 +239,24 @@ mod tests {
         }
     }
 
-    /// A clone alone whose requests take so long: its lane at the end.
-    fn served(stream: &Arc<Stream>, service_ns: u64) -> Lane {
-        let mut lane = Lane::new(Arc::clone(stream));
+    /// Runs a single clone with this service time, and returns its lane at the end.
+    fn served(stream: &Arc<Stream>, service_ns: u64) -> WorkerSchedule {
+        let mut lane = WorkerSchedule::new(Arc::clone(stream));
         let mut now_ns = 7 * MS;
         loop {
             match lane.turn(now_ns) {
-                Turn::Wait(us) => now_ns += us * 1000,
-                Turn::Now => {
+                Dispatch::Wait(us) => now_ns += us * 1000,
+                Dispatch::Now => {
                     now_ns += service_ns;
                     lane.ended(now_ns);
                 }
-                Turn::Over => return lane,
+                Dispatch::Over => return lane,
             }
         }
     }
 
     #[test]
-    fn latency_counts_from_when_a_request_was_due() {
+    fn latency_is_measured_from_the_due_time() {
         // 100 requests a second, each of 1 ms: nothing waits, and none is late.
         let stream = Arc::new(Stream::new(terms(100.0, false)));
         let tally = served(&stream, MS).tally();
@@ -263,7 +265,7 @@ mod tests {
         assert_eq!(tally.late, [0, 100, 100, 100]);
         assert_eq!((tally.lag.stat.samples, tally.lag.stat.most), (100, 0));
         // Each of 20 ms: every other one is served until the end of the grace, and the last of
-        // those waited for nearly all of the time. What a request took alone was always 20 ms.
+        // those waited for nearly all of the time. The service time was always 20 ms.
         let stream = Arc::new(Stream::new(terms(100.0, false)));
         let tally = served(&stream, 20 * MS).tally();
         let (ended, due) = (tally.latency.stat.samples, stream.due());
@@ -275,8 +277,9 @@ mod tests {
     }
 
     #[test]
-    fn drawn_times_are_those_of_a_poisson_process() {
-        let stream = Stream::new(Terms { length_ns: 100_000 * MS, ..terms(1000.0, true) });
+    fn arrivals_form_a_poisson_process() {
+        let stream =
+            Stream::new(ArrivalParameters { length_ns: 100_000 * MS, ..terms(1000.0, true) });
         let mut times = Vec::new();
         while let Some(arrival) = stream.take(0) {
             times.push(arrival.due_ns);
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ended_is_the_slowest() {
+    fn requests_that_never_end_count_as_slowest() {
         let mut ended = Latencies::default();
         (1..=90).for_each(|ms| ended.add(ms * MS));
         let of = |due, share| quantile(&ended, due, share).map(|ns| ns.div_ceil(MS));

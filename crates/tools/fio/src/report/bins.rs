@@ -1,16 +1,16 @@
-//! The counts of latencies in JSON+: since 3.0 by nanoseconds, before by the number of a bin of
-//! microseconds.
+//! Latency histograms in JSON+: by nanoseconds since 3.0, before by the number of a microsecond
+//! bin.
 
 use serde_json::Value;
 
 use treering_kit::import::number::whole;
 
-/// Among the counts of 2.x stands how they are made: so many bits of a number are kept.
+/// Key among the bins of 2.x that states the bin width: the number of kept leading bits.
 const BITS: &str = "FIO_IO_U_PLAT_BITS";
-/// What fio is built with.
+/// Largest accepted `FIO_IO_U_PLAT_BITS`.
 const BITS_MOST: u64 = 16;
 
-/// The bins that are not empty: nanoseconds, and how many.
+/// Reads the bins that are not empty: nanoseconds, and count.
 pub(super) fn read(of: &Value) -> Option<Vec<(u64, u64)>> {
     let all = of.as_object()?;
     let bits = all.get(BITS).and_then(Value::as_u64).filter(|bits| (1..=BITS_MOST).contains(bits));
@@ -27,8 +27,8 @@ pub(super) fn read(of: &Value) -> Option<Vec<(u64, u64)>> {
     (!bins.is_empty()).then_some(bins)
 }
 
-/// The middle of a bin, by its number: below twice the kept numbers each has its own, above they
-/// get wider with each power of two.
+/// Middle of a microsecond bin: bins up to twice the number of kept values hold one value, above
+/// they double in width with each power of two.
 fn microseconds(index: u64, bits: u64) -> Option<u64> {
     let kept = 1_u64 << bits;
     if index < 2 * kept {
@@ -46,7 +46,7 @@ mod tests {
     use super::{microseconds, read};
 
     #[test]
-    fn bins_of_both_kinds_are_read() {
+    fn bins_of_2_x_and_3_x_are_read() {
         let new = json!({"1432": 1, "2256": 3, "9": 0, "x": 5});
         assert_eq!(read(&new), Some(vec![(1432, 1), (2256, 3)]));
         let old = json!({
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_are_as_wide_as_those_of_fio() {
+    fn bin_widths_equal_those_of_fio() {
         assert_eq!(microseconds(127, 6), Some(127));
         // 64 bins for each power of two.
         assert_eq!((microseconds(191, 6), microseconds(192, 6)), (Some(255), Some(258)));

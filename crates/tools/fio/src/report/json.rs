@@ -1,18 +1,17 @@
-//! fio's JSON of 2.x and 3.x, with the counts of JSON+: a document that was parsed becomes a run.
+//! Parser of fio's JSON, 2.x and 3.x, with the bins of JSON+, into a run.
 
 use serde_json::Value;
 
 use super::bins;
-use super::run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread, Sync, limit_ns};
+use super::run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic, Sync, limit_ns};
 use treering_kit::import::number;
 
-/// Above this many jobs, results are not looked at: they are no results of one run.
+/// Most jobs of a run; larger documents are not read.
 const JOBS_MOST: usize = 1024;
-/// And more options nobody gives.
+/// Most options of a job.
 const OPTIONS_MOST: usize = 512;
 
-/// The run that a document tells; `None` where there is nothing of use in it. What is odd about it
-/// is said.
+/// Converts fio's JSON to a run; `say` receives warnings. `None` if there are no usable jobs.
 pub(crate) fn run(document: &Value, say: &mut dyn FnMut(String)) -> Option<Run> {
     let version = document.get("fio version").and_then(Value::as_str).unwrap_or_default();
     let mut run = Run {
@@ -28,7 +27,8 @@ pub(crate) fn run(document: &Value, say: &mut dyn FnMut(String)) -> Option<Run> 
         say(format!("more than {JOBS_MOST} jobs; the others are skipped"));
     }
     let is_sum = |job: &Value| job.get("jobname").and_then(Value::as_str) == Some("All clients");
-    // The sum over all clients of a server comes after them, but for the few that do not tell.
+    // The sum over all clients of a server follows them, but for a few clients that are not
+    // reported.
     let has_others = jobs.iter().any(|job| !is_sum(job));
     for value in jobs.iter().take(JOBS_MOST).filter(|job| !has_others || !is_sum(job)) {
         run.has_all_options &= value.get("job options").is_some();
@@ -58,7 +58,7 @@ fn reported(document: &Value) -> Option<i64> {
     ms.or_else(seconds).filter(|ms| (0..253_402_300_800_000).contains(ms))
 }
 
-/// A number that is finite and not negative.
+/// Reads a number that is finite and not negative.
 fn number(of: &Value, name: &str) -> Option<f64> {
     of.get(name)?.as_f64().filter(|number| number.is_finite() && *number >= 0.0)
 }
@@ -67,7 +67,7 @@ fn whole(of: &Value, name: &str) -> Option<u64> {
     of.get(name)?.as_u64()
 }
 
-/// The options except places, which are reported separately, and output paths.
+/// Reads the options except places, which are reported separately, and output paths.
 fn options(of: Option<&Value>, places: &mut Vec<String>) -> Vec<(String, String)> {
     let mut reported = Vec::new();
     let all = of.and_then(Value::as_object).into_iter().flatten();
@@ -142,7 +142,7 @@ fn job(of: &Value, places: &mut Vec<String>, say: &mut dyn FnMut(String)) -> Job
     job
 }
 
-/// `1=0.1%, 2=0.1%`: the levels with anything.
+/// Formats the levels that are not zero: `1=0.1%, 2=0.1%`.
 fn level(of: &Value) -> Option<String> {
     let shares = of.as_object()?.iter();
     let there = shares.filter_map(|(level, share)| {
@@ -150,31 +150,32 @@ fn level(of: &Value) -> Option<String> {
         Some((level, share))
     });
     let mut there: Vec<(&String, f64)> = there.collect();
-    // Keys come in the order of letters.
+    // Keys are in alphabetical order.
     let key = |level: &str| number::whole(level.trim_start_matches(">=")).unwrap_or(0);
     there.sort_by_key(|(level, _)| key(level));
     let reported = there.iter().map(|(level, share)| format!("{level}={share:.1}%"));
     Some(reported.collect::<Vec<_>>().join(", "))
 }
 
-/// The times of a kind, in nanoseconds since 3.0 and in microseconds before; and their unit.
+/// Finds the latencies of a kind, in nanoseconds since 3.0 and in microseconds before; returns them
+/// with the length of the unit.
 fn time_of<'v>(of: &'v Value, name: &str) -> Option<(&'v Value, f64)> {
     let ns = of.get(format!("{name}_ns")).map(|value| (value, 1.0));
     let us = || of.get(format!("{name}_us")).or_else(|| of.get(name)).map(|value| (value, 1e3));
     ns.or_else(us)
 }
 
-fn spread(of: &Value) -> Option<Spread> {
+fn spread(of: &Value) -> Option<Statistic> {
     let least = number(of, "min")?;
     let (most, mean) = (number(of, "max")?, number(of, "mean")?);
     let deviation = number(of, "stddev").unwrap_or(0.0);
-    let spread = Spread { least, most, mean, deviation };
-    // Of nothing there are only zeros.
+    let spread = Statistic { least, most, mean, deviation };
+    // An empty sample is reported as zeros.
     let is_empty = of.get("N").and_then(Value::as_u64) == Some(0) || most == 0.0 && mean == 0.0;
     (!is_empty && spread.is_sound()).then_some(spread)
 }
 
-/// Percentiles as fio prints them in text; levels of zero fill the list up.
+/// Percentiles formatted as in the normal output; entries of zero are padding.
 fn percentiles(of: &Value, unit: f64) -> Vec<(String, f64)> {
     let all = of.get("percentile").and_then(Value::as_object).into_iter().flatten();
     let read = |(level, value): (&String, &Value)| {
@@ -182,9 +183,9 @@ fn percentiles(of: &Value, unit: f64) -> Vec<(String, f64)> {
         let value = value.as_f64().filter(|value| value.is_finite() && *value >= 0.0)?;
         Some((place, value * unit))
     };
-    let mut found: Vec<(f64, f64)> = all.filter_map(read).collect();
-    found.sort_by(|left, right| left.0.total_cmp(&right.0));
-    found.into_iter().map(|(level, value)| (format!("{level}"), value)).collect()
+    let mut levels: Vec<(f64, f64)> = all.filter_map(read).collect();
+    levels.sort_by(|left, right| left.0.total_cmp(&right.0));
+    levels.into_iter().map(|(level, value)| (format!("{level}"), value)).collect()
 }
 
 fn direction(name: &'static str, of: &Value) -> Direction {
@@ -196,7 +197,7 @@ fn direction(name: &'static str, of: &Value) -> Direction {
         ..Direction::default()
     };
     let moved = whole(of, "io_bytes").unwrap_or(0);
-    // Before 2.21 they are KiB, and the other number is not there.
+    // Before 2.21 the unit is KiB, and the other key is missing.
     let is_kib = of.get("io_kbytes").is_none();
     direction.bytes = if is_kib { moved.saturating_mul(1024) } else { moved };
     let rate = number(of, "bw").unwrap_or(0.0) * 1024.0;
@@ -219,7 +220,7 @@ fn direction(name: &'static str, of: &Value) -> Direction {
         let all = percentiles(value, unit).into_iter();
         let is_there = spread(value).is_some();
         direction.percentiles.extend(all.filter(|_| is_there).map(|(of, ns)| (name, of, ns)));
-        // Those of all of it are better than those of a part.
+        // Bins of the total latency are preferred to those of a part.
         if let Some(bins) = value.get("bins").and_then(bins::read)
             && (name != "slat" || direction.bins.is_none())
         {
@@ -229,7 +230,7 @@ fn direction(name: &'static str, of: &Value) -> Direction {
     let samples = |prefix: &str, deviation: &str| {
         let read = |what: &str| number(of, &format!("{prefix}_{what}"));
         let (least, most, mean) = (read("min")?, read("max")?, read("mean")?);
-        let spread = Spread { least, most, mean, deviation: read(deviation)? };
+        let spread = Statistic { least, most, mean, deviation: read(deviation)? };
         (spread.is_sound() && most > 0.0).then_some(spread)
     };
     direction.bandwidth = samples("bw", "dev").map(|spread| spread.scaled(1024.0));

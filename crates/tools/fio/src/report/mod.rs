@@ -1,8 +1,8 @@
-//! A run of fio, and its JSON.
+//! Results of a fio run, and the parser of its JSON.
 
 mod bins;
 mod json;
 mod run;
 
 pub(crate) use json::run;
-pub(crate) use run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Spread, limit_ns};
+pub(crate) use run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic, limit_ns};

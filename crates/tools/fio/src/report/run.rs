@@ -1,124 +1,124 @@
-//! A run of fio as every form of its output tells it: times in nanoseconds, rates in bytes.
+//! Results of a fio run, common to all output formats: times in nanoseconds, rates in bytes.
 
 use treering_kit::import::number;
 
-/// What is counted of each job: context switches, page faults that needed a read, and page faults
-/// that needed none.
+/// Counters of each job: context switches, page faults that needed a read, and page faults that
+/// needed none.
 pub(crate) const COUNTS: [&str; 3] = ["context_switches", "major_faults", "minor_faults"];
 
-/// What it did by the direction of the data.
+/// Names of the directions.
 pub(crate) const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-/// A run.
+/// Results of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Run {
-    /// As `3.33`; empty when the output does not say.
+    /// Version as in `3.33`; empty when the output does not state it.
     pub version: String,
-    /// When the output was written, in milliseconds since 1970.
+    /// Time of the output, in milliseconds since 1970.
     pub reported_unix_ms: Option<i64>,
-    /// How long all of it took; 0 when the output does not say.
+    /// Elapsed time of the run; 0 when the output does not state it.
     pub elapsed_ns: u64,
-    /// Directories and files it worked in.
+    /// Directories and files of the run.
     pub places: Vec<String>,
-    /// Options of all jobs.
+    /// Options common to all jobs.
     pub options: Vec<(String, String)>,
-    /// Whether options that are not reported have their defaults.
+    /// True if options that are not reported have their defaults.
     pub has_all_options: bool,
-    /// What its jobs did.
+    /// Results of the jobs.
     pub jobs: Vec<Job>,
-    /// The devices, where it reported of them.
+    /// Statistics of devices, if the output has any.
     pub disks: Vec<Disk>,
-    /// Whether it, or a job, did not come to its end.
+    /// True if the run or one of its jobs did not finish.
     pub is_interrupted: bool,
 }
 
-/// A job, or all clones of it and all jobs of its group with `group_reporting`.
+/// Results of a job; with `group_reporting` of all clones of it and all jobs of its group.
 #[derive(Debug, Default)]
 pub(crate) struct Job {
-    /// The name of its section.
+    /// Name of the section.
     pub name: String,
-    /// The number of its group.
+    /// Number of the reporting group.
     pub group: u64,
-    /// How many threads or processes; 0 when the output does not say.
+    /// Number of threads or processes; 0 when the output does not state it.
     pub clones: u64,
-    /// What its job file says of it in words.
+    /// Option `description` of the job.
     pub description: String,
-    /// The number of its error; 0 is none.
+    /// Errno of the job; 0 for none.
     pub error: u64,
-    /// Its own options.
+    /// Options of this job only.
     pub options: Vec<(String, String)>,
-    /// Those in which it moved data.
+    /// Directions in which the job moved data.
     pub directions: Vec<Direction>,
-    /// Its syncs, where there were any.
+    /// Latencies of syncs, if there were any.
     pub sync: Option<Sync>,
     /// User and system CPU in percent of the time of all clones.
     pub cpu_percent: Option<[f64; 2]>,
-    /// The time of all clones together; 0 when the output does not say.
+    /// Total runtime of all clones; 0 when the output does not state it.
     pub clones_ms: u64,
-    /// Each under its name of [`COUNTS`].
+    /// Counters, each under its name of [`COUNTS`].
     pub counts: Vec<(&'static str, u64)>,
-    /// Levels of depth, submission and completion, in percent.
+    /// Distributions of depth, submission and completion, in percent.
     pub levels: Vec<(&'static str, String)>,
-    /// How many percent of its I/O took no longer than so many nanoseconds, but more than the
-    /// limit before.
+    /// Histogram of latencies: upper limit in nanoseconds, and percent of the I/O between the limit
+    /// before and this one.
     pub shares: Vec<(u64, f64)>,
 }
 
-/// All reads of a job, or all its writes.
+/// Totals of a job in one direction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Direction {
-    /// `read`, `write` or `trim`.
+    /// Name: `read`, `write` or `trim`.
     pub name: &'static str,
-    /// How many were moved.
+    /// Bytes moved.
     pub bytes: u64,
-    /// From its first request to its last.
+    /// Time from the first request to the last.
     pub runtime_ms: u64,
-    /// How many; 0 when the output does not say.
+    /// Number of requests; 0 when the output does not state it.
     pub ios: u64,
-    /// As fio says, or exactly.
+    /// Bandwidth, as printed or from exact figures.
     pub bytes_per_second: f64,
-    /// As fio says, or exactly.
+    /// Requests per second, as printed or from exact figures.
     pub ops_per_second: f64,
-    /// Of submission (`slat`), completion (`clat`), both (`lat`).
-    pub times: Vec<(&'static str, Spread)>,
-    /// Which times, which percentile as fio prints it, how long.
+    /// Statistics of submission (`slat`), completion (`clat`) and total latency (`lat`).
+    pub times: Vec<(&'static str, Statistic)>,
+    /// Percentiles: latency kind, percentile as printed, and value.
     pub percentiles: Vec<(&'static str, String, f64)>,
-    /// Which times, and how many took how long.
+    /// Latency histogram: latency kind, and nanoseconds with the count of each bin.
     pub bins: Option<(&'static str, Vec<(u64, u64)>)>,
-    /// Bytes per second in its samples.
-    pub bandwidth: Option<Spread>,
-    /// Operations per second in its samples.
-    pub iops: Option<Spread>,
+    /// Bandwidth samples in bytes per second.
+    pub bandwidth: Option<Statistic>,
+    /// Samples of operations per second.
+    pub iops: Option<Statistic>,
 }
 
-/// `fsync` and its like.
+/// Latencies of `fsync` and its like.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sync {
-    /// How many; 0 when the output does not say.
+    /// Number of syncs; 0 when the output does not state it.
     pub ios: u64,
-    /// How long they took, in nanoseconds.
-    pub time: Spread,
-    /// Which percentile as fio prints it, how long.
+    /// Latency statistics, in nanoseconds.
+    pub time: Statistic,
+    /// Percentile as printed, and value.
     pub percentiles: Vec<(String, f64)>,
-    /// How many took how long.
+    /// Latency histogram: nanoseconds, and the count of each bin.
     pub bins: Vec<(u64, u64)>,
 }
 
-/// Least, most, mean and deviation of something.
+/// Statistic: minimum, maximum, mean and deviation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Spread {
-    /// The smallest.
+pub(crate) struct Statistic {
+    /// Minimum.
     pub least: f64,
-    /// The largest.
+    /// Maximum.
     pub most: f64,
-    /// The mean.
+    /// Mean.
     pub mean: f64,
-    /// The standard deviation.
+    /// Standard deviation.
     pub deviation: f64,
 }
 
-impl Spread {
-    /// The same in another unit.
+impl Statistic {
+    /// Converts to another unit.
     pub(crate) fn scaled(self, factor: f64) -> Self {
         Self {
             least: self.least * factor,
@@ -128,26 +128,27 @@ impl Spread {
         }
     }
 
-    /// Whether it can be one: old versions print the largest number for the least of nothing.
+    /// True if the figures are consistent: old versions print the largest integer as the minimum of
+    /// an empty sample.
     pub(crate) fn is_sound(self) -> bool {
         let all = [self.least, self.most, self.mean, self.deviation];
         all.into_iter().all(|value| value.is_finite() && value >= 0.0) && self.least <= self.most
     }
 }
 
-/// A block device during the run.
+/// Statistics of a block device during the run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Disk {
-    /// As in `/sys/block`.
+    /// Device name as in `/sys/block`.
     pub name: String,
-    /// Requests, merges, sectors, ticks.
+    /// Counters: requests, merges, sectors, ticks.
     pub counts: Vec<(&'static str, u64)>,
-    /// How much of the time it was busy.
+    /// Utilisation in percent.
     pub busy_percent: Option<f64>,
 }
 
 impl Run {
-    /// Whether the other is the same run in another form.
+    /// True if `other` is the same run in another output format.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         let jobs = |run: &Self| -> Vec<(String, u64)> {
             run.jobs.iter().map(|job| (job.name.clone(), job.group)).collect()
@@ -162,15 +163,15 @@ impl Run {
 }
 
 impl Direction {
-    /// Whether there is anything to tell of it.
+    /// True if the job did anything in this direction.
     pub(crate) fn is_there(&self) -> bool {
         self.bytes > 0 || self.ios > 0 || self.ops_per_second > 0.0
     }
 }
 
-/// The levels of latency in each of fio's three units, and their limits in nanoseconds.
+/// Upper limit in nanoseconds of a latency level, in each of fio's three units.
 pub(crate) fn limit_ns(unit_ns: u64, level: &str) -> Option<u64> {
-    // Above all levels there is no limit.
+    // The highest level has no limit.
     if level == ">=2000" {
         return Some(u64::MAX);
     }

@@ -1,29 +1,29 @@
-//! The time of a clone, as it hears of it from its steps.
+//! Clock of a clone, driven by the times of its steps.
 
 use crate::language::Section;
 
 use super::super::tally::Tally;
 
-/// Times in nanoseconds from the start of the trial.
+/// Clock in nanoseconds from the start of the trial.
 #[derive(Debug)]
 pub(super) struct Clock {
     now_ns: u64,
-    /// When the last step began, if it was timed.
+    /// Start of the last step, if timed and not yet reported.
     began_ns: Option<u64>,
     start_ns: u64,
     pass_ns: u64,
-    /// When the last pause that a job asks for is over.
+    /// End of the last pause that the job asked for (`thinktime`).
     pause_ns: u64,
     ramp_ns: Option<u64>,
     runtime_ns: Option<u64>,
     over_ns: u64,
-    /// When the next sample of a rate is due.
+    /// Due time of the next sample of a rate.
     sample_ns: u64,
-    /// Of bytes, and of requests.
+    /// Samplers of bandwidth and of requests per second.
     samplers: [Sampler; 2],
 }
 
-/// How often a rate is taken down, and what was counted when it was last.
+/// Period of rate samples, and the counts at the last sample.
 #[derive(Debug)]
 struct Sampler {
     period_ns: u64,
@@ -36,8 +36,8 @@ impl Sampler {
         (self.next_ns, self.counted) = (now_ns + self.period_ns, [0; 3]);
     }
 
-    /// By direction, how many in a second there were since the last sample; nothing before one is
-    /// due, and 0 where there were none.
+    /// Rates per second since the last sample, by direction; `None` before a sample is due, and 0
+    /// for idle directions.
     fn take(&mut self, now_ns: u64, counts: [u64; 3]) -> Option<[u64; 3]> {
         if now_ns < self.next_ns {
             return None;
@@ -77,43 +77,43 @@ impl Clock {
         self.now_ns = at_ns;
     }
 
-    /// A step was timed.
+    /// Advances to the end of a timed step.
     #[inline]
     pub(super) fn timed(&mut self, began_ns: u64, ended_ns: u64) {
         self.began_ns = Some(began_ns);
         self.now_ns = ended_ns;
     }
 
-    /// A pause ended: without a clock it lasted as long as it was to.
+    /// Ends a pause: if the step was not timed, advances by the requested length.
     pub(super) fn paused(&mut self, us: u64) {
         if self.began_ns.take().is_none() {
             self.now_ns += us * 1000;
         }
     }
 
-    /// How long the last step took, reported once.
+    /// Duration of the last step, reported once.
     #[inline]
     pub(super) fn took(&mut self) -> Option<u64> {
         self.began_ns.take().map(|began_ns| self.now_ns - began_ns)
     }
 
-    /// When the last step began and ended, reported once.
+    /// Start and end of the last step, reported once.
     #[inline]
     pub(super) fn span(&mut self) -> Option<(u64, u64)> {
         self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
     }
 
-    /// The end of the last step: without a clock as far as pauses make time pass.
+    /// End of the last step; without timing, only pauses advance it.
     pub(super) const fn present_ns(&self) -> u64 {
         self.now_ns
     }
 
-    /// The present, where there is a clock.
+    /// Present time; `None` if nothing was timed yet.
     pub(super) fn now_ns(&self) -> Option<u64> {
         Some(self.now_ns).filter(|now_ns| *now_ns > 0)
     }
 
-    /// The work begins now.
+    /// Begins the work.
     pub(super) fn start(&mut self) {
         self.start_ns = self.now_ns;
         self.pause_ns = self.now_ns;
@@ -125,12 +125,12 @@ impl Clock {
         }
     }
 
-    /// A pass begins now.
+    /// Begins a pass.
     pub(super) fn begin_pass(&mut self) {
         self.pass_ns = self.now_ns;
     }
 
-    /// Whether the time before it counts is just over.
+    /// True once, when the ramp time ends.
     #[inline]
     pub(super) fn ends_ramp(&mut self) -> bool {
         let Some(ramp_ns) = self.ramp_ns else { return false };
@@ -143,19 +143,19 @@ impl Clock {
         true
     }
 
-    /// Whether its time is over.
+    /// True if the runtime is over.
     #[inline]
     pub(super) const fn is_over(&self) -> bool {
         self.now_ns >= self.over_ns
     }
 
-    /// Microseconds from the start.
+    /// Microseconds since the start of the work.
     #[inline]
     pub(super) const fn since_start_us(&self) -> u64 {
         (self.now_ns - self.start_ns) / 1000
     }
 
-    /// A pause of so many microseconds begins.
+    /// Begins a pause of this many microseconds.
     pub(super) const fn pauses(&mut self, us: u64) {
         self.pause_ns = self.now_ns + us * 1000;
     }
@@ -165,33 +165,33 @@ impl Clock {
         self.now_ns.saturating_sub(self.pause_ns) / 1000
     }
 
-    /// When the work began.
+    /// Start of the work.
     pub(super) const fn began_work_ns(&self) -> u64 {
         self.start_ns
     }
 
-    /// Milliseconds from its start; `None` before what counts.
+    /// Milliseconds since the start of the work; `None` during the ramp time.
     pub(super) fn logged_ms(&self) -> Option<u64> {
         let since = self.now_ns.saturating_sub(self.start_ns);
         self.ramp_ns.is_none().then_some(since / 1_000_000)
     }
 
-    /// Whether what is done now does not count.
+    /// True during the ramp time.
     pub(super) const fn is_in_ramp(&self) -> bool {
         self.ramp_ns.is_some()
     }
 
-    /// Nanoseconds from the start of the pass.
+    /// Nanoseconds since the start of the pass.
     pub(super) const fn since_pass_ns(&self) -> u64 {
         self.now_ns.saturating_sub(self.pass_ns)
     }
 
-    /// How long the pass took.
+    /// Duration of the pass so far, in milliseconds.
     pub(super) const fn pass_ms(&self) -> u64 {
         (self.now_ns - self.pass_ns).div_ceil(1_000_000)
     }
 
-    /// How long it worked; 0 before it begins.
+    /// Runtime so far, in milliseconds; 0 before the work begins.
     pub(super) const fn runtime_ms(&self) -> u64 {
         if self.start_ns == 0 {
             return 0;
@@ -199,7 +199,7 @@ impl Clock {
         (self.now_ns - self.start_ns) / 1_000_000
     }
 
-    /// Takes down the rates, when it is time to.
+    /// Records samples of the rates if they are due.
     #[inline]
     pub(super) fn sample(&mut self, tally: &mut Tally) {
         if self.now_ns >= self.sample_ns {

@@ -1,48 +1,48 @@
-//! What requests carry, where the job decides that: blocks to be verified, and patterns; and the
-//! reads that tell whether it is there.
+//! Contents of requests that the job determines: blocks to be verified, and patterns. Also
+//! schedules the reads that verify them.
 
-use crate::language::{Content, Direction, Engine, Kind, Pattern};
+use crate::language::{Direction, Engine, Pattern, Redundancy, VerifyKind};
 use treering_script::Buffers;
 
-use super::super::generator::{Act, Wanted};
+use super::super::generator::{Act, IoRequest};
 use super::super::tally::Complaint;
 use super::super::tausworthe::{Tausworthe, Use};
 use super::super::verify::{Block, Expected, History, Piece, random};
 use super::super::worker::Worker;
 use super::Runner;
 
-/// The error of a block that is not what was written (`EILSEQ`).
+/// Errno of a block that failed verification (`EILSEQ`).
 pub(super) const WRONG: i32 = 84;
-/// Requests without a tag have this buffer.
+/// Buffer of requests without a tag.
 pub(super) const UNTAGGED: u16 = 0;
-/// Complaints that are kept; the others are counted only.
+/// Most verification errors that are kept; further ones are only counted.
 const COMPLAINTS_MAX: usize = 64;
 
-/// The contents of a clone's requests.
+/// Contents of a clone's requests.
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) buffers: Buffers,
     block: Option<Block>,
     pattern: Option<Pattern>,
-    /// Whether anything else is random, and not zeros.
+    /// True if other data is random and not zeros.
     is_random: bool,
-    content: Content,
-    /// Seeds of buffers that may come again.
+    content: Redundancy,
+    /// Seeds of buffers that may be repeated.
     seeds: Vec<u64>,
     repeats: Tausworthe,
     draws: Tausworthe,
     history: History,
-    /// Whether writes are remembered, to be read again.
+    /// True if writes are remembered for verification.
     remembers: bool,
-    /// Whether reads of the job itself are looked at: it writes nothing.
+    /// True if the job's own reads are verified: it writes nothing.
     looks: bool,
-    /// Whether the seeds and the numbers of writes are known.
+    /// True if the seeds, and the write numbers, can be predicted.
     knows: [bool; 2],
-    /// Writes of which nothing was heard.
+    /// Offsets of writes in flight, by file.
     under_way: Vec<(usize, u64)>,
-    /// A read that waits for its file to be opened.
+    /// Piece to be read back once its file is open.
     waiting: Option<Piece>,
-    /// Whether what was written is being read again.
+    /// True while written data is being read back.
     pub(super) reads_again: bool,
     backlog: [u64; 2],
     batch: u64,
@@ -51,14 +51,14 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// `None` where the payload will do.
-    pub(super) fn of(worker: &Worker, classic: bool) -> Option<Box<Self>> {
+    /// Creates the contents; `None` if the default payload suffices.
+    pub(super) fn for_worker(worker: &Worker, classic: bool) -> Option<Box<Self>> {
         let job = &worker.job;
         let verify = &job.extras.verify;
         let large =
             Direction::ALL.iter().any(|direction| job.blocks(*direction).most > PAYLOAD_BYTES_MAX);
         let plain = verify.kind.is_none() && job.extras.buffer_pattern.is_none() && !large;
-        let plain = plain && job.extras.content == Content::default();
+        let plain = plain && job.extras.content == Redundancy::default();
         let can = job.engine.moves_data() || job.engine == Engine::Null;
         if plain || !can {
             return None;
@@ -70,7 +70,7 @@ impl Contents {
         let mixed_alone = job.rw.is_mixed() && verify.backlog == 0;
         Some(Box::new(Self {
             buffers: Buffers::default(),
-            block: block.filter(|block| block.kind != Kind::Null && job.engine.moves_data()),
+            block: block.filter(|block| block.kind != VerifyKind::Null && job.engine.moves_data()),
             pattern: job.extras.buffer_pattern.clone(),
             is_random: !classic,
             content: job.extras.content,
@@ -91,28 +91,28 @@ impl Contents {
         }))
     }
 
-    /// Whether something was written that was not read again.
+    /// True if written data remains to be read back.
     pub(super) fn has_more(&self) -> bool {
         self.waiting.is_some() || self.history.len() > 0
     }
 
-    /// Forgets what was written before.
+    /// Forgets all earlier writes.
     pub(super) fn forget(&mut self) {
         self.history.clear();
         self.under_way.clear();
         (self.waiting, self.batch) = (None, 0);
     }
 
-    /// A seed, or one that was there before, as often as buffers are to be alike.
+    /// Returns a fresh seed or, by the deduplication percentage, an earlier one.
     fn repeated(&mut self, fresh: u64) -> u64 {
-        let Content { alike, among, .. } = self.content;
+        let Redundancy { alike, among, .. } = self.content;
         let again = !self.seeds.is_empty() && self.repeats.percent() <= alike;
         if again {
             let place = self.repeats.below(self.seeds.len() as u64);
-            let found = usize::try_from(place).ok().and_then(|at| self.seeds.get(at));
-            return found.copied().unwrap_or(fresh);
+            let seed = usize::try_from(place).ok().and_then(|at| self.seeds.get(at));
+            return seed.copied().unwrap_or(fresh);
         }
-        // One buffer comes again and again, or one of a hundred for each percent.
+        // The last buffer is repeated, or one of a working set of a hundred for each percent.
         let most = if among == 0 { 1 } else { usize::try_from(among * 100).unwrap_or(1) };
         if self.seeds.len() < most {
             self.seeds.push(fresh);
@@ -122,18 +122,18 @@ impl Contents {
         fresh
     }
 
-    /// Puts into a buffer what a write carries, and remembers it.
-    fn fill(&mut self, tag: u16, wanted: Wanted, number: u64, now_ns: u64) {
-        let Wanted { file, offset, bytes, .. } = wanted;
-        self.last_was_read = wanted.direction == Direction::Read;
-        if wanted.direction != Direction::Write {
+    /// Fills the buffer of a write, and remembers it for verification.
+    fn fill(&mut self, tag: u16, request: IoRequest, number: u64, now_ns: u64) {
+        let IoRequest { file, offset, bytes, .. } = request;
+        self.last_was_read = request.direction == Direction::Read;
+        if request.direction != Direction::Write {
             return;
         }
         let [low, high, ..] = number.to_le_bytes();
         let number = u16::from_le_bytes([low, high]);
         let (first, second) = (self.draws.draw(), self.draws.draw());
         let seed = first.wrapping_mul(second);
-        let is_part = self.content != Content::default() && self.block.is_none();
+        let is_part = self.content != Redundancy::default() && self.block.is_none();
         let content_seed = if is_part { self.repeated(seed) } else { seed };
         let mut buffers = self.buffers.open();
         let into = buffers.get(tag, usize::try_from(bytes).unwrap_or(0));
@@ -154,53 +154,53 @@ impl Contents {
         }
     }
 
-    /// A request failed: what it would have written is not read again.
-    pub(super) fn failed(&mut self, wanted: Wanted) {
-        self.ended(wanted);
-        if wanted.direction == Direction::Write {
-            self.history.remove(wanted.file, wanted.offset);
+    /// Ends a failed request; a failed write is not read back.
+    pub(super) fn failed(&mut self, request: IoRequest) {
+        self.ended(request);
+        if request.direction == Direction::Write {
+            self.history.remove(request.file, request.offset);
         }
     }
 
-    /// A request ended.
-    fn ended(&mut self, wanted: Wanted) {
-        if wanted.direction == Direction::Write {
-            let place = (wanted.file, wanted.offset);
+    /// Ends a request.
+    fn ended(&mut self, request: IoRequest) {
+        if request.direction == Direction::Write {
+            let place = (request.file, request.offset);
             if let Some(at) = self.under_way.iter().position(|one| *one == place) {
                 self.under_way.swap_remove(at);
             }
         }
     }
 
-    /// Looks at what was read; says what is wrong with it.
-    fn look(&mut self, tag: u16, wanted: Wanted, bytes: u64, file: &str) -> Option<Complaint> {
+    /// Verifies the data of a read; returns the error, if any.
+    fn look(&mut self, tag: u16, request: IoRequest, bytes: u64, file: &str) -> Option<Complaint> {
         let block = self.block.as_ref()?;
-        if wanted.again.is_none() && !self.looks {
+        if request.again.is_none() && !self.looks {
             return None;
         }
-        let piece = wanted.again;
+        let piece = request.again;
         let seed = piece.map(|piece| piece.seed).filter(|_| self.knows[0]);
         let number = piece.map(|piece| piece.number).filter(|_| self.knows[1]);
-        let expected = Expected { offset: wanted.offset, seed, number };
+        let expected = Expected { offset: request.offset, seed, number };
         let mut buffers = self.buffers.open();
-        let whole = usize::try_from(wanted.bytes).unwrap_or(0);
+        let whole = usize::try_from(request.bytes).unwrap_or(0);
         let read = buffers.get(tag, whole);
         read[usize::try_from(bytes).unwrap_or(whole).min(whole)..].fill(0);
         let fault = block.look(&expected, file, read).err()?;
         let dumps = fault.received.map(|(at, received)| {
-            let mut wanted = vec![0; whole];
+            let mut expected_bytes = vec![0; whole];
             let seed = piece.map_or_else(|| Block::seed_of(&received), |piece| piece.seed);
             let seed = Some(seed);
-            block.fill(&Expected { seed, ..expected }, 0, &mut wanted);
+            block.fill(&Expected { seed, ..expected }, 0, &mut expected_bytes);
             let from = usize::try_from(at - expected.offset).unwrap_or(0);
-            wanted.drain(..from.min(whole));
-            wanted.truncate(received.len());
-            (at, received, wanted)
+            expected_bytes.drain(..from.min(whole));
+            expected_bytes.truncate(received.len());
+            (at, received, expected_bytes)
         });
-        Some(Complaint { text: fault.text, file: wanted.file as u64, dumps })
+        Some(Complaint { text: fault.text, file: request.file as u64, dumps })
     }
 
-    /// The next write that is due to be read again: at the end all, before as the backlog says.
+    /// Next piece that is due to be read back: all at the end, before that as the backlog demands.
     fn due(&mut self) -> Option<Piece> {
         if let Some(piece) = self.waiting.take() {
             return Some(piece);
@@ -227,14 +227,14 @@ impl Contents {
         self.history.take()
     }
 
-    /// What is wrong, reported once.
+    /// Takes the verification errors.
     pub(super) fn take_complaints(&mut self) -> Vec<Complaint> {
         std::mem::take(&mut self.complaints)
     }
 }
 
-/// Random bytes, with zeros at the end of each part.
-fn partly_random(content: &Content, seed: u64, into: &mut [u8]) {
+/// Fills with random bytes, and zeros at the end of each part.
+fn partly_random(content: &Redundancy, seed: u64, into: &mut [u8]) {
     let part = usize::try_from(content.part).unwrap_or(0);
     let part = if part == 0 { into.len() } else { part };
     random(seed, into);
@@ -244,11 +244,11 @@ fn partly_random(content: &Content, seed: u64, into: &mut [u8]) {
     }
 }
 
-/// Larger requests do not come from the payload.
+/// Largest request whose data comes from the payload.
 const PAYLOAD_BYTES_MAX: u64 = 4 << 20;
 
 impl Runner {
-    /// The next thing to do, when what was written is read again or is due to be.
+    /// Next act of reading back, if written data is or must now be read back.
     pub(super) fn act_again(&mut self) -> Option<Act> {
         let contents = self.contents.as_mut()?;
         if !contents.reads_again && self.generator.is_pending() {
@@ -262,7 +262,7 @@ impl Runner {
             contents.waiting = Some(piece);
             return Some(Act::Open(file));
         }
-        Some(Act::Request(Wanted {
+        Some(Act::Request(IoRequest {
             file,
             direction: Direction::Read,
             offset,
@@ -271,45 +271,45 @@ impl Runner {
         }))
     }
 
-    /// Makes the bytes of a request that is about to be made.
+    /// Fills the buffer of a request about to be issued.
     #[inline]
-    pub(super) fn fill(&mut self, tag: u16, wanted: Wanted) {
+    pub(super) fn fill(&mut self, tag: u16, request: IoRequest) {
         if let Some(contents) = &mut self.contents {
             let number = self.generator.issued.requests[Direction::Write.place()].saturating_sub(1);
-            contents.fill(tag, wanted, number, self.clock.now_ns().unwrap_or(0));
+            contents.fill(tag, request, number, self.clock.now_ns().unwrap_or(0));
         }
     }
 
-    /// Looks at a request that ended.
+    /// Verifies a completed request.
     #[inline]
-    pub(super) fn look(&mut self, tag: u16, wanted: Wanted, bytes: u64) {
+    pub(super) fn look(&mut self, tag: u16, request: IoRequest, bytes: u64) {
         if self.contents.is_some() {
-            self.look_closely(tag, wanted, bytes);
+            self.look_closely(tag, request, bytes);
         }
     }
 
     #[cold]
-    fn look_closely(&mut self, tag: u16, wanted: Wanted, bytes: u64) {
+    fn look_closely(&mut self, tag: u16, request: IoRequest, bytes: u64) {
         let Some(contents) = &mut self.contents else { return };
-        contents.ended(wanted);
-        if wanted.direction != Direction::Read {
+        contents.ended(request);
+        if request.direction != Direction::Read {
             return;
         }
-        let name = self.worker.spelled_file(wanted.file);
-        let Some(complaint) = contents.look(tag, wanted, bytes, &name) else { return };
+        let name = self.worker.spelled_file(request.file);
+        let Some(complaint) = contents.look(tag, request, bytes, &name) else { return };
         if contents.complaints.len() < COMPLAINTS_MAX {
             contents.complaints.push(complaint);
         }
         self.wrong();
     }
 
-    /// Whether what this pass wrote is to be read again now.
+    /// True if the data of this pass must be read back now.
     pub(super) fn must_read_again(&self) -> bool {
         self.contents.as_ref().is_some_and(|contents| contents.remembers && contents.has_more())
             && !self.terminated
     }
 
-    /// Whether it is being read again.
+    /// True while written data is being read back.
     pub(super) fn is_reading_again(&self) -> bool {
         self.contents.as_ref().is_some_and(|contents| contents.reads_again)
     }

@@ -1,30 +1,30 @@
-//! A depth of the queue that follows latencies: `latency_target`.
+//! Queue depth controlled by latencies: `latency_target`.
 //!
-//! As the original does it: the depth is doubled as long as enough requests are fast enough, then
-//! the largest one is searched between one that was and one that was not.
+//! As in the original, the depth is doubled as long as enough requests are fast enough; then the
+//! largest such depth is searched by bisection.
 
 use crate::language::{LatencyTarget, Section};
 
 use super::Runner;
 
-/// What follows from a look at the latencies.
+/// Transition after an evaluation of the latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Settling {
-    /// What is under way ends, then another window begins.
+pub(super) enum WindowTransition {
+    /// Requests in flight end, then another window begins.
     Window,
-    /// The same, and all that was counted before does not count.
+    /// Requests in flight end, all counters are reset, and the last window begins.
     LastWindow,
 }
 
-/// What the look came to.
+/// Outcome of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Looked {
+enum WindowVerdict {
     GoOn,
-    Settle(Settling),
+    Settle(WindowTransition),
     Done,
 }
 
-/// The depth, and what it depends on.
+/// Search for the largest queue depth that meets the latency target.
 #[derive(Debug)]
 pub(super) struct DepthControl {
     target: LatencyTarget,
@@ -32,18 +32,18 @@ pub(super) struct DepthControl {
     depth: u64,
     high: u64,
     low: u64,
-    /// Requests of this window that took too long.
+    /// Number of requests of this window above the limit.
     late: u64,
-    /// Windows in a row that changed nothing.
+    /// Number of consecutive windows that changed nothing.
     stable: u32,
-    /// Requests before this window, and when it began.
+    /// Requests completed before this window, and its start.
     before: u64,
     since_ns: u64,
     is_last: bool,
 }
 
 impl DepthControl {
-    pub(super) fn of(job: &Section) -> Option<Box<Self>> {
+    pub(super) fn from_job(job: &Section) -> Option<Box<Self>> {
         let target = job.extras.latency;
         (target.ns > 0).then(|| {
             Box::new(Self {
@@ -61,12 +61,12 @@ impl DepthControl {
         })
     }
 
-    /// How many requests may be under way.
+    /// Maximum requests in flight.
     pub(super) const fn depth(&self) -> u64 {
         self.depth
     }
 
-    /// The search begins.
+    /// Begins the search.
     pub(super) fn begin(&mut self, now_ns: u64, requests: u64) {
         if !self.is_last {
             (self.depth, self.high, self.low) = (1, self.most, 1);
@@ -78,22 +78,22 @@ impl DepthControl {
         (self.since_ns, self.before, self.late) = (now_ns, requests, 0);
     }
 
-    /// A request took so long. What follows where none may take longer: the error of the job is
-    /// `Done`.
-    fn ended(&mut self, latency_ns: u64) -> Looked {
+    /// Evaluates a request's latency. `Done` ends the job with an error: the limit applies to all
+    /// requests, and was missed at depth 1.
+    fn ended(&mut self, latency_ns: u64) -> WindowVerdict {
         if latency_ns <= self.target.ns {
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
         if self.target.percentile < 100.0 {
             self.late += 1;
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
-        if self.depth == 1 { Looked::Done } else { self.lower() }
+        if self.depth == 1 { WindowVerdict::Done } else { self.lower() }
     }
 
-    fn lower(&mut self) -> Looked {
+    fn lower(&mut self) -> WindowVerdict {
         if self.depth == 1 {
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
         self.high = self.depth;
         if self.depth == self.low {
@@ -101,10 +101,10 @@ impl DepthControl {
         }
         self.depth = self.depth.midpoint(self.low);
         self.stable = 0;
-        Looked::Settle(Settling::Window)
+        WindowVerdict::Settle(WindowTransition::Window)
     }
 
-    fn raise(&mut self, now_ns: u64, requests: u64) -> Looked {
+    fn raise(&mut self, now_ns: u64, requests: u64) -> WindowVerdict {
         let before = self.depth;
         self.low = self.depth;
         if self.depth + 1 == self.high {
@@ -118,20 +118,20 @@ impl DepthControl {
         self.depth = next.min(self.most);
         let is_found = !self.target.runs && self.depth == before;
         if is_found && self.is_last {
-            return Looked::Done;
+            return WindowVerdict::Done;
         }
         if is_found {
             self.is_last = true;
-            return Looked::Settle(Settling::LastWindow);
+            return WindowVerdict::Settle(WindowTransition::LastWindow);
         }
         self.begin_window(now_ns, requests);
-        Looked::GoOn
+        WindowVerdict::GoOn
     }
 
-    /// Looks at the window where it is over.
-    fn look(&mut self, now_ns: u64, requests: u64) -> Looked {
+    /// Evaluates the window if it is complete.
+    fn look(&mut self, now_ns: u64, requests: u64) -> WindowVerdict {
         if now_ns.saturating_sub(self.since_ns) < self.target.window_us * 1000 {
-            return Looked::GoOn;
+            return WindowVerdict::GoOn;
         }
         let ended = requests.saturating_sub(self.before);
         let fast = ended.saturating_sub(self.late) as f64 / ended as f64 * 100.0;
@@ -144,7 +144,7 @@ impl Runner {
         self.tally.directions.iter().map(|direction| direction.requests).sum()
     }
 
-    /// The search for a depth begins, perhaps once more.
+    /// Begins the search for a depth, perhaps once more.
     pub(super) fn begin_depth(&mut self) {
         let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
         if let Some(control) = &mut self.depth {
@@ -152,17 +152,17 @@ impl Runner {
         }
     }
 
-    /// A request took so long; whether that ends the job.
+    /// Evaluates a request's latency; true if the job ends with an error.
     pub(super) fn is_too_late(&mut self, latency_ns: u64) -> bool {
         let Some(control) = &mut self.depth else { return false };
-        let looked = control.ended(latency_ns);
-        if let Looked::Settle(settling) = looked {
+        let verdict = control.ended(latency_ns);
+        if let WindowVerdict::Settle(settling) = verdict {
             self.settling.get_or_insert(settling);
         }
-        looked == Looked::Done
+        verdict == WindowVerdict::Done
     }
 
-    /// Looks whether the depth is to be another one.
+    /// Evaluates the window, and begins a new one or ends the job.
     #[cold]
     pub(super) fn look_at_depth(&mut self) {
         let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
@@ -171,16 +171,16 @@ impl Runner {
         }
         let Some(control) = &mut self.depth else { return };
         match control.look(now_ns, requests) {
-            Looked::GoOn => {}
-            Looked::Settle(settling) => self.settling = Some(settling),
-            Looked::Done => self.terminated = true,
+            WindowVerdict::GoOn => {}
+            WindowVerdict::Settle(settling) => self.settling = Some(settling),
+            WindowVerdict::Done => self.terminated = true,
         }
     }
 
-    /// What was under way has ended: another window begins.
-    pub(super) fn settled(&mut self, settling: Settling) {
+    /// Begins another window, since all requests in flight have ended.
+    pub(super) fn settled(&mut self, settling: WindowTransition) {
         self.settling = None;
-        if settling == Settling::LastWindow {
+        if settling == WindowTransition::LastWindow {
             self.tally.clear();
             self.generator.count_anew();
             self.clock.start();
@@ -195,7 +195,7 @@ impl Runner {
 
 #[cfg(test)]
 mod tests {
-    use super::{DepthControl, LatencyTarget, Looked, Section, Settling};
+    use super::{DepthControl, LatencyTarget, Section, WindowTransition, WindowVerdict};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -204,34 +204,36 @@ mod tests {
         job.depth = depth;
         job.extras.latency =
             LatencyTarget { ns: 1000, window_us: 1_000_000, percentile, runs: false };
-        *DepthControl::of(&job).unwrap()
+        *DepthControl::from_job(&job).unwrap()
     }
 
-    /// The depths of windows in which requests are late from this depth on.
+    /// Depths of the windows if requests are late from this depth on.
     fn search(mut control: DepthControl, late_from: u64) -> (Vec<u64>, u64) {
         let (mut depths, mut requests) = (Vec::new(), 0);
         for second in 1..40 {
             depths.push(control.depth());
             let is_late = control.depth() >= late_from;
             for _ in 0..100 {
-                assert_eq!(control.ended(if is_late { 2000 } else { 500 }), Looked::GoOn);
+                assert_eq!(control.ended(if is_late { 2000 } else { 500 }), WindowVerdict::GoOn);
             }
             requests += 100;
             match control.look(second * SECOND, requests) {
-                Looked::GoOn => {}
-                Looked::Settle(Settling::Window) => control.begin_window(second * SECOND, requests),
-                Looked::Settle(Settling::LastWindow) => {
+                WindowVerdict::GoOn => {}
+                WindowVerdict::Settle(WindowTransition::Window) => {
+                    control.begin_window(second * SECOND, requests);
+                }
+                WindowVerdict::Settle(WindowTransition::LastWindow) => {
                     requests = 0;
                     control.begin_window(second * SECOND, 0);
                 }
-                Looked::Done => return (depths, control.depth()),
+                WindowVerdict::Done => return (depths, control.depth()),
             }
         }
         (depths, control.depth())
     }
 
     #[test]
-    fn the_depth_is_doubled_then_searched_for() {
+    fn depth_is_doubled_then_bisected() {
         let (depths, found) = search(control(32, 99.0), 11);
         assert_eq!(depths[..8], [1, 2, 4, 8, 16, 12, 10, 11]);
         assert_eq!(found, 10);
@@ -240,11 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn where_no_request_may_be_late_one_at_a_depth_of_one_ends_the_job() {
+    fn a_late_request_at_depth_one_ends_a_job_with_a_limit_for_all_requests() {
         let mut control = control(8, 100.0);
-        assert_eq!(control.ended(1001), Looked::Done);
+        assert_eq!(control.ended(1001), WindowVerdict::Done);
         control.depth = 4;
-        assert_eq!(control.ended(1001), Looked::Settle(Settling::Window));
+        assert_eq!(control.ended(1001), WindowVerdict::Settle(WindowTransition::Window));
         assert_eq!(control.depth(), 2);
     }
 }

@@ -1,20 +1,20 @@
-//! What a clone does before its work, between two passes, and at the end.
+//! Steps of a clone before its work, between two passes, and at the end.
 
 use crate::language::{Amount, Direction, Engine};
 use treering_script::{Snapshot, Spent, Usage};
 
-use super::super::generator::Wanted;
+use super::super::generator::IoRequest;
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
 use super::super::tally::{COARSE, DirectionTally, Latencies, Stat, Tally};
-use super::doing::PRE_READ_BYTES;
-use super::{Doing, Next, Runner, Stage, Then};
+use super::step::PRE_READ_BYTES;
+use super::{AfterClose, IoStep, NextAction, Runner, Stage};
 
-/// The error of what is done to a file that is not open (`EBADF`).
+/// Errno of a request to a file that is not open (`EBADF`).
 const NO_FILE: u64 = 9;
-/// How often a clone looks whether what it waits for has ended.
+/// Poll period of a clone that waits for others.
 const WAIT_US: u64 = 1000;
 
-/// So many milliseconds of a pass count for these directions if data went there.
+/// Adds the duration of a pass, in milliseconds, to those of the given directions that moved data.
 fn add_runtime(tally: &mut Tally, directions: [bool; 3], ms: u64) {
     let all = tally.directions.iter_mut().zip(directions);
     for (direction, _) in all.filter(|(direction, counts)| *counts && direction.bytes > 0) {
@@ -23,7 +23,7 @@ fn add_runtime(tally: &mut Tally, directions: [bool; 3], ms: u64) {
 }
 
 impl Runner {
-    /// One that does nothing, for this error.
+    /// Creates a clone that only reports this error.
     pub(in super::super) fn unable(mut self, errno: i32) -> Self {
         self.stage = Stage::Over;
         self.tally.errno = u64::from(errno.unsigned_abs());
@@ -31,22 +31,22 @@ impl Runner {
         self
     }
 
-    /// The next thing to do where it does not work; `None` at the end of all.
-    pub(super) fn between(&mut self) -> Next {
-        let doing = match self.stage {
+    /// Next action outside of the work.
+    pub(super) fn between(&mut self) -> NextAction {
+        let step = match self.stage {
             Stage::Directories => self.directory(),
             Stage::PreRead(file) => self.pre_read(file),
-            Stage::Delay if self.must_wait() => Some(Doing::Pause(WAIT_US)),
+            Stage::Delay if self.must_wait() => Some(IoStep::Pause(WAIT_US)),
             Stage::Delay => {
                 let over = self.deadlines.end.is_reached() || self.deadlines.time.is_reached();
-                let doing = if over { None } else { self.rest() };
-                if doing.is_none() {
+                let step = if over { None } else { self.rest() };
+                if step.is_none() {
                     self.rest_us = 0;
                     self.clock.start();
                     self.begin_depth();
                     self.go(Stage::Begin);
                 }
-                doing
+                step
             }
             Stage::Begin => {
                 self.clock.begin_pass();
@@ -55,18 +55,18 @@ impl Runner {
             }
             Stage::Work => self.work(),
             Stage::Drain => {
-                let doing = self.drain();
-                if doing.is_none() {
+                let step = self.drain();
+                if step.is_none() {
                     self.go(Stage::EndSync(0));
                 }
-                doing
+                step
             }
             Stage::EndSync(file) => self.end_sync(file),
             Stage::PassEnd => {
                 self.end_pass();
                 self.next = self.follows();
-                if self.next == Then::Pass {
-                    // As the original: what was brought to the disk is so once more at its close.
+                if self.next == AfterClose::Pass {
+                    // As in the original, a file synced here is synced once more when it is closed.
                     self.generator.last_was_sync = false;
                 }
                 self.place = 0;
@@ -77,7 +77,7 @@ impl Runner {
             Stage::Closing => self.close_next(),
             Stage::Renew(file) if file < self.worker.files.len() => {
                 self.go(Stage::Renew(file + 1));
-                Some(Doing::Unlink(file))
+                Some(IoStep::Unlink(file))
             }
             Stage::Renew(_) => {
                 self.go(Stage::Begin);
@@ -85,20 +85,20 @@ impl Runner {
             }
             Stage::Unlink(file) if self.worker.job.unlink && file < self.worker.files.len() => {
                 self.go(Stage::Unlink(file + 1));
-                Some(Doing::Unlink(file))
+                Some(IoStep::Unlink(file))
             }
-            Stage::Unlink(_) | Stage::Over => return Next::End,
+            Stage::Unlink(_) | Stage::Over => return NextAction::End,
         };
-        doing.map_or(Next::Again, Next::Do)
+        step.map_or(NextAction::Again, NextAction::Do)
     }
 
-    /// Whether a job that it waits for is at work.
+    /// True while a job that this one waits for is at work.
     fn must_wait(&self) -> bool {
         let over = self.deadlines.end.is_reached() || self.deadlines.time.is_reached();
         !over && self.deadlines.before.iter().any(|deadline| !deadline.is_reached())
     }
 
-    /// A file could not be opened: the job ends.
+    /// Ends the job because a file could not be opened.
     #[cold]
     pub(super) fn not_opened(&mut self, file: usize, errno: i32) {
         self.slots.close(file);
@@ -107,11 +107,11 @@ impl Runner {
         self.terminated = true;
     }
 
-    fn directory(&mut self) -> Option<Doing> {
+    fn directory(&mut self) -> Option<IoStep> {
         match self.directories.get(self.place) {
             Some(&number) => {
                 self.place += 1;
-                Some(Doing::Directory(number))
+                Some(IoStep::Directory(number))
             }
             None => {
                 self.place = 0;
@@ -121,14 +121,14 @@ impl Runner {
         }
     }
 
-    /// Reads the files, one after the other, where that is asked for.
-    fn pre_read(&mut self, file: usize) -> Option<Doing> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+    /// Reads the files one after the other, for `pre_read`.
+    fn pre_read(&mut self, file: usize) -> Option<IoStep> {
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         let job = &self.worker.job;
         if job.extras.reads_before && job.engine == Engine::Null {
-            // As the original: there is no file that could be read.
+            // As in the original, there is no open file that could be read.
             self.tally.errno = NO_FILE;
             self.go(Stage::Over);
             return None;
@@ -143,15 +143,15 @@ impl Runner {
         let extent = self.extents.files[file];
         let step = usize::try_from(PRE_READ_BYTES).unwrap_or(1);
         let places = (extent.offset..extent.end()).step_by(step);
-        self.todo.extend(places.map(|position| Doing::PreRead(file, position)));
-        self.todo.push_back(Doing::Close(file));
-        Some(Doing::Open(file))
+        self.todo.extend(places.map(|position| IoStep::PreRead(file, position)));
+        self.todo.push_back(IoStep::Close(file));
+        Some(IoStep::Open(file))
     }
 
-    /// Every file comes to the disk, also those that are closed.
-    fn end_sync(&mut self, file: usize) -> Option<Doing> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+    /// Syncs all files, also those that are closed.
+    fn end_sync(&mut self, file: usize) -> Option<IoStep> {
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         let job = &self.worker.job;
         let wanted = job.end_fsync || job.fsync_on_close;
@@ -163,19 +163,19 @@ impl Runner {
             return None;
         }
         self.go(Stage::EndSync(file + 1));
-        let sync = Doing::Sync { file, data_only: false, counts: false };
+        let sync = IoStep::Sync { file, data_only: false, counts: false };
         if self.slots.is_open(file) {
             return Some(sync);
         }
         let opens = self.open(file);
-        self.todo.extend([sync, Doing::Close(file)]);
+        self.todo.extend([sync, IoStep::Close(file)]);
         Some(opens)
     }
 
-    /// Closes the files one by one; then another pass begins, or it ends.
-    fn close_next(&mut self) -> Option<Doing> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+    /// Closes the files one by one; then begins another pass, or ends.
+    fn close_next(&mut self) -> Option<IoStep> {
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         while self.place < self.worker.files.len() {
             let file = self.place;
@@ -185,33 +185,33 @@ impl Runner {
             }
         }
         match self.next {
-            Then::Verify => self.go(Stage::Begin),
-            Then::Pass => {
+            AfterClose::Verify => self.go(Stage::Begin),
+            AfterClose::Pass => {
                 self.generator.begin_pass();
                 self.held = None;
                 let renews = self.worker.job.extras.unlinks_each_pass;
                 self.go(if renews { Stage::Renew(0) } else { Stage::Begin });
             }
-            Then::End => self.go(Stage::Unlink(0)),
+            AfterClose::End => self.go(Stage::Unlink(0)),
         }
         if let Some(contents) = &mut self.contents {
-            contents.reads_again = self.next == Then::Verify;
-            if self.next == Then::Pass {
+            contents.reads_again = self.next == AfterClose::Verify;
+            if self.next == AfterClose::Pass {
                 contents.forget();
             }
         }
         None
     }
 
-    /// What comes after this pass: what was written is read again first.
-    fn follows(&mut self) -> Then {
+    /// Successor of this pass: written data is read back first.
+    fn follows(&mut self) -> AfterClose {
         if !self.is_reading_again() && self.must_read_again() && !self.is_over() {
-            return Then::Verify;
+            return AfterClose::Verify;
         }
-        if self.keeps_running() { Then::Pass } else { Then::End }
+        if self.keeps_running() { AfterClose::Pass } else { AfterClose::End }
     }
 
-    /// Whether another pass follows.
+    /// True if another pass follows.
     fn keeps_running(&mut self) -> bool {
         if self.worker.job.extras.replay.is_some() || self.worker.job.extras.creates_only {
             return false;
@@ -227,7 +227,7 @@ impl Runner {
             self.loops_left -= 1;
             return true;
         }
-        // As the original: what was read again counts as well.
+        // As in the original, data read back counts as well.
         let done = |count: fn(&DirectionTally) -> u64| {
             self.tally.directions.iter().map(count).sum::<u64>()
         };
@@ -236,22 +236,22 @@ impl Runner {
         }
         let limit = job.io_bytes(self.extents.size).unwrap_or(self.extents.size);
         let left = limit.saturating_sub(done(|direction| direction.bytes));
-        // As the original: a share of the size is no more than the files have.
+        // As in the original, a percentage of the size is limited to the files' content.
         let stated = matches!(job.io_size, Some(Amount::Bytes(_)));
-        // What is less than a request is not begun.
-        // Where it was read again, the original has forgotten that its files are done.
+        // A rest shorter than a request is not begun. After reading back, the original has
+        // forgotten that its files are complete.
         let goes_on = stated || self.is_reading_again();
         left >= job.most_block() && goes_on && issued.bytes_of_pass > 0
     }
 
-    /// The runtime of a pass is that of every direction in which data went.
+    /// Adds the runtime of a pass to each direction that moved data.
     pub(super) fn end_pass(&mut self) {
         let ms = self.clock.pass_ms();
         let directions = self.directions_of_pass();
         add_runtime(&mut self.tally, directions, ms);
     }
 
-    /// The directions in which data may go in this pass.
+    /// Directions in which data may move in this pass.
     fn directions_of_pass(&self) -> [bool; 3] {
         let reads_again = self.is_reading_again();
         Direction::ALL.map(|direction| {
@@ -263,12 +263,12 @@ impl Runner {
         })
     }
 
-    /// Whether a pass has begun that has not ended.
+    /// True if a pass is in progress.
     pub(super) const fn is_in_pass(&self) -> bool {
         matches!(self.stage, Stage::Work | Stage::Drain | Stage::EndSync(_) | Stage::PassEnd)
     }
 
-    /// Shows what was done so far, as it would be reported if the clone ended now.
+    /// Publishes the progress as it would be reported if the clone ended now.
     #[cold]
     pub(super) fn show(&self, snapshot: &Snapshot, spent: Spent) {
         let mut tally = Tally { complaints: Vec::new(), logs: Vec::new(), ..self.tally.clone() };
@@ -282,7 +282,8 @@ impl Runner {
         snapshot.show(tally.counters().json());
     }
 
-    /// What is known of a clone apart from what was counted, and what it was not to count.
+    /// Completes the tally with the runtime and the depth, and drops statistics that the job
+    /// disabled.
     pub(super) fn settle(&self, tally: &mut Tally) {
         let job = &self.worker.job;
         for direction in &mut tally.directions {
@@ -301,19 +302,19 @@ impl Runner {
         tally.depth = self.depth.as_ref().map_or(depth, |one| one.depth());
     }
 
-    /// Takes down what is about to be done to a file, where every request is wanted.
-    pub(super) fn log_issue(&mut self, doing: Doing) {
+    /// Logs what is about to be done to a file, for `write_iolog`.
+    pub(super) fn log_issue(&mut self, step: IoStep) {
         let Some(logs) = &mut self.logs else { return };
-        let (kind, file, direction, bytes, offset) = match doing {
-            Doing::Open(file) => (OPENED, file, 0, 0, 0),
-            Doing::Close(file) => (CLOSED, file, 0, 0, 0),
-            Doing::Move(Wanted { file, direction, offset, bytes, .. }) => {
+        let (kind, file, direction, bytes, offset) = match step {
+            IoStep::Open(file) => (OPENED, file, 0, 0, 0),
+            IoStep::Close(file) => (CLOSED, file, 0, 0, 0),
+            IoStep::Move(IoRequest { file, direction, offset, bytes, .. }) => {
                 (ISSUED, file, direction.place() as u64, bytes, offset)
             }
-            Doing::Sync { file, data_only, .. } => {
+            IoStep::Sync { file, data_only, .. } => {
                 (ISSUED, file, if data_only { DATA_SYNC } else { SYNC }, 0, 0)
             }
-            Doing::SyncRange { file, .. } => (ISSUED, file, RANGE_SYNC, 0, 0),
+            IoStep::SyncRange { file, .. } => (ISSUED, file, RANGE_SYNC, 0, 0),
             _ => return,
         };
         logs.issued(kind, [self.clock.since_start_us(), file as u64, direction, bytes, offset]);

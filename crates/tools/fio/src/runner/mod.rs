@@ -1,47 +1,47 @@
-//! A clone at work: requests by its engine, one after the other or several under way, until its
+//! Script of a clone: requests by its engine, one after the other or several in flight, until its
 //! bytes are moved or its time is over.
 
 mod clock;
 mod contents;
 mod counting;
 mod depth;
-mod doing;
 mod ends;
 mod queued;
 mod replaying;
 mod slots;
 mod steady;
 mod steering;
+mod step;
 
 use std::collections::VecDeque;
 use std::ffi::CString;
 use std::sync::Arc;
 
-use crate::language::{Advice, Amount, Direction, Engine};
+use crate::language::{Amount, Direction, Engine, FadviseHint};
 use treering_model::Counters;
 use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Snapshot, Stop, Usage};
 
-use super::generator::{Act, Generator, Wanted};
+use super::generator::{Act, Generator, IoRequest};
 use super::layout::names;
 use super::logs::Logs;
 use super::namespace::Namespace;
-use super::offered::{Lane, Stream, Turn};
+use super::offered::{Dispatch, Stream, WorkerSchedule};
 use super::sizes::Extents;
 use super::tally::Tally;
 use super::worker::Worker;
 use clock::Clock;
 use contents::{Contents, UNTAGGED};
-use depth::{DepthControl, Settling};
-use doing::Doing;
-use queued::Queued;
+use depth::{DepthControl, WindowTransition};
+use queued::RequestQueue;
 use slots::Slots;
 pub(super) use steady::SteadyShare;
 pub(super) use steering::FlowShare;
 use steering::RateWatch;
+use step::IoStep;
 
-/// The error of a trim of a file: the call is one of devices (`ENOTTY`).
+/// Errno of a trim of a file (`ENOTTY`), since the call only applies to devices.
 const NOT_OF_FILES: i32 = 25;
-/// Nothing ends a wait early: it is made in pieces.
+/// Longest single pause, since nothing interrupts a pause.
 const PAUSE_MAX_US: u64 = 20_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,61 +52,61 @@ enum Stage {
     Delay,
     Begin,
     Work,
-    /// What is under way ends.
+    /// Requests in flight end.
     Drain,
-    /// Files come to the disk.
+    /// Files are synced.
     EndSync(usize),
     PassEnd,
     Closing,
-    /// Files are removed before another pass.
+    /// Files are unlinked before another pass.
     Renew(usize),
     Unlink(usize),
-    /// Nothing is left to do.
+    /// The clone is done.
     Over,
 }
 
-/// What comes next between two stretches of work.
+/// Next action outside of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    Do(Doing),
+enum NextAction {
+    Do(IoStep),
     Again,
     End,
 }
 
-/// What follows when all files are closed.
+/// Successor of the state in which all files are closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Then {
-    /// What was written is read again.
+enum AfterClose {
+    /// Written data is read back.
     Verify,
-    /// Another pass.
+    /// Another pass begins.
     Pass,
     End,
 }
 
-/// Who learns that the clone is done.
+/// Deadlines and shares that connect a clone with the others.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deadlines {
-    /// Ends it.
+    /// Deadline that ends this clone.
     pub(super) end: Deadline,
-    /// The time of all is over.
+    /// Time limit of all clones.
     pub(super) time: Deadline,
-    /// What it rings when it is done.
+    /// Deadlines that this clone reaches when it is done.
     pub(super) others: Vec<Deadline>,
-    /// The deadlines that it reaches as well where it failed.
+    /// Deadlines that this clone also reaches if it failed.
     pub(super) on_error: Vec<Deadline>,
-    /// All of these must have rung before it begins.
+    /// Deadlines that must be reached before this clone begins.
     pub(super) before: Vec<Deadline>,
-    /// Its share of what several do together.
+    /// Share of a flow of several jobs.
     pub(super) flow: Option<FlowShare>,
-    /// Its part in the state that its group is to reach.
+    /// Share in the steady state of the group.
     pub(super) steady: Option<SteadyShare>,
-    /// When its requests are due, where the clock says it.
+    /// Stream of the offered load that determines due times, if there is one.
     pub(super) stream: Option<Arc<Stream>>,
-    /// Where it shows what it has done so far.
+    /// Snapshot in which the clone publishes its progress.
     pub(super) snapshot: Option<Snapshot>,
 }
 
-/// The script.
+/// Script of a clone.
 pub(super) struct Runner {
     worker: Arc<Worker>,
     namespace: Arc<Namespace>,
@@ -116,37 +116,37 @@ pub(super) struct Runner {
     generator: Generator,
     slots: Slots,
     stage: Stage,
-    doing: Doing,
-    todo: VecDeque<Doing>,
-    /// An act that must wait until what is under way has ended.
+    step: IoStep,
+    todo: VecDeque<IoStep>,
+    /// Act that must wait until requests in flight have ended.
     held: Option<Act>,
-    queued: Queued,
+    queued: RequestQueue,
     tally: Tally,
     logs: Option<Box<Logs>>,
     contents: Option<Box<Contents>>,
     flow: Option<FlowShare>,
     steady: Option<Box<SteadyShare>>,
-    /// Its part in the requests that come by the clock.
-    lane: Option<Box<Lane>>,
-    /// Whether its share of the flow allows the request that comes next.
+    /// Lane of the offered load.
+    lane: Option<Box<WorkerSchedule>>,
+    /// True if the flow permits the next request.
     passed_flow: bool,
-    /// Whether it does nothing, since nothing says where in its files it is to work.
+    /// True for a clone that does nothing, since the range of its files is unknown.
     is_unable: bool,
     watch: Option<Box<RateWatch>>,
-    /// What steers the depth of the queue, and what must end before it goes on.
+    /// Control of the queue depth, and the requests that must end before it continues.
     depth: Option<Box<DepthControl>>,
-    settling: Option<Settling>,
+    settling: Option<WindowTransition>,
     clock: Clock,
     deadlines: Deadlines,
     place: usize,
-    /// Lines of a log that were done, and whether the pause before the next one was.
+    /// Number of replayed log lines, and true if the delay of the next line has passed.
     replayed: usize,
     waited: bool,
-    /// Microseconds of pauses that are left.
+    /// Microseconds left of the present pauses.
     rest_us: u64,
     loops_left: u64,
-    /// What follows once all files are closed.
-    next: Then,
+    /// Successor of the state in which all files are closed.
+    next: AfterClose,
     terminated: bool,
 }
 
@@ -164,21 +164,21 @@ impl Runner {
             directories: worker.directories(),
             slots: Slots::new(worker.files.len()),
             stage: Stage::Directories,
-            doing: Doing::Nothing,
+            step: IoStep::Nothing,
             todo: VecDeque::new(),
             held: None,
-            queued: Queued::new(job.depth),
+            queued: RequestQueue::new(job.depth),
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
             flow: deadlines.flow.clone(),
             steady: deadlines.steady.clone().map(Box::new),
-            lane: deadlines.stream.clone().map(|stream| Box::new(Lane::new(stream))),
+            lane: deadlines.stream.clone().map(|stream| Box::new(WorkerSchedule::new(stream))),
             passed_flow: false,
             is_unable: false,
-            watch: RateWatch::of(job),
-            depth: DepthControl::of(job),
+            watch: RateWatch::from_job(job),
+            depth: DepthControl::from_job(job),
             settling: None,
-            contents: Contents::of(&worker, namespace.classic),
+            contents: Contents::for_worker(&worker, namespace.classic),
             clock: Clock::new(job),
             deadlines,
             place: 0,
@@ -186,7 +186,7 @@ impl Runner {
             waited: false,
             rest_us: worker.start_delay_us(),
             loops_left: job.loops - 1,
-            next: Then::End,
+            next: AfterClose::End,
             terminated: false,
             generator,
             worker,
@@ -195,32 +195,34 @@ impl Runner {
         }
     }
 
-    /// The buffers of its requests, where the payload is not what they carry.
+    /// Buffers of its requests, unless they carry the default payload.
     pub(super) fn buffers(&self) -> Option<Buffers> {
         self.contents.as_ref().map(|contents| contents.buffers.clone())
     }
 
-    /// Takes down what came of the last call.
+    /// Records the result of the last call.
     #[inline]
     fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
-        match (self.doing, answer) {
-            (Doing::Move(wanted), Ok(Done::Bytes(bytes))) => self.moved(wanted, bytes),
-            // Nothing was moved, but it counts.
-            (Doing::Move(wanted), Ok(_)) => self.moved(wanted, wanted.bytes),
-            (Doing::Move(wanted), Err(errno)) => self.request_failed(wanted, errno.raw_os_error()),
-            (Doing::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
-            (Doing::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
-            (Doing::Sync { counts: true, data_only, .. }, _) => {
+        match (self.step, answer) {
+            (IoStep::Move(request), Ok(Done::Bytes(bytes))) => self.moved(request, bytes),
+            // No data was moved, but the request counts.
+            (IoStep::Move(request), Ok(_)) => self.moved(request, request.bytes),
+            (IoStep::Move(request), Err(errno)) => {
+                self.request_failed(request, errno.raw_os_error());
+            }
+            (IoStep::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
+            (IoStep::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
+            (IoStep::Sync { counts: true, data_only, .. }, _) => {
                 self.synced(data_only.then_some(Direction::Read));
             }
-            (Doing::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
-            (Doing::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
-            (Doing::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
-            (Doing::Pause(us), _) => self.clock.paused(us),
+            (IoStep::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
+            (IoStep::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
+            (IoStep::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
+            (IoStep::Pause(us), _) => self.clock.paused(us),
             _ => {}
         }
-        if let (Some(lane), Doing::Move(_) | Doing::Sync { .. } | Doing::SyncRange { .. }) =
-            (&mut self.lane, self.doing)
+        if let (Some(lane), IoStep::Move(_) | IoStep::Sync { .. } | IoStep::SyncRange { .. }) =
+            (&mut self.lane, self.step)
             && io.timed().is_some()
         {
             lane.ended(self.clock.present_ns());
@@ -232,7 +234,7 @@ impl Runner {
         }
     }
 
-    /// Whether time or another job ends it.
+    /// True if time or another job has ended this one.
     #[inline]
     fn is_over(&self) -> bool {
         self.terminated
@@ -241,7 +243,7 @@ impl Runner {
             || self.deadlines.time.is_reached()
     }
 
-    /// Whether all bytes of the pass have been issued.
+    /// True if all bytes of the pass have been issued.
     #[inline]
     fn is_issued(&self) -> bool {
         let (job, issued) = (&self.worker.job, &self.generator.issued);
@@ -249,12 +251,12 @@ impl Runner {
             return true;
         }
         if self.is_reading_again() || job.extras.replay.is_some() {
-            // What is read again, or stands in a log, tells its end itself.
+            // Reading back and replaying end by themselves.
             return false;
         }
-        // As the original: time that was asked for is more than a number of requests.
+        // As in the original, a runtime takes precedence over a number of requests.
         if job.is_timed() {
-            // But what was written is read again in between.
+            // But written data is read back in between.
             let verifies = job.extras.verify.kind.is_some() && job.engine.counts_at_issue();
             return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
         }
@@ -267,9 +269,9 @@ impl Runner {
         }
         let size = self.extents.size;
         let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
-        // As the original: else a pass ends only where nothing is left in the files.
+        // As in the original, otherwise a pass ends only when its files are complete.
         let ends = job.engine.counts_at_issue() && issued.bytes_of_pass >= self.bytes_of_pass();
-        // What is trimmed is written too, and counts once.
+        // Trimmed blocks are written too, and count once.
         let done = if job.rw.is_trim_write() { issued.bytes[1] } else { issued.total() };
         done >= limit || ends
     }
@@ -279,7 +281,7 @@ impl Runner {
         let job = &self.worker.job;
         let overwrites = job.rw.writes && job.rw.random && !job.draws.random_map;
         let size = match job.io_size {
-            // As the original: a share of the files is what their size counts as.
+            // As in the original, a percentage refers to the size of the files.
             Some(Amount::Percent(_)) => job.io_bytes(self.extents.size),
             _ => None,
         };
@@ -289,19 +291,19 @@ impl Runner {
         if job.rw.is_trim_write() { once + size } else { once }
     }
 
-    /// The next thing to do while it works.
+    /// Next step of the work.
     #[inline]
-    fn work(&mut self) -> Option<Doing> {
-        if let Some(doing) = self.todo.pop_front() {
-            return Some(doing);
+    fn work(&mut self) -> Option<IoStep> {
+        if let Some(step) = self.todo.pop_front() {
+            return Some(step);
         }
         if self.is_over() {
             self.terminated = true;
             self.go(Stage::Drain);
             return None;
         }
-        if let Some(doing) = self.rest() {
-            return Some(doing);
+        if let Some(step) = self.rest() {
+            return Some(step);
         }
         if self.depth.is_some() {
             self.look_at_depth();
@@ -317,16 +319,16 @@ impl Runner {
             return None;
         }
         if self.worker.job.engine.is_queued()
-            && let Some(doing) = self.queue_full()
+            && let Some(step) = self.queue_full()
         {
-            return Some(doing);
+            return Some(step);
         }
         if self.flow.is_some()
             && self.held.is_none()
             && !self.passed_flow
-            && let Some(doing) = self.held_by_flow()
+            && let Some(step) = self.held_by_flow()
         {
-            return Some(doing);
+            return Some(step);
         }
         self.passed_flow = true;
         let act = self.held.take();
@@ -336,38 +338,39 @@ impl Runner {
     }
 
     #[inline]
-    fn act(&mut self, act: Act) -> Option<Doing> {
-        // What is done around a request, as the pause of a rate, is of its turn in the flow.
+    fn act(&mut self, act: Act) -> Option<IoStep> {
+        // Steps around a request, such as the pause of a rate limit, belong to its turn in the
+        // flow.
         self.passed_flow &=
             !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
         if self.lane.is_some()
             && matches!(act, Act::Request(_))
-            && let Some(doing) = self.awaits_turn(act)
+            && let Some(step) = self.awaits_turn(act)
         {
-            return Some(doing);
+            return Some(step);
         }
         match act {
             Act::Request(_) if self.terminated => None,
-            Act::Request(wanted) if self.cannot_trim(wanted) => {
+            Act::Request(request) if self.cannot_trim(request) => {
                 self.tally.directions[Direction::Trim.place()].requests += 1;
-                self.failed(wanted.direction, NOT_OF_FILES);
+                self.failed(request.direction, NOT_OF_FILES);
                 None
             }
-            Act::Request(wanted) if self.is_queued(wanted) => self.enqueue(wanted),
-            Act::Request(wanted) => {
-                self.fill(UNTAGGED, wanted);
-                Some(self.positioned(wanted))
+            Act::Request(request) if self.is_queued(request) => self.enqueue(request),
+            Act::Request(request) => {
+                self.fill(UNTAGGED, request);
+                Some(self.positioned(request))
             }
             Act::Open(file) => Some(self.open(file)),
-            Act::Forget(file) => Some(Doing::Forget(file)),
-            Act::Sync { file, data_only } => Some(Doing::Sync { file, data_only, counts: true }),
-            Act::SyncRange { file, start, bytes } => Some(Doing::SyncRange { file, start, bytes }),
+            Act::Forget(file) => Some(IoStep::Forget(file)),
+            Act::Sync { file, data_only } => Some(IoStep::Sync { file, data_only, counts: true }),
+            Act::SyncRange { file, start, bytes } => Some(IoStep::SyncRange { file, start, bytes }),
             Act::Close(_) | Act::Wait(_) if self.queued.is_busy() => {
                 self.held = Some(act);
                 self.drain()
             }
             Act::Close(file) => Some(self.close(file)),
-            Act::Wait(us) => Some(Doing::Pause(us.min(PAUSE_MAX_US))),
+            Act::Wait(us) => Some(IoStep::Pause(us.min(PAUSE_MAX_US))),
             Act::Busy => self.drain(),
             Act::End => {
                 self.go(Stage::Drain);
@@ -376,78 +379,78 @@ impl Runner {
         }
     }
 
-    /// A request that comes by the clock waits until it is due; after the last one it is over.
-    fn awaits_turn(&mut self, act: Act) -> Option<Doing> {
+    /// Delays a request of an offered load until it is due; ends the clone after the last one.
+    fn awaits_turn(&mut self, act: Act) -> Option<IoStep> {
         match self.lane.as_mut()?.turn(self.clock.present_ns()) {
-            Turn::Now => None,
-            Turn::Wait(us) => {
+            Dispatch::Now => None,
+            Dispatch::Wait(us) => {
                 self.held = Some(act);
-                Some(Doing::Pause(us))
+                Some(IoStep::Pause(us))
             }
-            Turn::Over => {
+            Dispatch::Over => {
                 self.terminated = true;
                 None
             }
         }
     }
 
-    fn is_queued(&self, wanted: Wanted) -> bool {
+    fn is_queued(&self, request: IoRequest) -> bool {
         let job = &self.worker.job;
-        job.engine.is_queued() && !(job.extras.verify.only && wanted.direction == Direction::Write)
+        job.engine.is_queued() && !(job.extras.verify.only && request.direction == Direction::Write)
     }
 
-    /// Only a device can be trimmed, but for the engine that makes holes, and the one that does
-    /// nothing: as with the original, the request fails.
-    fn cannot_trim(&self, wanted: Wanted) -> bool {
+    /// True for trims that must fail as in the original: files can only be trimmed by the engine
+    /// that punches holes, and by the one that does nothing.
+    fn cannot_trim(&self, request: IoRequest) -> bool {
         let engine = self.worker.job.engine;
-        wanted.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
+        request.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
     }
 
-    /// A request, after the file's position where that is how it is done.
+    /// Step that issues a request, or first seeks, if the engine uses the file position.
     #[inline]
-    fn positioned(&mut self, wanted: Wanted) -> Doing {
+    fn positioned(&mut self, request: IoRequest) -> IoStep {
         let seeks = match self.worker.job.engine {
-            Engine::Sync => !self.slots.stands_at(wanted.file, wanted.offset),
+            Engine::Sync => !self.slots.stands_at(request.file, request.offset),
             engine => engine == Engine::Vsync,
         };
         if seeks {
-            self.todo.push_back(Doing::Move(wanted));
-            return Doing::Seek(wanted.file, wanted.offset);
+            self.todo.push_back(IoStep::Move(request));
+            return IoStep::Seek(request.file, request.offset);
         }
-        Doing::Move(wanted)
+        IoStep::Move(request)
     }
 
-    /// A file is opened; the page cache hears what comes.
-    fn open(&mut self, file: usize) -> Doing {
+    /// Opens a file, and queues the page cache hints for its access pattern.
+    fn open(&mut self, file: usize) -> IoStep {
         let job = &self.worker.job;
         self.slots.open(file);
         if !job.engine.uses_cache() {
-            return Doing::Open(file);
+            return IoStep::Open(file);
         }
         if job.invalidate && !job.extras.reads_before {
-            self.todo.push_back(Doing::Forget(file));
+            self.todo.push_back(IoStep::Forget(file));
         }
-        if job.extras.advice != Advice::Nothing {
-            self.todo.push_back(Doing::Advise(file));
+        if job.extras.advice != FadviseHint::Nothing {
+            self.todo.push_back(IoStep::Advise(file));
         }
         if job.engine == Engine::Mmap {
-            self.todo.push_back(Doing::Map(file));
+            self.todo.push_back(IoStep::Map(file));
         }
-        Doing::Open(file)
+        IoStep::Open(file)
     }
 
-    fn close(&mut self, file: usize) -> Doing {
+    fn close(&mut self, file: usize) -> IoStep {
         let job = &self.worker.job;
         if job.fsync_on_close && job.rw.writes && !self.generator.last_was_sync {
-            self.todo.push_back(Doing::Close(file));
-            return Doing::CloseSync(file);
+            self.todo.push_back(IoStep::Close(file));
+            return IoStep::CloseSync(file);
         }
-        Doing::Close(file)
+        IoStep::Close(file)
     }
 
-    /// A piece of a pause that is due.
+    /// Pauses for a part of the time that is left.
     #[inline]
-    fn rest(&mut self) -> Option<Doing> {
+    fn rest(&mut self) -> Option<IoStep> {
         if self.rest_us == 0 {
             return None;
         }
@@ -456,49 +459,49 @@ impl Runner {
         }
         let piece = self.rest_us.min(PAUSE_MAX_US);
         self.rest_us -= piece;
-        Some(Doing::Pause(piece))
+        Some(IoStep::Pause(piece))
     }
 
     fn go(&mut self, stage: Stage) {
         self.stage = stage;
     }
 
-    /// The next thing to do; `None` at the end.
+    /// Next step; `None` at the end.
     #[inline]
-    fn advance(&mut self) -> Option<Doing> {
+    fn advance(&mut self) -> Option<IoStep> {
         loop {
             if self.stage == Stage::Work {
-                if let Some(doing) = self.work() {
-                    return Some(doing);
+                if let Some(step) = self.work() {
+                    return Some(step);
                 }
                 continue;
             }
             match self.between() {
-                Next::Do(doing) => return Some(doing),
-                Next::Again => {}
-                Next::End => return None,
+                NextAction::Do(step) => return Some(step),
+                NextAction::Again => {}
+                NextAction::End => return None,
             }
         }
     }
 }
 
 impl Script for Runner {
-    /// What comes next is decided in `advance`, and not by loops: up to a queue's depth of requests
-    /// are under way while others are drawn, and rates, thinktime, syncs, verification and the end
-    /// of the time cut in between any two of them.
+    /// Performs one step at a time: `advance` decides what comes next, and not loops, because up to
+    /// a queue's depth of requests are in flight while others are drawn, and rates, thinktime,
+    /// syncs, verification and the end of the time cut in between any two of them.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.clock.began(io.began_ns());
-        while let Some(doing) = self.advance() {
-            self.doing = doing;
-            self.log_issue(doing);
+        while let Some(step) = self.advance() {
+            self.step = step;
+            self.log_issue(step);
             let done = io.call(&self.call());
             if let Some((began_ns, ended_ns)) = io.timed() {
                 self.clock.timed(began_ns, ended_ns);
             }
-            let answer = match doing {
+            let answer = match step {
                 // A failed open ends the job, and is reported as the original does.
-                Doing::Move(_) | Doing::Open(_) => done.or_errno()?,
-                Doing::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),
+                IoStep::Move(_) | IoStep::Open(_) => done.or_errno()?,
+                IoStep::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),
                 _ => Ok(done?),
             };
             self.hear(answer, io);
@@ -527,7 +530,7 @@ impl Script for Runner {
 
     fn counters(&mut self) -> Counters {
         if self.is_in_pass() {
-            // Ended early: what was done until then counts.
+            // The pass ended early: its requests so far count.
             self.end_pass();
         }
         let mut tally = std::mem::take(&mut self.tally);
@@ -536,7 +539,7 @@ impl Script for Runner {
         self.tally.offered = self.lane.take().map(|lane| lane.tally());
         self.tally.steady = self.steady.take().and_then(|share| share.found());
         if let Some(snapshot) = self.deadlines.snapshot.take() {
-            // For reports while others of its group are still at work.
+            // Interim reports need the tally while others of the group are still at work.
             snapshot.show(self.tally.counters().json());
             snapshot.end();
         }

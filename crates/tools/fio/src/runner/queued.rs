@@ -1,37 +1,37 @@
-//! Requests that are under way while others are made.
+//! Asynchronous requests, several of them in flight.
 
 use std::collections::VecDeque;
 
 use crate::language::Direction;
 use treering_script::{Completion, Request};
 
-use super::super::generator::Wanted;
-use super::doing::length;
-use super::{Doing, Runner};
+use super::super::generator::IoRequest;
+use super::step::length;
+use super::{IoStep, Runner};
 
-/// A request that is under way.
+/// Request in flight.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
-    wanted: Wanted,
-    /// What its submission took, and when it was over; nothing when it was not timed.
+struct InFlight {
+    request: IoRequest,
+    /// Submission latency, and the time of submission; `None` if not timed.
     slat_ns: Option<u64>,
     issued_ns: u64,
 }
 
-/// What is under way, and what will be.
+/// Requests in flight, and the batch to be submitted.
 #[derive(Debug)]
-pub(super) struct Queued {
-    tags: Vec<Option<UnderWay>>,
+pub(super) struct RequestQueue {
+    tags: Vec<Option<InFlight>>,
     free: Vec<u16>,
     batch: Vec<Request>,
     under_way: u16,
-    /// Requests that have ended, and of which the job has not heard.
+    /// Completions reaped from the kernel but not yet processed by the job.
     unheard: VecDeque<Completion>,
-    /// Whether it was full, and is being emptied.
+    /// True while a full queue is being drained.
     empties: bool,
 }
 
-impl Queued {
+impl RequestQueue {
     pub(super) fn new(depth: u64) -> Self {
         let depth = u16::try_from(depth).unwrap_or(u16::MAX);
         Self {
@@ -44,12 +44,12 @@ impl Queued {
         }
     }
 
-    /// Requests that will be given next.
+    /// Batch of requests to be submitted next.
     pub(super) fn batch(&self) -> &[Request] {
         &self.batch
     }
 
-    /// Whether anything is under way, or will be.
+    /// True if requests are in flight or to be submitted.
     pub(super) const fn is_busy(&self) -> bool {
         self.under_way > 0 || !self.batch.is_empty()
     }
@@ -60,9 +60,9 @@ impl Queued {
 }
 
 impl Runner {
-    /// What must be done before there is room for another request: once the queue was full it is
-    /// emptied by one hearing, and down to where the job says.
-    pub(super) fn queue_full(&mut self) -> Option<Doing> {
+    /// Step that must be done before there is room for another request. A full queue is drained by
+    /// one reaping, down to `iodepth_low`.
+    pub(super) fn queue_full(&mut self) -> Option<IoStep> {
         loop {
             let most = self.depth.as_ref().map_or(u64::MAX, |control| control.depth());
             let is_full = self.queued.free.is_empty() || self.queued.depth() >= most;
@@ -76,32 +76,32 @@ impl Runner {
                 return None;
             }
             if !self.queued.batch.is_empty() {
-                return Some(Doing::Submit);
+                return Some(IoStep::Submit);
             }
             if self.queued.unheard.is_empty() {
                 let least = u16::try_from(job.least_reaped.max(1)).unwrap_or(u16::MAX);
-                return Some(Doing::Reap(least.min(self.queued.under_way)));
+                return Some(IoStep::Reap(least.min(self.queued.under_way)));
             }
             self.heard(self.clock.now_ns());
         }
     }
 
-    /// Takes a request; gives the batch to the kernel when it is large enough.
-    pub(super) fn enqueue(&mut self, wanted: Wanted) -> Option<Doing> {
+    /// Adds a request to the batch, and submits the batch when it is large enough.
+    pub(super) fn enqueue(&mut self, request: IoRequest) -> Option<IoStep> {
         let tag = self.queued.free.pop()?;
-        self.log_issue(Doing::Move(wanted));
-        self.fill(tag, wanted);
-        let file = self.slots.of(wanted.file);
-        let Wanted { direction, offset: position, bytes, .. } = wanted;
+        self.log_issue(IoStep::Move(request));
+        self.fill(tag, request);
+        let file = self.slots.of(request.file);
+        let IoRequest { direction, offset: position, bytes, .. } = request;
         let writes = direction == Direction::Write;
         self.queued.batch.push(Request { file, writes, bytes: length(bytes), position, tag });
-        let under_way = UnderWay { wanted, slat_ns: None, issued_ns: 0 };
+        let under_way = InFlight { request, slat_ns: None, issued_ns: 0 };
         self.queued.tags[usize::from(tag)] = Some(under_way);
         self.tally.issued(self.queued.depth());
-        (self.queued.batch.len() as u64 >= self.worker.job.batch).then_some(Doing::Submit)
+        (self.queued.batch.len() as u64 >= self.worker.job.batch).then_some(IoStep::Submit)
     }
 
-    /// The kernel took the first requests of the batch.
+    /// Marks the first requests of the batch as accepted by the kernel.
     pub(super) fn taken(&mut self, taken: u32) {
         let taken = usize::try_from(taken).unwrap_or(usize::MAX).min(self.queued.batch.len());
         let span = self.clock.span();
@@ -120,14 +120,14 @@ impl Runner {
         }
     }
 
-    /// Requests have ended.
+    /// Takes over reaped completions, and processes them.
     pub(super) fn reaped(&mut self, ended: &[Completion]) {
         let now_ns = self.clock.span().map(|(_, ended_ns)| ended_ns);
         self.queued.unheard.extend(ended);
         self.heard(now_ns);
     }
 
-    /// Hears of as many as the job takes at once.
+    /// Processes as many completions as the job reaps at once.
     fn heard(&mut self, now_ns: Option<u64>) {
         let most = self.worker.job.most_reaped;
         let mut heard = 0;
@@ -148,32 +148,32 @@ impl Runner {
         self.queued.free.push(one.tag);
         self.queued.under_way -= 1;
         self.generator.has_ended();
-        let UnderWay { wanted, slat_ns, issued_ns } = under_way;
-        let direction = wanted.direction.place();
+        let InFlight { request, slat_ns, issued_ns } = under_way;
+        let direction = request.direction.place();
         if let (Some(slat_ns), Some(now_ns)) = (slat_ns, now_ns) {
             let clat_ns = now_ns - issued_ns;
             self.tally.took(direction, clat_ns);
             self.tally.directions[direction].slat.add(slat_ns);
             self.tally.directions[direction].lat.add(slat_ns + clat_ns);
-            self.log(wanted, wanted.bytes, Some(slat_ns), clat_ns);
+            self.log(request, request.bytes, Some(slat_ns), clat_ns);
         }
         match one.result {
             Ok(bytes) => {
-                self.counted(wanted, u64::from(bytes));
-                self.look(one.tag, wanted, u64::from(bytes));
+                self.counted(request, u64::from(bytes));
+                self.look(one.tag, request, u64::from(bytes));
             }
-            Err(errno) => self.request_failed(wanted, errno),
+            Err(errno) => self.request_failed(request, errno),
         }
     }
 
-    /// Everything that is under way ends.
-    pub(super) fn drain(&mut self) -> Option<Doing> {
+    /// Ends all requests in flight, step by step.
+    pub(super) fn drain(&mut self) -> Option<IoStep> {
         if !self.queued.batch.is_empty() {
-            return Some(Doing::Submit);
+            return Some(IoStep::Submit);
         }
         while !self.queued.unheard.is_empty() {
             self.heard(self.clock.now_ns());
         }
-        (self.queued.under_way > 0).then_some(Doing::Reap(self.queued.under_way))
+        (self.queued.under_way > 0).then_some(IoStep::Reap(self.queued.under_way))
     }
 }

@@ -1,13 +1,13 @@
-//! Which slots of the engine the open files are in, and where their positions stand.
+//! Descriptor slots of the open files, and their file positions.
 
 use treering_script::{File, MAX_FILES};
 
-/// The slots of a clone.
+/// Slots of a clone's files.
 #[derive(Debug)]
 pub(super) struct Slots {
     files: Vec<Option<(File, u64)>>,
-    /// Where the last transfer ended, also before the file was opened again: the original moves
-    /// the position where that is not the place.
+    /// End of the last transfer of each file, kept when the file is reopened: the original seeks if
+    /// it is not the offset.
     last: Vec<u64>,
     free: Vec<u16>,
 }
@@ -21,19 +21,19 @@ impl Slots {
         }
     }
 
-    /// Gives a file a slot. There are always some: the number of open files is limited.
+    /// Assigns a slot to a file. A slot is always free, since the number of open files is limited.
     pub(super) fn open(&mut self, file: usize) {
         let slot = self.free.pop().unwrap_or(MAX_FILES - 1);
         self.files[file] = Some((File(slot), 0));
     }
 
-    /// The slot of an open file.
+    /// Slot of an open file.
     #[inline]
     pub(super) fn of(&self, file: usize) -> File {
         self.files[file].map_or(File(MAX_FILES - 1), |(slot, _)| slot)
     }
 
-    /// Takes a slot back.
+    /// Releases the slot of a file.
     pub(super) fn close(&mut self, file: usize) -> File {
         let slot = self.of(file);
         if self.files[file].take().is_some() {
@@ -42,12 +42,12 @@ impl Slots {
         slot
     }
 
-    /// Whether a file has one.
+    /// True if the file has a slot.
     pub(super) fn is_open(&self, file: usize) -> bool {
         self.files[file].is_some()
     }
 
-    /// The position stands there now.
+    /// Records the file position after a transfer or seek.
     #[inline]
     pub(super) fn moved(&mut self, file: usize, position: u64) {
         if let Some((_, before)) = &mut self.files[file] {
@@ -56,7 +56,7 @@ impl Slots {
         }
     }
 
-    /// Whether the position stands there.
+    /// True if the file position and the end of the last transfer are there.
     pub(super) fn stands_at(&self, file: usize, position: u64) -> bool {
         let stands = self.files[file].is_some_and(|(_, before)| before == position);
         stands && self.last[file] == position

@@ -1,8 +1,8 @@
-//! Whether the rates have settled: `steadystate`.
+//! Detection of a steady state: `steadystate`.
 //!
-//! As the original does it: once a second the rate of that second joins a window, and where the
-//! whole window differs little enough from its mean, or has a small enough slope, the job ends.
-//! Clones that are reported together are looked at together, by the last one of them.
+//! As in the original, once a second the rate of that second joins a window, and the job ends when
+//! the window's largest deviation from its mean, or its slope, is small enough. Clones of a
+//! reporting group are evaluated together, by the last one of them.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -13,29 +13,29 @@ use treering_script::Board;
 use super::super::tally::SteadyTally;
 use super::Runner;
 
-/// The cells of a board: bytes and requests of all, and whether the state is reached.
+/// Cells of the group's board: bytes, requests, and 1 once the state is reached.
 const BYTES: usize = 0;
 const REQUESTS: usize = 1;
 const REACHED: usize = 2;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// What a clone has to do with the rates of its group.
+/// A clone's part in the steady state detection of its group.
 #[derive(Clone, Debug)]
 pub(in super::super) struct SteadyShare {
     board: Board,
     asked: SteadyState,
-    /// Whether it is the one that looks.
+    /// True for the clone that evaluates the rates.
     looks: bool,
     next_ns: Option<u64>,
     last_ns: u64,
     counted: [u64; 2],
-    /// Requests and bytes of each second.
+    /// Requests and bytes of each second in the window.
     window: VecDeque<[u64; 2]>,
     found: SteadyTally,
 }
 
 impl SteadyShare {
-    /// Of a job, on the board of its group; `None` where it does not ask for it.
+    /// Joins the board of the group; `None` if the job sets no `steadystate`.
     pub(in super::super) fn of(job: &Section, board: Board, looks: bool) -> Option<Self> {
         let asked = job.extras.steady;
         (asked.seconds > 0).then(|| Self {
@@ -55,7 +55,7 @@ impl SteadyShare {
         self.board.cell(REQUESTS).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the state is reached, at this time of a job that began then.
+    /// True if the steady state is reached at `now_ns`, for a job that began at `start_ns`.
     fn is_reached(&mut self, now_ns: u64, start_ns: u64) -> bool {
         let next_ns = *self.next_ns.get_or_insert(start_ns + SECOND_NS);
         if now_ns >= next_ns && self.looks {
@@ -71,7 +71,7 @@ impl SteadyShare {
         let [requests, bytes] =
             [0, 1].map(|one| 1000 * counts[one].saturating_sub(self.counted[one]) / spent_ms);
         (self.counted, self.last_ns, self.next_ns) = (counts, now_ns, Some(now_ns + SECOND_NS));
-        // The first second is not looked at: the original takes nothing for its rate.
+        // The first second is skipped, since the original takes its rate as zero.
         let before_ns = self.asked.ramp_us * 1000 + SECOND_NS;
         let is_first = self.asked.ramp_us == 0 && now_ns - start_ns < 2 * SECOND_NS;
         if now_ns - start_ns < before_ns || is_first {
@@ -90,7 +90,7 @@ impl SteadyShare {
         }
     }
 
-    /// Looks at a window that is full.
+    /// Evaluates a full window.
     fn judge(&mut self) {
         let asked = self.asked;
         let rates = self.window.iter().map(|one| one[usize::from(!asked.of_requests)]);
@@ -102,7 +102,7 @@ impl SteadyShare {
             let sum_xy: f64 = places().zip(rates).map(|(x, rate)| x * rate as f64).sum();
             let slope = (sum_xy - sum_x * sum as f64 / count) / (sum_xx - sum_x * sum_x / count);
             self.found.slope = slope;
-            // As the original: of the mean without its digits behind the point.
+            // As in the original, the mean is truncated to an integer.
             (slope, (sum / self.window.len() as u64) as f64)
         } else {
             let far = rates.map(|rate| (rate as f64 - mean).abs()).fold(0.0, f64::max);
@@ -113,7 +113,7 @@ impl SteadyShare {
         self.found.attained = self.found.criterion.abs() < asked.limit;
     }
 
-    /// What came of it, of the one that looked.
+    /// Result, from the clone that evaluates the rates.
     pub(super) fn found(mut self) -> Option<SteadyTally> {
         self.found.seconds = self.window.into();
         let seconds = usize::try_from(self.asked.seconds).unwrap_or(0);
@@ -123,7 +123,7 @@ impl SteadyShare {
 }
 
 impl Runner {
-    /// A request of so many bytes ended; perhaps that was the last one.
+    /// Counts a completed request, which may end the job.
     #[cold]
     pub(super) fn look_at_state(&mut self, bytes: u64) {
         let (Some(share), Some(now_ns)) = (&mut self.steady, self.clock.now_ns()) else { return };
@@ -139,7 +139,8 @@ mod tests {
 
     use super::{SECOND_NS, SteadyShare, SteadyTally};
 
-    /// What is found where so many requests of 4 KiB end in each second, and in which second.
+    /// Result for these rates of 4 KiB requests per second, and the second in which the state was
+    /// reached.
     fn found(asked: SteadyState, rates: &[u64]) -> (SteadyTally, Option<usize>) {
         let mut job = Section::default();
         job.extras.steady = asked;
@@ -157,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_ends_when_the_farthest_second_is_near_the_mean() {
+    fn steady_state_is_reached_when_the_largest_deviation_is_below_the_limit() {
         let asked = SteadyState {
             of_requests: true,
             is_slope: false,
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slope_is_that_of_the_line_through_the_seconds() {
+    fn slope_is_the_least_squares_slope_over_the_window() {
         let asked = SteadyState {
             of_requests: false,
             is_slope: true,

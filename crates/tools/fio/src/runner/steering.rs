@@ -1,22 +1,21 @@
-//! What steers a clone from outside its own generator: its share of a flow, and rates that must not
-//! fall too low.
+//! Limits on a clone from outside its own generator: its share of a flow, and minimum rates.
 
 use std::sync::atomic::Ordering;
 
-use crate::language::{Direction, LowestRates, Section, Think};
+use crate::language::{Direction, MinimumRates, Section, ThinkTime};
 use treering_script::Board;
 
 use super::super::tally::{Complaint, Tally};
-use super::{Doing, Runner};
+use super::{IoStep, Runner};
 
-/// The cells of a flow's board: requests of all, and the parts of all.
+/// Cells of a flow's board: requests and weights, each summed over all clones.
 const COUNT: usize = 0;
 const WEIGHT: usize = 1;
-/// A clone that is ahead of its share waits so long where no pause is asked for.
+/// Pause in microseconds of a clone ahead of its share, if the job sets none.
 const WAIT_US: u64 = 1;
-/// Rates are not looked at before.
+/// Time before rates are checked.
 const SETTLES_NS: u64 = 2_000_000_000;
-/// The error of a job whose rate is too low (`EIO`).
+/// Errno of a job whose rate is too low (`EIO`).
 const TOO_SLOW: i32 = 5;
 
 /// A clone's share of a flow.
@@ -29,7 +28,7 @@ pub(in super::super) struct FlowShare {
 }
 
 impl FlowShare {
-    /// Of a job, on the board of its flow; `None` where it has none.
+    /// Joins the board of the flow; `None` if the job has no flow.
     pub(in super::super) fn of(job: &Section, board: Board) -> Option<Self> {
         let weight = job.extras.flow.weight;
         if weight == 0 {
@@ -39,11 +38,11 @@ impl FlowShare {
         Some(Self { board, weight, sleep_us: job.extras.flow.sleep_us, count: 0 })
     }
 
-    /// Whether it is ahead of the others; else it goes on, and that counts.
+    /// True if the clone is ahead of its share; otherwise counts a request.
     fn is_ahead(&mut self) -> bool {
         let all = self.board.cell(COUNT).load(Ordering::Relaxed) + 1;
         let weights = self.board.cell(WEIGHT).load(Ordering::Relaxed);
-        // As the ratio of its requests to those of all, against that of its part to all parts.
+        // Compares the clone's share of all requests with its share of all weights.
         if u128::from(self.count) * u128::from(weights) > u128::from(self.weight) * u128::from(all)
         {
             return true;
@@ -53,28 +52,28 @@ impl FlowShare {
         false
     }
 
-    /// Its part is not counted any more.
+    /// Leaves the flow.
     fn leave(&self) {
         self.board.cell(COUNT).fetch_sub(self.count, Ordering::Relaxed);
         self.board.cell(WEIGHT).fetch_sub(self.weight, Ordering::Relaxed);
     }
 }
 
-/// Sees whether rates fall below what a job must reach.
+/// Check of minimum rates.
 #[derive(Debug)]
 pub(super) struct RateWatch {
-    lowest: LowestRates,
-    /// By direction: bytes and requests when they were looked at last, and when that was.
+    lowest: MinimumRates,
+    /// Bytes, requests and time of the last check, by direction.
     last: [Option<(u64, u64, u64)>; 3],
 }
 
 impl RateWatch {
-    pub(super) fn of(job: &Section) -> Option<Box<Self>> {
+    pub(super) fn from_job(job: &Section) -> Option<Box<Self>> {
         let lowest = job.extras.lowest;
         lowest.are_any().then(|| Box::new(Self { lowest, last: [None; 3] }))
     }
 
-    /// What is said of a rate that is too low.
+    /// Error message if a rate is too low.
     fn too_low(
         &mut self,
         name: &str,
@@ -110,12 +109,12 @@ impl RateWatch {
 }
 
 impl Runner {
-    /// Whether a pause is due: after so many requests, or after so much time with requests.
+    /// Begins a pause if one is due: after a number of requests, or after a time with requests.
     pub(super) fn think(&mut self) {
-        let Think { us, blocks, io_us } = self.worker.job.think;
+        let ThinkTime { us, blocks, io_us } = self.worker.job.think;
         let is_timed = io_us > 0;
         let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
-        // As the original: where only the time is given, requests are not counted.
+        // As in the original, requests are not counted if only the time is given.
         let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
         let done = self.tally.directions.iter().map(|direction| direction.requests).sum::<u64>();
         if is_time || counts && done.is_multiple_of(blocks) {
@@ -124,24 +123,24 @@ impl Runner {
         }
     }
 
-    /// A pause, where the others of its flow are behind.
-    pub(super) fn held_by_flow(&mut self) -> Option<Doing> {
+    /// Pauses while the clone is ahead of its share of the flow.
+    pub(super) fn held_by_flow(&mut self) -> Option<IoStep> {
         let sleep_us = self.flow.as_ref()?.sleep_us;
         if sleep_us > 0 && self.queued.is_busy() {
             return None;
         }
         let is_ahead = self.flow.as_mut()?.is_ahead();
-        is_ahead.then(|| Doing::Pause(sleep_us.max(WAIT_US)))
+        is_ahead.then(|| IoStep::Pause(sleep_us.max(WAIT_US)))
     }
 
-    /// It takes no part in its flow any more.
+    /// Leaves the flow.
     pub(super) fn leave_flow(&mut self) {
         if let Some(flow) = self.flow.take() {
             flow.leave();
         }
     }
 
-    /// Ends the job where one of its rates is too low.
+    /// Ends the job if one of its rates is too low.
     #[cold]
     pub(super) fn look_at_rates(&mut self) {
         let (Some(watch), Some(now_ns)) = (&mut self.watch, self.clock.now_ns()) else { return };
@@ -149,9 +148,9 @@ impl Runner {
             return;
         }
         let name = &self.worker.job.name;
-        let said = Direction::ALL
+        let messages = Direction::ALL
             .map(|direction| watch.too_low(name, direction.place(), &self.tally, now_ns));
-        for text in said.into_iter().flatten() {
+        for text in messages.into_iter().flatten() {
             self.tally.complaints.push(Complaint { text, ..Complaint::default() });
             self.tally.errno = u64::from(TOO_SLOW.unsigned_abs());
             self.terminated = true;

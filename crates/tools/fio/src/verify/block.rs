@@ -1,73 +1,77 @@
-//! The bytes of a request that is verified: parts, each with a header, a checksum and what it is
-//! of.
+//! Content of a verified request: parts, each with a header, a checksum and data.
 
 use std::fmt::Write;
 
-use crate::language::{HEADER_BYTES, Kind, Verifying};
+use crate::language::{HEADER_BYTES, VerifyKind, VerifyOptions};
 
 use super::hashes::{md5, sha1, sha3, sha256, sha512};
 use super::sums::{crc7, crc16, crc32, crc32c, crc64, xxhash};
 
 const MAGIC: u16 = 0xacca;
-/// Bytes of the header before its own checksum.
+/// Length of the header before its own checksum.
 const SUMMED_BYTES: usize = 36;
 const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
-/// Streams that the random bytes of a block are made of.
+/// Parameters of the four streams that make up the random bytes of a block.
 const STREAMS: [u64; 4] = [1, 2, 3, 5];
 
-/// What a job's blocks are like.
+/// Layout of the blocks of a job.
 #[derive(Clone, Debug)]
 pub(crate) struct Block {
-    pub(crate) kind: Kind,
-    verifying: Verifying,
+    pub(crate) kind: VerifyKind,
+    verifying: VerifyOptions,
     unaligned: bool,
-    /// The number of the clone among all, from 1.
+    /// Number of the clone among all, from 1.
     thread: u16,
 }
 
-/// What is said of a request in its headers, and must be there when it is read.
+/// Attributes of a request that its headers state, and that must match when it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
     pub(crate) offset: u64,
-    /// What its random bytes are made from; nothing where any will do.
+    /// Seed of the random bytes; `None` accepts any.
     pub(crate) seed: Option<u64>,
-    /// The number of the write; nothing where any will do.
+    /// Number of the write; `None` accepts any.
     pub(crate) number: Option<u16>,
 }
 
-/// Why a block is not what was written, in the original's words; a line each.
+/// Mismatch of a block, in the original's words, a line each.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Fault {
+pub(crate) struct BlockMismatch {
     pub(crate) text: String,
-    /// What was read, where it is to be kept: its offset in the file, and its bytes.
+    /// Offset in the file and bytes that were read, where dumps were asked for.
     pub(crate) received: Option<(u64, Vec<u8>)>,
 }
 
 impl Block {
-    pub(crate) fn new(kind: Kind, verifying: &Verifying, unaligned: bool, thread: u64) -> Self {
+    pub(crate) fn new(
+        kind: VerifyKind,
+        verifying: &VerifyOptions,
+        unaligned: bool,
+        thread: u64,
+    ) -> Self {
         let [low, high, ..] = thread.to_le_bytes();
         let thread = u16::from_le_bytes([low, high]);
         Self { kind, verifying: verifying.clone(), unaligned, thread }
     }
 
     fn has_header(&self) -> bool {
-        !matches!(self.kind, Kind::Pattern | Kind::Null)
+        !matches!(self.kind, VerifyKind::Pattern | VerifyKind::Null)
     }
 
-    /// What the random bytes of a part were made from, as its header says.
+    /// Seed of a part's random bytes, from its header.
     pub(crate) fn seed_of(part: &[u8]) -> u64 {
         let bytes = part.get(8..16).and_then(|bytes| bytes.try_into().ok());
         bytes.map_or(0, u64::from_le_bytes)
     }
 
-    /// Makes the bytes of a write that begins at `now_ns`.
+    /// Fills the buffer of a write issued at `now_ns`.
     pub(crate) fn fill(&self, expected: &Expected, now_ns: u64, into: &mut [u8]) {
         let seed = expected.seed.unwrap_or(0);
         match &self.verifying.pattern {
             Some(pattern) => pattern.fill(expected.offset, into),
             None => random(seed, into),
         }
-        if self.kind == Kind::Null {
+        if self.kind == VerifyKind::Null {
             return;
         }
         let (part, header) =
@@ -103,7 +107,7 @@ impl Block {
         }
     }
 
-    /// Puts the header where the job wants it, or back.
+    /// Swaps the header with the data at `verify_offset`; a second swap undoes the first.
     fn swap(&self, bytes: &mut [u8], header: usize) {
         let offset = usize::try_from(self.verifying.offset).unwrap_or(usize::MAX);
         // Swapped byte by byte, so that places may overlap as they do for the original's copy.
@@ -116,32 +120,35 @@ impl Block {
         bytes[offset..offset + header].copy_from_slice(&first);
     }
 
-    /// The checksum of what stands behind a header.
+    /// Checksum of the data after a header.
     fn sum(&self, of: &[u8]) -> Vec<u8> {
         match self.kind {
-            Kind::Md5 => md5(of).to_vec(),
-            Kind::Crc64 => crc64(of).to_le_bytes().to_vec(),
-            Kind::Crc32 => crc32(of).to_le_bytes().to_vec(),
-            Kind::Crc32c | Kind::Crc32cIntel => crc32c(of).to_le_bytes().to_vec(),
-            Kind::Crc16 => crc16(of).to_le_bytes().to_vec(),
-            Kind::Crc7 => vec![crc7(of)],
-            Kind::Sha256 => sha256(of).to_vec(),
-            Kind::Sha512 => sha512(of).to_vec(),
-            Kind::Sha3(bytes) => sha3(of, usize::from(bytes)),
-            Kind::XxHash => xxhash(of).to_le_bytes().to_vec(),
-            Kind::Sha1 => sha1(of).to_vec(),
-            Kind::Meta | Kind::PatternHeader | Kind::Pattern | Kind::Null => Vec::new(),
+            VerifyKind::Md5 => md5(of).to_vec(),
+            VerifyKind::Crc64 => crc64(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc32 => crc32(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc32c | VerifyKind::Crc32cIntel => crc32c(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc16 => crc16(of).to_le_bytes().to_vec(),
+            VerifyKind::Crc7 => vec![crc7(of)],
+            VerifyKind::Sha256 => sha256(of).to_vec(),
+            VerifyKind::Sha512 => sha512(of).to_vec(),
+            VerifyKind::Sha3(bytes) => sha3(of, usize::from(bytes)),
+            VerifyKind::XxHash => xxhash(of).to_le_bytes().to_vec(),
+            VerifyKind::Sha1 => sha1(of).to_vec(),
+            VerifyKind::Meta
+            | VerifyKind::PatternHeader
+            | VerifyKind::Pattern
+            | VerifyKind::Null => Vec::new(),
         }
     }
 
-    /// Looks at what was read. `file` is named where it is not what was written.
+    /// Verifies data that was read. `file` is the name in the error.
     pub(crate) fn look(
         &self,
         expected: &Expected,
         file: &str,
         read: &mut [u8],
-    ) -> Result<(), Fault> {
-        if self.kind == Kind::Null {
+    ) -> Result<(), BlockMismatch> {
+        if self.kind == VerifyKind::Null {
             return Ok(());
         }
         let (whole, part, header) = (
@@ -149,9 +156,9 @@ impl Block {
             self.verifying.part_bytes(read.len(), self.unaligned),
             self.kind.header_bytes(),
         );
-        let mut found: Option<Fault> = None;
+        let mut mismatch: Option<BlockMismatch> = None;
         for (number, bytes) in (0..).zip(read.chunks_mut(part)) {
-            if found.is_some() && self.verifying.fatal {
+            if mismatch.is_some() && self.verifying.fatal {
                 break;
             }
             if bytes.len() > header {
@@ -173,15 +180,15 @@ impl Block {
                 }),
             };
             let Some(text) = wrong else { continue };
-            match &mut found {
+            match &mut mismatch {
                 Some(fault) => fault.text.push_str(&text),
                 None => {
                     let received = self.verifying.dump.then(|| (at, bytes.to_vec()));
-                    found = Some(Fault { text, received });
+                    mismatch = Some(BlockMismatch { text, received });
                 }
             }
         }
-        found.map_or(Ok(()), Err)
+        mismatch.map_or(Ok(()), Err)
     }
 
     fn wrong_header(
@@ -218,13 +225,13 @@ impl Block {
         }
         let sum = crc32c(bytes.get(..SUMMED_BYTES).unwrap_or(&[]));
         if u64::from(sum) != field(SUMMED_BYTES, 4) {
-            let found = field(SUMMED_BYTES, 4);
-            return Some(format!("bad header crc {found:x}, calculated {sum:x}"));
+            let stored_sum = field(SUMMED_BYTES, 4);
+            return Some(format!("bad header crc {stored_sum:x}, calculated {sum:x}"));
         }
         None
     }
 
-    /// What is wrong behind the header: what is said before and after the place.
+    /// Mismatch of the data behind the header: the message before and after the offset.
     fn wrong_content(
         &self,
         expected: &Expected,
@@ -232,7 +239,7 @@ impl Block {
         bytes: &[u8],
     ) -> Option<(String, String)> {
         let header = self.kind.header_bytes().min(bytes.len());
-        if matches!(self.kind, Kind::Pattern | Kind::PatternHeader | Kind::Meta) {
+        if matches!(self.kind, VerifyKind::Pattern | VerifyKind::PatternHeader | VerifyKind::Meta) {
             let wrong = self.wrong_pattern(expected, number, bytes, header)?;
             return Some((wrong, String::new()));
         }
@@ -274,43 +281,43 @@ impl Block {
     }
 }
 
-/// The number of a kind in headers.
-const fn number_of(kind: Kind) -> u16 {
+/// Number of a kind in headers.
+const fn number_of(kind: VerifyKind) -> u16 {
     match kind {
-        Kind::Meta => 1,
-        Kind::Md5 => 2,
-        Kind::Crc64 => 3,
-        Kind::Crc32 => 4,
-        Kind::Crc32c => 5,
-        Kind::Crc32cIntel => 6,
-        Kind::Crc16 => 7,
-        Kind::Crc7 => 8,
-        Kind::Sha256 => 9,
-        Kind::Sha512 => 10,
-        Kind::Sha3(28) => 11,
-        Kind::Sha3(32) => 12,
-        Kind::Sha3(48) => 13,
-        Kind::Sha3(_) => 14,
-        Kind::XxHash => 15,
-        Kind::Sha1 => 16,
-        Kind::PatternHeader => 17,
-        Kind::Pattern => 18,
-        Kind::Null => 19,
+        VerifyKind::Meta => 1,
+        VerifyKind::Md5 => 2,
+        VerifyKind::Crc64 => 3,
+        VerifyKind::Crc32 => 4,
+        VerifyKind::Crc32c => 5,
+        VerifyKind::Crc32cIntel => 6,
+        VerifyKind::Crc16 => 7,
+        VerifyKind::Crc7 => 8,
+        VerifyKind::Sha256 => 9,
+        VerifyKind::Sha512 => 10,
+        VerifyKind::Sha3(28) => 11,
+        VerifyKind::Sha3(32) => 12,
+        VerifyKind::Sha3(48) => 13,
+        VerifyKind::Sha3(_) => 14,
+        VerifyKind::XxHash => 15,
+        VerifyKind::Sha1 => 16,
+        VerifyKind::PatternHeader => 17,
+        VerifyKind::Pattern => 18,
+        VerifyKind::Null => 19,
     }
 }
 
-/// What a kind is called where it fails: eight letters at most.
-fn short_name(kind: Kind) -> &'static str {
+/// Name of the kind in error messages: eight letters at most.
+fn short_name(kind: VerifyKind) -> &'static str {
     let named = match kind {
-        Kind::Crc32cIntel => Kind::Crc32c,
-        Kind::PatternHeader | Kind::Meta => Kind::Pattern,
+        VerifyKind::Crc32cIntel => VerifyKind::Crc32c,
+        VerifyKind::PatternHeader | VerifyKind::Meta => VerifyKind::Pattern,
         other => other,
     };
-    let name = Kind::NAMES.iter().find(|(_, one)| *one == named);
+    let name = VerifyKind::NAMES.iter().find(|(_, one)| *one == named);
     name.map_or("", |(name, _)| &name[..name.len().min(8)])
 }
 
-/// The random bytes of a seed.
+/// Fills with the random bytes of a seed.
 pub(crate) fn random(seed: u64, into: &mut [u8]) {
     let mut streams = STREAMS.map(|prime| seed.wrapping_mul(prime));
     let (groups, rest) = into.as_chunks_mut::<32>();

@@ -1,13 +1,12 @@
-//! Hashes of the blocks that are verified, as the original stores them: MD5, SHA-1, SHA-256 and
-//! SHA-3.
+//! Hashes of verified blocks, as the original stores them: MD5, SHA-1, SHA-256 and SHA-3.
 //!
-//! MD5 and SHA-3 are the published ones. SHA-1 stands in words with the lowest byte first. Of
-//! SHA-256 stand the lowest bytes of its words only, before what was left in the buffer of its
-//! last block, whose length has the lowest byte first.
+//! MD5 and SHA-3 are the published ones. SHA-1 is stored in words with the lowest byte first. Of
+//! SHA-256 only the lowest byte of each word is stored, before the rest of the buffer of its last
+//! block, whose length has the lowest byte first.
 
 use std::sync::LazyLock;
 
-/// Blocks of 64 bytes with the padding behind them, which ends with the number of bits.
+/// Blocks of 64 bytes, and the padding after them, which ends with the number of bits.
 fn padded(bytes: &[u8], bits: [u8; 8]) -> (&[[u8; 64]], Vec<u8>) {
     let (blocks, rest) = bytes.as_chunks::<64>();
     let mut end = rest.to_vec();
@@ -26,7 +25,7 @@ fn bits(bytes: &[u8]) -> u64 {
 const MD5_TURNS: [[u32; 4]; 4] =
     [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]];
 
-/// The sines that MD5 adds.
+/// Sine table of MD5.
 static SINES: LazyLock<[u32; 64]> = LazyLock::new(sines);
 static SHA256: LazyLock<Sha256> = LazyLock::new(Sha256::new);
 static KECCAK: LazyLock<[u64; 24]> = LazyLock::new(round_constants);
@@ -42,7 +41,7 @@ fn sines() -> [u32; 64] {
     all
 }
 
-/// MD5.
+/// MD5 digest.
 pub(super) fn md5(bytes: &[u8]) -> [u8; 16] {
     let mut state = [0x6745_2301_u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476];
     let (blocks, end) = padded(bytes, bits(bytes).to_le_bytes());
@@ -76,7 +75,7 @@ fn joined<const WORDS: usize, const BYTES: usize>(words: [[u8; 4]; WORDS]) -> [u
     all
 }
 
-/// SHA-1.
+/// SHA-1 digest.
 pub(super) fn sha1(bytes: &[u8]) -> [u8; 20] {
     let mut state = [0x6745_2301_u32, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0];
     let (blocks, end) = padded(bytes, bits(bytes).to_be_bytes());
@@ -108,7 +107,7 @@ pub(super) fn sha1(bytes: &[u8]) -> [u8; 20] {
     joined(state.map(u32::to_le_bytes))
 }
 
-/// The first 32 bits of the fractions of the roots of the first primes.
+/// First 32 fractional bits of the roots of the first primes.
 fn root_of_primes<const COUNT: usize>(root: fn(f64) -> f64) -> [u32; COUNT] {
     let mut all = [0; COUNT];
     let is_prime = |number: &u32| (2..*number).all(|other| !number.is_multiple_of(other));
@@ -121,7 +120,7 @@ fn root_of_primes<const COUNT: usize>(root: fn(f64) -> f64) -> [u32; COUNT] {
     all
 }
 
-/// The constants of SHA-256.
+/// Constants of SHA-256.
 #[derive(Debug)]
 struct Sha256 {
     begin: [u32; 8],
@@ -172,13 +171,13 @@ impl Sha256 {
     }
 }
 
-/// What the original stores for SHA-256.
+/// SHA-256 as the original stores it.
 pub(super) fn sha256(bytes: &[u8]) -> [u8; 64] {
     SHA256.sum(bytes)
 }
 
-/// What the original stores for SHA-512: the buffer of the hash, of which it never takes one. It
-/// holds the first 128 bytes, and over them those after the last whole 128.
+/// SHA-512 field as the original stores it: the buffer of the hash, which it never finishes. The
+/// buffer holds the first 128 bytes, overwritten by those after the last whole 128.
 pub(super) fn sha512(bytes: &[u8]) -> [u8; 128] {
     let mut stored = [0; 128];
     let mut over = |bytes: &[u8]| {
@@ -191,7 +190,7 @@ pub(super) fn sha512(bytes: &[u8]) -> [u8; 128] {
     stored
 }
 
-/// The constants of the rounds of Keccak, by its register of eight bits.
+/// Round constants of Keccak, from its register of eight bits.
 fn round_constants() -> [u64; 24] {
     let mut register = 1_u8;
     let mut next = || {
@@ -227,7 +226,7 @@ fn permute(state: &mut [u64; 25], constants: &[u64; 24]) {
     }
 }
 
-/// SHA-3 with a digest of so many bytes.
+/// SHA-3 with a digest of this many bytes.
 pub(super) fn sha3(bytes: &[u8], digest: usize) -> Vec<u8> {
     let rate = 200 - 2 * digest;
     let mut all = bytes.chunks_exact(rate);
@@ -257,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_are_the_published_ones() {
+    fn hashes_equal_published_values() {
         assert_eq!(hex(&md5(b"")), "d41d8cd98f00b204e9800998ecf8427e");
         assert_eq!(hex(&md5(&[b'a'; 119])), hex(&md5("a".repeat(119).as_bytes())));
         assert_eq!(hex(&md5(b"message digest")), "f96b697d7cb7938d525a2f31aaf161d0");
@@ -271,14 +270,14 @@ mod tests {
     }
 
     #[test]
-    fn sha_256_begins_with_the_published_constants() {
+    fn sha_256_constants_equal_published_ones() {
         let Sha256 { begin, rounds } = Sha256::new();
         assert_eq!((begin[0], begin[7]), (0x6a09_e667, 0x5be0_cd19));
         assert_eq!((rounds[0], rounds[63]), (0x428a_2f98, 0xc671_78f2));
     }
 
     #[test]
-    fn sha_512_is_what_was_left_in_a_buffer() {
+    fn sha_512_stores_the_unfinished_buffer() {
         let bytes: Vec<u8> = (0..130).collect();
         let stored = sha512(&bytes);
         assert_eq!((stored[0], stored[1], stored[2], stored[127]), (128, 129, 2, 127));

@@ -1,21 +1,21 @@
-//! What was written, in the order in which it will be read again.
+//! Written pieces, in the order in which they will be read back.
 
 use std::collections::{BTreeMap, VecDeque};
 
-/// A write that will be read again.
+/// Write that will be read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) file: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
-    /// What its random bytes are made from.
+    /// Seed of its random bytes.
     pub(crate) seed: u64,
-    /// Which write it is.
+    /// Number of the write.
     pub(crate) number: u16,
 }
 
-/// All of them: in their order where no place comes twice, else by their places, each with what
-/// was written last.
+/// Pieces to be read back: in order of writing if no offset repeats, else by offset, each from its
+/// last write.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     in_order: VecDeque<Piece>,
@@ -24,12 +24,12 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// `sorts` where places may come twice.
+    /// Creates an empty history; `sorts` if offsets may repeat.
     pub(crate) fn new(sorts: bool) -> Self {
         Self { sorts, ..Self::default() }
     }
 
-    /// A write. What it covers of others is read no more.
+    /// Adds a write; earlier ones that it overlaps are dropped.
     pub(crate) fn add(&mut self, piece: Piece) {
         if !self.sorts {
             self.in_order.push_back(piece);
@@ -45,22 +45,22 @@ impl History {
         self.by_place.insert((file, piece.offset), piece);
     }
 
-    /// The next one.
+    /// Takes the next piece.
     pub(crate) fn take(&mut self) -> Option<Piece> {
         self.in_order.pop_front().or_else(|| self.by_place.pop_first().map(|(_, piece)| piece))
     }
 
-    /// The next one, which stays.
+    /// Next piece, which stays.
     pub(crate) fn first(&self) -> Option<&Piece> {
         self.in_order.front().or_else(|| self.by_place.values().next())
     }
 
-    /// How many there are.
+    /// Number of pieces.
     pub(crate) fn len(&self) -> u64 {
         (self.in_order.len() + self.by_place.len()) as u64
     }
 
-    /// A write came to nothing.
+    /// Removes a failed write.
     pub(crate) fn remove(&mut self, file: usize, offset: u64) {
         self.by_place.remove(&(file, offset));
         let is_it = |piece: &Piece| (piece.file, piece.offset) == (file, offset);
@@ -69,7 +69,7 @@ impl History {
         }
     }
 
-    /// Nothing was written.
+    /// Removes all pieces.
     pub(crate) fn clear(&mut self) {
         self.in_order.clear();
         self.by_place.clear();
@@ -81,7 +81,7 @@ mod tests {
     use super::{History, Piece};
 
     #[test]
-    fn the_last_write_of_a_place_counts() {
+    fn only_the_last_write_of_an_offset_is_read_back() {
         let mut history = History::new(true);
         for (number, (offset, bytes)) in
             (0..).zip([(8, 8), (0, 8), (24, 4), (4, 8), (16, 4), (20, 4)])

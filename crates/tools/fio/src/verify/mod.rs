@@ -1,7 +1,7 @@
-//! Verifying: what writes carry so that a read can tell whether it is there, in the original's
-//! form, so that each can verify what the other wrote.
+//! Verification: written data that a later read can check, in the original's format, so that each
+//! program can verify what the other wrote.
 //!
-//! `block` makes and looks at one request's bytes, `history` knows what was written, `sums` and
+//! `block` fills and verifies the data of one request, `history` records the writes, `sums` and
 //! `hashes` are the checksums.
 
 mod block;

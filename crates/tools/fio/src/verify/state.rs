@@ -1,22 +1,22 @@
-//! The file that the original leaves of a clone that wrote what can be verified
-//! (`local-JOB-N-verify.state`): up to which write another run would verify.
+//! State file that the original leaves for a clone with verifiable writes
+//! (`local-JOB-N-verify.state`): the last write that a later run would verify.
 
 use super::sums::crc32c;
 
 const VERSION: u64 = 3;
 const NAME_BYTES: usize = 64;
-/// Words of the state of the generator, which is not reported: 0.
+/// Length of the generator's state, which is not reported: 0.
 const GENERATOR_BYTES: usize = 56;
-/// The file and the offset of a write that ended last, of which none are reported.
+/// Length of the file number and offset of a last completed write, of which none are reported.
 const WRITE_BYTES: u64 = 16;
 
-/// Its name for the clone with this number among all, from 0.
+/// File name of the state of the clone with this number among all, from 0.
 pub(crate) fn state_name(job: &str, number: usize) -> String {
     format!("local-{}-{number}-verify.state", job.replace('/', "."))
 }
 
-/// Its content: the job's name, the clone's number, the depth of its queue, its files and how many
-/// writes it has made.
+/// File content of the state: the job's name, the clone's number, the depth of its queue, its files
+/// and how many writes it has made.
 pub(crate) fn state(job: &str, number: usize, [depth, files, writes]: [u64; 3]) -> Vec<u8> {
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes();
     let mut body = 0_u64.to_le_bytes().to_vec();
@@ -43,7 +43,7 @@ mod tests {
     use super::{state, state_name};
 
     #[test]
-    fn a_state_has_room_for_the_last_writes() {
+    fn state_file_reserves_space_for_the_last_writes() {
         assert_eq!(state_name("a/b", 2), "local-a.b-2-verify.state");
         assert_eq!(state("a", 0, [1, 1, 256]).len(), 192);
         assert_eq!(state("a", 0, [16, 1, 256]).len(), 432);

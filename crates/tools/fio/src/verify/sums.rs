@@ -1,9 +1,9 @@
-//! Checksums of the blocks that are verified: those of cyclic codes, and xxHash of 32 bits.
+//! Checksums of verified blocks: cyclic codes, and 32-bit xxHash.
 //!
 //! The cyclic codes are the original's: none is complemented at the end, and only CRC-32C begins
 //! with ones.
 
-/// A table of a code that takes the lowest bit first.
+/// Table of a code that takes the lowest bit first.
 const fn lowest_first(polynomial: u64) -> [u64; 256] {
     let mut table = [0; 256];
     let mut byte = 0;
@@ -19,7 +19,7 @@ const fn lowest_first(polynomial: u64) -> [u64; 256] {
     table
 }
 
-/// A table of a code of so many bits that takes the highest bit first.
+/// Table of a code of this many bits that takes the highest bit first.
 const fn highest_first(polynomial: u32, bits: u32) -> [u32; 256] {
     let mut table = [0; 256];
     let mut byte: u32 = 0;
@@ -39,12 +39,12 @@ const fn highest_first(polynomial: u32, bits: u32) -> [u32; 256] {
     table
 }
 
-/// Castagnoli's polynomial, those of ARC and Jones, and that of Ethernet.
+/// Polynomials of Castagnoli, of ARC and Jones, and of Ethernet.
 static CRC32C: [u64; 256] = lowest_first(0x82f6_3b78);
 static CRC16: [u64; 256] = lowest_first(0xa001);
 static CRC64: [u64; 256] = lowest_first(0x95ac_9329_ac4b_c9b5);
 static CRC32: [u32; 256] = highest_first(0x04c1_1db7, 32);
-/// Of multimedia cards, in the upper seven of eight bits.
+/// CRC-7 of multimedia cards, in the upper seven of eight bits.
 static CRC7: [u32; 256] = highest_first(0x12, 8);
 
 fn low(table: &[u64; 256], begin: u64, bytes: &[u8]) -> u64 {
@@ -53,7 +53,7 @@ fn low(table: &[u64; 256], begin: u64, bytes: &[u8]) -> u64 {
         .fold(begin, |sum, byte| table[usize::from(sum.to_le_bytes()[0] ^ byte)] ^ (sum >> 8))
 }
 
-/// CRC-32C.
+/// CRC-32C checksum.
 pub(super) fn crc32c(bytes: &[u8]) -> u32 {
     lowest_word(low(&CRC32C, u64::from(u32::MAX), bytes))
 }
@@ -65,18 +65,18 @@ pub(super) fn crc32(bytes: &[u8]) -> u32 {
         .fold(0, |sum: u32, byte| CRC32[usize::from(sum.to_be_bytes()[0] ^ byte)] ^ (sum << 8))
 }
 
-/// CRC-16.
+/// CRC-16 checksum.
 pub(super) fn crc16(bytes: &[u8]) -> u16 {
     let [first, second, ..] = low(&CRC16, 0, bytes).to_le_bytes();
     u16::from_le_bytes([first, second])
 }
 
-/// CRC-64.
+/// CRC-64 checksum.
 pub(super) fn crc64(bytes: &[u8]) -> u64 {
     low(&CRC64, 0, bytes)
 }
 
-/// CRC-7.
+/// CRC-7 checksum.
 pub(super) fn crc7(bytes: &[u8]) -> u8 {
     let sum = bytes.iter().fold(0_u8, |sum, byte| CRC7[usize::from(sum ^ byte)].to_le_bytes()[0]);
     sum >> 1
@@ -88,10 +88,10 @@ fn lowest_word(number: u64) -> u32 {
 }
 
 const PRIMES: [u32; 5] = [0x9e37_79b1, 0x85eb_ca77, 0xc2b2_ae3d, 0x27d4_eb2f, 0x1656_67b1];
-/// The original's seed of xxHash.
+/// Seed that the original uses for xxHash.
 const SEED: u32 = 1;
 
-/// XXH32.
+/// XXH32 hash.
 pub(super) fn xxhash(bytes: &[u8]) -> u32 {
     let word = |bytes: &[u8; 4]| u32::from_le_bytes(*bytes);
     let (stripes, rest) = bytes.as_chunks::<16>();
@@ -135,7 +135,7 @@ mod tests {
     use super::{crc7, crc16, crc32, crc32c, crc64, xxhash};
 
     #[test]
-    fn sums_are_those_of_the_published_codes() {
+    fn checksums_equal_published_values() {
         let digits = b"123456789";
         assert_eq!(!crc32c(digits), 0xe306_9283);
         assert_eq!(crc16(digits), 0xbb3d);

@@ -1,7 +1,7 @@
-//! `--with-fio`: the user's own fio does the job of a file, below the target.
+//! `--with-fio`: the user's own fio runs the jobs of a file, below the target.
 //!
-//! The file is handed on as it is (`languages/src/fio/relay.rs`), but for where its files are.
-//! `program` asks the fio for its version, `session` has it started, `reported` reads what it says.
+//! `relay` of the language passes the file on unchanged except for file locations. `program` asks
+//! fio for its version, `session` starts it, and `reported` converts its report.
 
 mod program;
 mod reported;
@@ -9,7 +9,7 @@ mod session;
 
 use std::path::PathBuf;
 
-use crate::language::{Direction, Relayed, relay};
+use crate::language::{Direction, RelayedJob, relay};
 use treering_model::{Caution, Metric, Mode, Work};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
@@ -21,52 +21,52 @@ pub use program::installed;
 use program::{Fio, NAME, OPTION};
 use session::ForeignSession;
 
-/// Keys by which a job is given a time.
+/// Keys that limit the time of a job.
 const TIMES: [&str; 2] = ["runtime", "timeout"];
 
-/// The jobs of a file as the original gets them.
+/// Jobs of a file, relayed to the original.
 #[derive(Debug)]
 pub(super) struct ForeignJob {
     fio: Fio,
-    jobs: Vec<Relayed>,
-    /// What it reads.
+    jobs: Vec<RelayedJob>,
+    /// Text of the job file for the original.
     text: String,
-    /// How many directories there are below the target; it works in the last one.
+    /// Number of directories below the target; the original works in the last one.
     directories: usize,
     parameters: Vec<(String, String)>,
-    /// The same jobs as they would be run here, where that can be done: they tell how much room is
-    /// needed.
+    /// Native version of the same jobs, if they can be run natively, for an estimate of the needed
+    /// space.
     native: Option<FileJob>,
 }
 
-/// Which fio is asked for, if any.
+/// Path of the fio that the option names; `None` without the option.
 pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
     let given = settings.text(OPTION)?;
-    // As the only word behind the option stands the job file, where there is no other.
+    // The word after the option is the job file if no other is given.
     if given == "true" || given == NAME || is_job_file(settings) {
         return Some(first(settings));
     }
     if !given.contains('/') {
         return Some(PathBuf::from(given));
     }
-    // It is started in another directory than ours.
+    // The program is started in a different working directory.
     let path = settings.file(given);
     Some(std::path::absolute(&path).unwrap_or(path))
 }
 
-/// The fio that is installed; its bare name where there is none.
+/// Path of the installed fio; the bare name if there is none.
 fn first(settings: &Settings) -> PathBuf {
     let mut all = settings.environment.iter();
     let path = all.find(|(name, _)| name == "PATH").map_or("", |(_, paths)| paths.as_str());
     installed(path.as_ref()).unwrap_or_else(|| PathBuf::from(NAME))
 }
 
-/// Whether the word behind the option is the job file.
+/// True if the word behind the option is the job file.
 fn is_job_file(settings: &Settings) -> bool {
     settings.text(JOB_FILE).is_none() && settings.text(OPTION).is_some_and(|given| given != NAME)
 }
 
-/// The settings with the job file in its place.
+/// Settings with the job file moved to its own option.
 pub(super) fn straightened(settings: &Settings) -> Settings {
     if !is_job_file(settings) {
         return settings.clone();
@@ -81,16 +81,16 @@ pub(super) fn straightened(settings: &Settings) -> Settings {
     settings.with_given(given.collect())
 }
 
-/// The fio that is asked for, or else the one that is installed.
+/// Path of the fio that is asked for, or else of the installed one.
 pub(super) fn program_of(settings: &Settings) -> PathBuf {
     asked(settings).unwrap_or_else(|| first(settings))
 }
 
-/// Settings of a job beyond its own, by its number.
+/// Additional settings of a job, by its number.
 pub(super) type More<'m> = dyn Fn(usize) -> Vec<(String, String)> + 'm;
 
 impl ForeignJob {
-    /// From native options; each job gets `more` at its end.
+    /// Builds the job from native options; `more` adds settings at the end of each job.
     pub(super) fn new(
         settings: &Settings,
         path: PathBuf,
@@ -133,27 +133,27 @@ impl ForeignJob {
 }
 
 impl ForeignJob {
-    /// Where it works, from the target.
+    /// Directory in which the original works, relative to the target.
     pub(super) fn working_directory(&self) -> String {
         directory(self.directories - 1)
     }
 }
 
-/// In which directions a job moves data, by what it says; as fio's own default, it reads.
-fn directions(job: &Relayed) -> Vec<Direction> {
-    let said = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
-    let said = said.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
-    let both = said.contains("rw") || said.contains("readwrite");
+/// Directions in which a job moves data, by its settings; read is the default of fio.
+fn directions(job: &RelayedJob) -> Vec<Direction> {
+    let access = job.settings.iter().rev().find(|(key, _)| key == "rw" || key == "readwrite");
+    let access = access.and_then(|(_, value)| value.as_deref()).unwrap_or("read");
+    let both = access.contains("rw") || access.contains("readwrite");
     let has = |direction: &Direction| match direction {
-        Direction::Read => both || said.contains("read"),
-        Direction::Write => both || said.contains("write"),
-        Direction::Trim => said.contains("trim"),
+        Direction::Read => both || access.contains("read"),
+        Direction::Write => both || access.contains("write"),
+        Direction::Trim => access.contains("trim"),
     };
     Direction::ALL.into_iter().filter(has).collect()
 }
 
-/// What the jobs say, each under a name of its own.
-fn contents(jobs: &[Relayed]) -> Vec<(String, String)> {
+/// Settings of the jobs, each job under a unique name.
+fn contents(jobs: &[RelayedJob]) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         let key = |key: &str| format!("{JOB_FILE}.{number}.{key}");
@@ -191,13 +191,13 @@ impl Job for ForeignJob {
         Footprint { peak_dirs: directories, ..native.unwrap_or_default() }
     }
 
-    /// The job file that it gets.
+    /// Job file that the original gets.
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         self.text.lines().map(str::to_owned).collect()
     }
 
     fn work(&self) -> Work {
-        let is_timed = |job: &Relayed| TIMES.iter().any(|key| job.sets(key));
+        let is_timed = |job: &RelayedJob| TIMES.iter().any(|key| job.sets(key));
         if self.jobs.iter().any(is_timed) { Work::Timed } else { Work::Fixed }
     }
 
@@ -218,7 +218,7 @@ impl Job for ForeignJob {
             return native.foreseen_metrics(facts);
         }
         let names = self.jobs.iter().map(|job| job.section.name.as_str());
-        Headline::of(names.enumerate()).foreseen(self.jobs.iter().map(directions))
+        Headline::from_rows(names.enumerate()).foreseen(self.jobs.iter().map(directions))
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

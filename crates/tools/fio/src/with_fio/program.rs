@@ -1,4 +1,4 @@
-//! The user's own fio: whether it is there, and which version it is.
+//! Program file of the user's fio, and its version.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -8,18 +8,18 @@ use std::process::{Command, Stdio};
 
 use treering_script::ConfigError;
 
-/// The option that names it.
+/// Option that names the program.
 pub(super) const OPTION: &str = "with-fio";
-/// What is started where no path is given.
+/// Program that is started if no path is given.
 pub(super) const NAME: &str = "fio";
-/// Since then all kinds of percentiles can be asked for at once.
+/// First version that reports all kinds of percentiles at once.
 const ALL_PERCENTILES: (u64, u64) = (3, 18);
 
-/// Execute permission for anybody.
+/// Execute permission bits for anyone.
 const EXECUTABLE: u32 = 0o111;
 
-/// The fio of the first directory in `paths`, which are separated by colons as in `PATH`, that has
-/// one. treering itself, under a link of that name, is none.
+/// Finds fio in the directories of `paths`, which are separated by colons as in `PATH`. Links to
+/// treering itself are skipped.
 pub fn installed(paths: &OsStr) -> Option<PathBuf> {
     let own = identity(Path::new("/proc/self/exe"));
     std::env::split_paths(paths).map(|directory| directory.join(NAME)).find(|path| {
@@ -29,21 +29,21 @@ pub fn installed(paths: &OsStr) -> Option<PathBuf> {
     })
 }
 
-/// What a path leads to: device and inode.
+/// Device and inode of a path, symbolic links followed.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
 
-/// A fio that answered.
+/// Program that answered as fio.
 #[derive(Clone, Debug)]
 pub(super) struct Fio {
     pub(super) path: PathBuf,
-    /// As `3.33`.
+    /// Version as in `3.33`.
     pub(super) version: String,
 }
 
 impl Fio {
-    /// Asks it for its version.
+    /// Runs the program to get its version.
     pub(super) fn ask(path: PathBuf) -> Result<Self, ConfigError> {
         let shown = path.display().to_string();
         let hint = "install fio, by the package of this name, or give its path with \
@@ -56,8 +56,8 @@ impl Fio {
         let mut command = Command::new(OsString::from(&path));
         let asked = command.arg("--version").stdin(Stdio::null()).output();
         let output = asked.map_err(|error| refuse(format!("cannot be started: {error}")))?;
-        let said = String::from_utf8_lossy(&output.stdout);
-        let line = said.lines().next().unwrap_or_default();
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let line = stdout.lines().next().unwrap_or_default();
         let version = line.strip_prefix("fio-").filter(|_| output.status.success());
         let version = version.ok_or_else(|| {
             let line: String = line.chars().take(60).collect();
@@ -66,7 +66,7 @@ impl Fio {
         Ok(Self { path, version: version.escape_debug().to_string() })
     }
 
-    /// Whether it can tell all kinds of latencies as bins.
+    /// True if this version reports histograms of all latency kinds.
     pub(super) fn tells_all_latencies(&self) -> bool {
         let mut numbers = self.version.split(['.', '-']).map(|part| part.parse::<u64>().ok());
         let version =
@@ -86,7 +86,7 @@ mod tests {
     use super::{Fio, installed};
 
     #[test]
-    fn a_link_to_ourselves_is_no_installed_fio() {
+    fn a_link_to_treering_is_not_an_installed_fio() {
         let dir = temp_dir();
         let [ours, plain, theirs] = ["ours", "plain", "theirs"].map(|name| dir.path().join(name));
         [&ours, &plain, &theirs].into_iter().for_each(|dir| fs::create_dir(dir).unwrap());
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_fio_is_refused() {
+    fn programs_other_than_fio_are_refused() {
         for (path, why) in [("/no/such/fio", "cannot be started"), ("true", "it is no fio")] {
             let error = Fio::ask(path.into()).unwrap_err();
             assert!(error.message.starts_with(&format!("--with-fio: {path}: {why}")), "{error}");

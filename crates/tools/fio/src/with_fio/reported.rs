@@ -1,8 +1,8 @@
-//! What the original reported of its jobs, in the words of native runs: a task for each clone, with
-//! calls and latencies, and the tallies of which the headline is made.
+//! Results of the original in terms of native runs: a task for each clone, with calls and
+//! latencies, and the tallies for the headline.
 
-use crate::language::{Direction, Relayed, number_of};
-use crate::report::{self, Job, Spread};
+use crate::language::{Direction, RelayedJob, number_of};
+use crate::report::{self, Job, Statistic};
 use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ReportedPhase};
 
@@ -10,14 +10,14 @@ use super::super::headline::Headline;
 use super::super::histogram::{BUCKETS, bucket};
 use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
 
-/// What was reported.
+/// Converted results.
 #[derive(Debug, Default)]
 pub(super) struct Reported {
     pub(super) phases: Vec<ReportedPhase>,
     pub(super) headline: Option<Headline>,
 }
 
-/// The document in what a program said: counters may stand before it.
+/// Finds the JSON document in the output; counters may precede it.
 pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
     let begins = |at: &usize| *at == 0 || output[at - 1] == b'\n';
     let starts = output.iter().enumerate().filter(|(_, byte)| **byte == b'{');
@@ -26,19 +26,18 @@ pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
     values.next()?.ok()
 }
 
-/// A clone that was reported about.
+/// Clone in the report.
 struct Clone<'t> {
     reported: &'t Job,
-    /// The number of its job, and its place among those of the job's clones that were reported
-    /// about.
+    /// Number of its job, and its index among the reported clones of that job.
     job: usize,
     place: usize,
 }
 
-/// Reads a document: its jobs are those that were handed on.
+/// Converts the report; its jobs are those that were relayed.
 pub(super) fn reported(
     document: &serde_json::Value,
-    jobs: &[Relayed],
+    jobs: &[RelayedJob],
     end: &ProgramEnd,
 ) -> Reported {
     let Some(run) = report::run(document, &mut |_odd| ()) else { return Reported::default() };
@@ -56,7 +55,7 @@ pub(super) fn reported(
         .zip(&tallies)
         .map(|(clone, tally)| {
             let siblings = clones.iter().filter(|other| other.job == clone.job).count();
-            // The first clone is made first, then from the last one down.
+            // The first clone is created first, then the others from the last one down.
             let number = if clone.place == 0 { 0 } else { siblings - clone.place };
             let job = &jobs[clone.job];
             let direct = is_direct(&job.settings);
@@ -64,16 +63,15 @@ pub(super) fn reported(
         })
         .collect();
     let names = clones.iter().map(|clone| jobs[clone.job].section.name.as_str());
-    let mut headline = Headline::of(rows(&clones, jobs).into_iter().zip(names));
+    let mut headline = Headline::from_rows(rows(&clones, jobs).into_iter().zip(names));
     for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {
         headline.worked(number, task, tally);
     }
     Reported { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
 }
 
-/// Under which number each clone is reported, as natively: those of a group together, where they
-/// say so.
-fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
+/// Row number of each clone, as in native runs: shared by the clones of a reporting group.
+fn rows(clones: &[Clone<'_>], jobs: &[RelayedJob]) -> Vec<usize> {
     let mut rows = Vec::new();
     let (mut row, mut last) = (0_usize, None);
     for (number, clone) in clones.iter().enumerate() {
@@ -88,12 +86,12 @@ fn rows(clones: &[Clone<'_>], jobs: &[Relayed]) -> Vec<usize> {
     rows
 }
 
-/// What lies between two stonewalls is a phase. They are reported without their beginnings: the
-/// last one ended with the program.
+/// Phases of the run, one between each two stonewalls. Their start times are not reported: the last
+/// phase ended with the program.
 fn phases(
     clones: &[Clone<'_>],
     tasks: Vec<TaskTotals>,
-    jobs: &[Relayed],
+    jobs: &[RelayedJob],
     end: &ProgramEnd,
 ) -> Vec<ReportedPhase> {
     let mut phases: Vec<ReportedPhase> = Vec::new();
@@ -121,7 +119,7 @@ fn phases(
     phases
 }
 
-/// Whether these settings, which fio reads in their order, bypass the page cache.
+/// True if these settings, read in order as fio does, bypass the page cache.
 fn is_direct(settings: &[(String, Option<String>)]) -> bool {
     let switch = |(name, value): &(String, Option<String>)| {
         let is_on = value.as_deref().is_none_or(|value| value != "0");
@@ -192,7 +190,7 @@ fn tally(of: &Job) -> Tally {
     tally
 }
 
-/// Larger figures are none of a run: sums of those of all clones stay numbers.
+/// Largest accepted figures, so that sums over all clones do not overflow.
 const FIGURE_MAX: u64 = 1 << 50;
 const COUNT_MAX: u64 = 1 << 40;
 
@@ -215,7 +213,7 @@ fn direction_tally(of: &report::Direction) -> DirectionTally {
         Some(("lat", bins)) => fill(&mut direction.lat, bins),
         Some(("clat", bins)) => {
             fill(&mut direction.clat, bins);
-            // Of these nothing is known but the extremes.
+            // Only the extremes of these latencies are known.
             direction.lat = Latencies::default();
         }
         _ => {}
@@ -230,14 +228,15 @@ fn fill(latencies: &mut Latencies, bins: &[(u64, u64)]) {
     latencies.stat.samples = latencies.histogram.samples();
 }
 
-fn stat(samples: u64, spread: Spread) -> Stat {
-    let Spread { least, most, mean, deviation } = spread;
+fn stat(samples: u64, spread: Statistic) -> Stat {
+    let Statistic { least, most, mean, deviation } = spread;
     let ns = |value: f64| whole(value).min(FIGURE_MAX);
     let [mean, deviation] = [mean, deviation].map(|figure| figure.clamp(0.0, FIGURE_MAX as f64));
     Stat::reported(samples.min(FIGURE_MAX), [ns(least), ns(most)], mean, deviation)
 }
 
-/// A figure that is none, is negative, or has no end, is 0 or the largest number.
+/// Converts a figure to an integer: 0 if it is negative or not a number, and the largest integer if
+/// it is infinite.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
 fn whole(value: f64) -> u64 {
     value.round() as u64
@@ -250,15 +249,15 @@ mod tests {
     use treering_model::Op;
     use treering_script::ProgramEnd;
 
-    use crate::language::{Relayed, Section};
+    use crate::language::{RelayedJob, Section};
 
     use super::{document, reported};
 
-    fn job(name: &str, stonewall: bool, group_reporting: bool) -> Relayed {
+    fn job(name: &str, stonewall: bool, group_reporting: bool) -> RelayedJob {
         let mut section = Section::default();
         name.clone_into(&mut section.name);
         (section.stonewall, section.group_reporting) = (stonewall, group_reporting);
-        Relayed { section, settings: Vec::new() }
+        RelayedJob { section, settings: Vec::new() }
     }
 
     fn clone(number: u64, group: u64, direction: &str, bytes: u64) -> Value {
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn clones_become_tasks_phases_and_rows() {
+    fn reported_clones_become_tasks_phases_and_rows() {
         let jobs = [job("a", false, true), job("b", true, false)];
         let all = json!({"fio version": "fio-3.33", "jobs": [
             clone(0, 0, "read", 1 << 20), clone(0, 0, "read", 1 << 20), clone(1, 1, "write", 4096),
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_begins_a_line() {
+    fn json_document_is_found_at_the_start_of_a_line() {
         assert_eq!(document(b"note: {x}\n{\"a\": 1}\nmore"), Some(json!({"a": 1})));
         for text in [&b""[..], b"fio: no {", b"{", b"\n{\"a\":"] {
             assert_eq!(document(text), None);
@@ -312,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_beyond_all_measure_stays_a_number() {
+    fn huge_means_are_clamped() {
         let mut one = clone(0, 1, "read", 4096);
         for (path, figure) in
             [("total_ios", 1.0), ("lat_ns/mean", 2.03e293), ("lat_ns/stddev", 1e300)]

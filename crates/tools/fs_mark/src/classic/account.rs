@@ -5,21 +5,21 @@
 
 use serde::{Deserialize, Serialize};
 
-/// From which file on names and subdirectories follow which time.
+/// Change of the time stamp in names and of the subdirectory, effective from one file on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Since {
     /// The first file.
     pub file: u64,
-    /// The time in its name.
+    /// Time stamp in the name, in seconds.
     pub stamp: u32,
     /// The subdirectory that the time decides: the start of a round robin, or all of a hash.
     pub subdir: u32,
 }
 
-/// Least, mean and most of one kind of call, in microseconds, as the original prints them.
+/// Minimum, mean and maximum of one call kind in microseconds, as printed by the original.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MinAvgMax {
-    /// The least; 0 when there was none.
+    /// Minimum; 0 without calls.
     pub min_us: u64,
     /// The mean, rounded down.
     pub avg_us: u64,
@@ -42,7 +42,7 @@ impl Times {
         self.max_us = self.max_us.max(us);
     }
 
-    /// As a column of the row, the mean being by file.
+    /// Column of the row; the mean is the sum divided by the number of files.
     fn column(&self, files: u64) -> MinAvgMax {
         MinAvgMax {
             min_us: self.min_us.unwrap_or(0),
@@ -52,10 +52,10 @@ impl Times {
     }
 }
 
-/// Which call a worker made last.
+/// Kind of a worker's call, as the original accounts for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timed {
-    /// One that the original counts as overhead.
+pub(crate) enum CallKind {
+    /// Call that the original counts as overhead.
     Other,
     /// The open of a new file.
     Create,
@@ -73,16 +73,16 @@ pub(crate) enum Timed {
     CloseAgain,
     /// An unlink.
     Unlink,
-    /// One that is neither in the loop nor printed.
+    /// Call outside the timed loop that is not printed.
     Outside,
-    /// One before the loop, which begins after it.
+    /// Call before the timed loop; the loop starts when the call ends.
     Before,
 }
 
-/// The accounts of one worker in one iteration.
+/// Call times of one worker in one iteration.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// Whether only one file is reopened: then its time is in the mean only.
+    /// True if only one file is reopened: its time then enters only the mean.
     only_first: bool,
     began_ns: u64,
     loop_ended_ns: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Account {
     sync_us: u64,
     close: Times,
     unlink: Times,
-    /// When the present reopened file was opened.
+    /// Start of the open of the currently reopened file, in nanoseconds.
     reopened_ns: Option<u64>,
 }
 
@@ -114,26 +114,26 @@ impl Account {
 
     /// A call was made.
     #[inline]
-    pub(crate) fn add(&mut self, timed: Timed, began_ns: u64, ended_ns: u64) {
+    pub(crate) fn add(&mut self, kind: CallKind, began_ns: u64, ended_ns: u64) {
         let us = ended_ns.saturating_sub(began_ns) / 1000;
-        match timed {
-            Timed::Before => return self.begin(ended_ns),
-            Timed::Other | Timed::Outside => {}
-            Timed::Create => self.create.add(us),
-            Timed::Write => {
+        match kind {
+            CallKind::Before => return self.begin(ended_ns),
+            CallKind::Other | CallKind::Outside => {}
+            CallKind::Create => self.create.add(us),
+            CallKind::Write => {
                 self.write.add(us);
                 self.file_writes = (self.file_writes.0 + us, self.file_writes.1 + 1);
             }
-            Timed::Fsync if self.reopened_ns.is_none() => self.fsync.add(us),
-            Timed::Fsync => {}
-            Timed::Close => {
+            CallKind::Fsync if self.reopened_ns.is_none() => self.fsync.add(us),
+            CallKind::Fsync => {}
+            CallKind::Close => {
                 self.close.add(us);
                 let (sum, count) = std::mem::take(&mut self.file_writes);
                 self.write_means_us += sum.checked_div(count).unwrap_or(0);
             }
-            Timed::Sync => self.sync_us += us,
-            Timed::Reopen => self.reopened_ns = Some(began_ns),
-            Timed::CloseAgain => {
+            CallKind::Sync => self.sync_us += us,
+            CallKind::Reopen => self.reopened_ns = Some(began_ns),
+            CallKind::CloseAgain => {
                 let opened_ns = self.reopened_ns.take().unwrap_or(began_ns);
                 let us = ended_ns.saturating_sub(opened_ns) / 1000;
                 if self.only_first {
@@ -142,19 +142,19 @@ impl Account {
                     self.fsync.add(us);
                 }
             }
-            Timed::Unlink => self.unlink.add(us),
+            CallKind::Unlink => self.unlink.add(us),
         }
-        if !matches!(timed, Timed::Unlink | Timed::Outside) {
+        if !matches!(kind, CallKind::Unlink | CallKind::Outside) {
             self.loop_ended_ns = ended_ns;
         }
     }
 
-    /// When the last call ended, that is not an unlink.
+    /// End of the last call other than an unlink, in nanoseconds.
     pub(crate) fn now_ns(&self) -> u64 {
         self.loop_ended_ns
     }
 
-    /// What it comes to.
+    /// Totals of the iteration.
     pub(crate) fn close(&self, files: u64, full: bool, since: &[Since]) -> FileCounters {
         let loop_us = self.loop_ended_ns.saturating_sub(self.began_ns) / 1000;
         let in_calls = self.create.sum_us
@@ -180,19 +180,19 @@ impl Account {
     }
 }
 
-/// What a worker of an iteration took down: the line of its log in the original, and where its
-/// files are.
+/// Counters of a worker in one iteration: its log line in the original, and the data needed to find
+/// its files again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileCounters {
     /// Files that were made whole.
     pub files: u64,
-    /// Whether the filesystem was full.
+    /// True if the filesystem ran full.
     pub full: bool,
-    /// Whether nothing was begun since there was no room for all files.
+    /// True if the worker did not start because there was no room for all files.
     pub no_room: bool,
     /// Duration of the loop, unlinking excluded.
     pub loop_us: u64,
-    /// What of it was not spent in open, write, fsync, sync or close.
+    /// Part of the loop spent outside open, write, fsync, sync and close.
     pub overhead_us: u64,
     /// Open.
     pub create: MinAvgMax,
@@ -200,13 +200,13 @@ pub(crate) struct FileCounters {
     pub write: MinAvgMax,
     /// Fsync, or open, fsync and close of a reopened file.
     pub fsync: MinAvgMax,
-    /// Sync: the sum stands as mean.
+    /// Sync; the total time stands in place of the mean.
     pub sync: MinAvgMax,
     /// Close of a written file.
     pub close: MinAvgMax,
     /// Unlink.
     pub unlink: MinAvgMax,
-    /// Where names changed.
+    /// Changes of time stamp and subdirectory, with the files they start at.
     pub since: Vec<Since>,
 }
 
@@ -227,7 +227,7 @@ impl FileCounters {
 mod tests {
     use treering_model::Counters;
 
-    use super::{Account, MinAvgMax, Since, Timed};
+    use super::{Account, CallKind, MinAvgMax, Since};
 
     const US: u64 = 1000;
 
@@ -240,24 +240,24 @@ mod tests {
         let mut account = Account::default();
         account.begin(100 * US);
         let mut now = 100 * US;
-        let mut call = |timed, us: u64| {
-            account.add(timed, now, now + us * US);
+        let mut call = |kind, us: u64| {
+            account.add(kind, now, now + us * US);
             now += us * US;
         };
         for (create, first, second) in [(10, 3, 4), (21, 5, 9)] {
-            call(Timed::Other, 2);
-            call(Timed::Create, create);
-            call(Timed::Write, first);
-            call(Timed::Write, second);
-            call(Timed::Close, 1);
+            call(CallKind::Other, 2);
+            call(CallKind::Create, create);
+            call(CallKind::Write, first);
+            call(CallKind::Write, second);
+            call(CallKind::Close, 1);
         }
-        call(Timed::Sync, 500);
+        call(CallKind::Sync, 500);
         for us in [40, 60] {
-            call(Timed::Reopen, us);
-            call(Timed::Fsync, us);
-            call(Timed::CloseAgain, us);
+            call(CallKind::Reopen, us);
+            call(CallKind::Fsync, us);
+            call(CallKind::CloseAgain, us);
         }
-        call(Timed::Unlink, 1000);
+        call(CallKind::Unlink, 1000);
         let since = [Since { file: 0, stamp: 5, subdir: 3 }];
         let counters = account.close(2, false, &since);
         assert_eq!(counters.loop_us, 17 + 3 + 37 + 1 + 500 + 120 + 180);
@@ -275,9 +275,9 @@ mod tests {
     fn the_fsync_of_the_first_file_alone_has_no_minimum() {
         let mut account = Account { only_first: true, ..Account::default() };
         account.begin(0);
-        account.add(Timed::Reopen, 0, 10 * US);
-        account.add(Timed::Fsync, 10 * US, 290 * US);
-        account.add(Timed::CloseAgain, 290 * US, 300 * US);
+        account.add(CallKind::Reopen, 0, 10 * US);
+        account.add(CallKind::Fsync, 10 * US, 290 * US);
+        account.add(CallKind::CloseAgain, 290 * US, 300 * US);
         let counters = account.close(3, false, &[]);
         assert_eq!(counters.fsync, column(0, 100, 0));
         assert_eq!(counters.overhead_us, 0);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_account_divides_by_nothing() {
+    fn empty_account_has_zero_means() {
         let counters = Account::default().close(0, true, &[]);
         assert_eq!(counters.columns(), [MinAvgMax::default(); 6]);
         assert!(counters.files_per_second().abs() < 1e-9);

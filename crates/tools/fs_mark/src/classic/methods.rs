@@ -1,4 +1,4 @@
-//! How files are synced and spread over directories, as the original numbers and names it.
+//! Sync methods and subdirectory policies, with the numbers and names of the original.
 
 /// The sync methods of the original, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,21 +19,21 @@ pub(crate) enum SyncMethod {
     SystemPost,
 }
 
-/// Which files are reopened and fsynced after all are written.
+/// Files that are reopened and fsynced after all are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reopened {
-    /// None.
+pub(crate) enum ReopenOrder {
+    /// No file.
     Nothing,
     /// The first.
     First,
-    /// All, in the order in which they were written.
+    /// All files, in the order in which they were written.
     Forward,
-    /// All, last one first.
+    /// All files in reverse order.
     Backward,
 }
 
 impl SyncMethod {
-    /// All, in the order of their numbers.
+    /// All methods, in the order of their numbers.
     pub(crate) const ALL: [Self; 7] = [
         Self::Nothing,
         Self::Inband,
@@ -63,42 +63,42 @@ impl SyncMethod {
         of_number.copied().or_else(|| Self::ALL.into_iter().find(|one| one.word() == text))
     }
 
-    /// Whether everything is synced after the files are written.
+    /// True if the filesystem is synced after the files are written.
     pub(crate) const fn syncs(self) -> bool {
         matches!(self, Self::SystemFirst | Self::SystemReverse | Self::SystemPost)
     }
 
-    /// What is reopened after that.
-    pub(crate) const fn reopened(self) -> Reopened {
+    /// Files to reopen and fsync after that.
+    pub(crate) const fn reopened(self) -> ReopenOrder {
         match self {
-            Self::Nothing | Self::Inband => Reopened::Nothing,
-            Self::SystemFirst => Reopened::First,
-            Self::Reverse | Self::SystemReverse => Reopened::Backward,
-            Self::Post | Self::SystemPost => Reopened::Forward,
+            Self::Nothing | Self::Inband => ReopenOrder::Nothing,
+            Self::SystemFirst => ReopenOrder::First,
+            Self::Reverse | Self::SystemReverse => ReopenOrder::Backward,
+            Self::Post | Self::SystemPost => ReopenOrder::Forward,
         }
     }
 }
 
-/// In which subdirectory a file is made.
+/// Choice of the subdirectory of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// There are none.
+    /// No subdirectories.
     Flat,
-    /// One after the other, after each [`HASH_SECONDS`].
+    /// Next subdirectory after every [`HASH_SECONDS`].
     TimeHash {
-        /// How many there are.
+        /// Number of subdirectories.
         subdirs: u32,
     },
-    /// One after the other, after so many files.
+    /// Next subdirectory after a number of files.
     RoundRobin {
-        /// How many there are.
+        /// Number of subdirectories.
         subdirs: u32,
-        /// So many files; 0 stays in one.
+        /// Files per turn; 0 stays in one subdirectory.
         files: u64,
     },
     /// Any, decided by the seed.
     Random {
-        /// How many there are.
+        /// Number of subdirectories.
         subdirs: u32,
     },
 }
@@ -107,7 +107,7 @@ pub(crate) enum Policy {
 pub(crate) const HASH_SECONDS: u64 = 180;
 
 impl Policy {
-    /// How many subdirectories each root has.
+    /// Number of subdirectories of each root.
     pub(crate) const fn subdirs(self) -> u32 {
         match self {
             Self::Flat => 0,
@@ -117,7 +117,7 @@ impl Policy {
         }
     }
 
-    /// How many files go to one before the next one's turn comes, where that is counted.
+    /// Files per turn of a subdirectory; `None` if turns are not counted in files.
     pub(crate) const fn files(self) -> Option<u64> {
         match self {
             Self::RoundRobin { files, .. } => Some(files),

@@ -6,26 +6,26 @@
 use super::account::{FileCounters, MinAvgMax};
 use super::methods::{HASH_SECONDS, Policy, SyncMethod};
 
-/// What the header says of a run.
+/// Parameters shown in the header.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct HeaderParams {
     /// Bytes of each file.
     pub bytes: u64,
     /// Bytes of each write.
     pub write_bytes: u32,
     /// Bytes of a name.
     pub name_bytes: usize,
-    /// Random ones among them.
+    /// Number of random bytes in each name.
     pub random_bytes: usize,
-    /// How files are synced.
+    /// Sync method.
     pub sync: SyncMethod,
-    /// Where they are made.
+    /// Subdirectory policy.
     pub policy: Policy,
     /// Workers.
     pub workers: u16,
 }
 
-/// What the header says of a method.
+/// Header text of a sync method.
 fn sync_words(method: SyncMethod) -> &'static str {
     match method {
         SyncMethod::Nothing => "NO SYNC: Test does not issue sync() or fsync() calls.",
@@ -67,15 +67,15 @@ fn directories_words(policy: Policy) -> String {
 pub(crate) fn header(
     words: &[String],
     started: &str,
-    asked: &Asked,
+    params: &HeaderParams,
     verbose: bool,
     is_log: bool,
 ) -> String {
     let typed = words.iter().fold(String::new(), |typed, word| typed + " " + word + " ");
-    let Asked { name_bytes, random_bytes, bytes, write_bytes, workers, .. } = asked;
+    let HeaderParams { name_bytes, random_bytes, bytes, write_bytes, workers, .. } = params;
     let stamp_bytes = name_bytes - random_bytes;
-    let sync = sync_words(asked.sync);
-    let directories = directories_words(asked.policy);
+    let sync = sync_words(params.sync);
+    let directories = directories_words(params.policy);
     let mut text = format!(
         "\n# {typed}\n\
          #\tVersion 3.3, {workers} thread(s) starting at {started}\n\
@@ -108,7 +108,7 @@ pub(crate) fn header(
     text + "\n"
 }
 
-/// One iteration, all workers together.
+/// Result row of one iteration, over all workers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Row {
     /// Files of the iteration.
@@ -120,8 +120,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The row of these workers.
-    pub(crate) fn of(workers: &[FileCounters]) -> Self {
+    /// Row for these workers.
+    pub(crate) fn from_workers(workers: &[FileCounters]) -> Self {
         let mut row = Self::default();
         for counters in workers {
             row.files += counters.files;
@@ -139,7 +139,7 @@ impl Row {
         row
     }
 
-    /// The line; `count` are the files of all iterations so far.
+    /// Text of the row; `count` is the number of files over all iterations so far.
     pub(crate) fn line(&self, used_percent: u64, count: u64, size: u64, verbose: bool) -> String {
         let mut line = format!(
             "{used_percent:>6} {count:>12} {size:>12} {:>12.1} {:>16}",
@@ -181,11 +181,11 @@ pub(crate) fn closing(rates: &[f64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Row, closing, header};
+    use super::{HeaderParams, Row, closing, header};
     use crate::classic::account::{FileCounters, MinAvgMax};
     use crate::classic::methods::{Policy, SyncMethod};
 
-    const ASKED: Asked = Asked {
+    const ASKED: HeaderParams = HeaderParams {
         bytes: 1,
         write_bytes: 16_384,
         name_bytes: 40,
@@ -199,7 +199,7 @@ mod tests {
         text.split(' ').map(str::to_owned).collect()
     }
 
-    /// What Debian's fs_mark 3.3 printed.
+    /// Header printed by Debian's fs_mark 3.3.
     const HEADER: &str = "
 #  /usr/bin/fs_mark  -D  100  -S0  -n  1000  -s  1  -L  3  -d  /m/0  -d  /m/1 
 #\tVersion 3.3, 8 thread(s) starting at Fri Nov 20 17:39:05 2026
@@ -223,14 +223,14 @@ FSUse%        Count         Size    Files/sec     App Overhead
 
     #[test]
     fn the_verbose_header_is_that_of_the_original() {
-        let asked = Asked {
+        let params = HeaderParams {
             sync: SyncMethod::Reverse,
             policy: Policy::RoundRobin { subdirs: 4, files: 2 },
             workers: 2,
             bytes: 20_000,
             ..ASKED
         };
-        let text = header(&words("fs_mark -v"), "now", &asked, true, false);
+        let text = header(&words("fs_mark -v"), "now", &params, true, false);
         let end = "#\tAll system call times are reported in microseconds.\n\n\
                    FSUse%        Count         Size    Files/sec     App Overhead        \
                    CREAT (Min/Avg/Max)        WRITE (Min/Avg/Max)        FSYNC (Min/Avg/Max)         \
@@ -240,14 +240,14 @@ FSUse%        Count         Size    Files/sec     App Overhead
             "\n#\tDirectories:  Round Robin between directories across 4 subdirectories with 2 \
              files per subdirectory.\n"
         ));
-        let log = header(&words("fs_mark -v"), "now", &asked, true, true);
+        let log = header(&words("fs_mark -v"), "now", &params, true, true);
         assert!(log.ends_with(&format!("calls.\n#{end}")), "{log}");
-        let flat = Asked { policy: Policy::Flat, ..asked };
+        let flat = HeaderParams { policy: Policy::Flat, ..params };
         let text = header(&[], "now", &flat, true, true);
         assert!(text.contains("\n#\tDirectories:  no subdirectories used\n"), "{text}");
     }
 
-    /// Two workers of which one row was printed: their logs, and the row, are the original's.
+    /// Checks a row against a run of the original with two workers, whose logs are known.
     #[test]
     fn rows_are_sums_of_rates_and_means_of_means() {
         let column = |min_us, avg_us, max_us| MinAvgMax { min_us, avg_us, max_us };
@@ -267,7 +267,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
             write: column(15, 33, 59),
             ..FileCounters::default()
         };
-        let row = Row::of(&[first, second]);
+        let row = Row::from_workers(&[first, second]);
         assert_eq!(
             row.line(78, 6, 20_000, false),
             "    78            6        20000       1033.5              371\n"
@@ -278,7 +278,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
             "    78            6        20000       1033.5              371{columns}"
         )));
         assert_eq!(line.len(), 62 + 6 * 27 + 1);
-        // What scripts do: the fourth column of what follows the header.
+        // Scripts read the fourth column of the lines after the header.
         assert_eq!(line.split_whitespace().nth(3), Some("1033.5"));
     }
 
@@ -286,7 +286,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
     fn long_numbers_are_not_cut() {
         let counters =
             FileCounters { files: 5_000_000_000, loop_us: 1_000_000, ..FileCounters::default() };
-        let line = Row::of(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
+        let line = Row::from_workers(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
         assert_eq!(line, "   100   5000000000 1099511627776 5000000000.0                0\n");
     }
 

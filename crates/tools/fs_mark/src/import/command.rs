@@ -1,10 +1,10 @@
-//! The command line that fs_mark echoes: how it was run.
+//! Parser of the command line that fs_mark echoes.
 
 use thiserror::Error;
 
 use treering_kit::import::log::shortened;
 
-/// What a command line asks for.
+/// Parsed fs_mark command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Command {
     /// Options that shape the work, by their long names; of the directories only how many.
@@ -12,7 +12,7 @@ pub(super) struct Command {
     pub(super) directories: Vec<String>,
 }
 
-/// Options with a value, and what it is; those without value follow.
+/// Options with a value and their parameter names; options without value follow.
 const VALUED: [(char, &str); 11] = [
     ('D', "subdirs"),
     ('N', "files-per-subdir"),
@@ -44,7 +44,7 @@ const FLAGS: [(char, &str); 3] = [('F', "fill"), ('k', "keep"), ('v', "verbose")
 #[error("{0} in the command line of fs_mark is not understood")]
 pub(super) struct NotUnderstood(String);
 
-/// Reads the words of a command line, the program first.
+/// Parses the words of a command line, starting with the program.
 ///
 /// # Errors
 /// Says which word is not understood.
@@ -77,7 +77,7 @@ pub(super) fn parameters(words: &[&str]) -> Result<Command, NotUnderstood> {
             continue;
         }
         let (_, name) = VALUED.iter().find(|(option, _)| *option == letter).ok_or_else(odd)?;
-        // Where the tool logged changes nothing.
+        // The path of the log does not affect the work.
         if *name != "log" {
             command.parameters.push(((*name).to_owned(), value));
         }
@@ -93,7 +93,7 @@ mod tests {
     use super::parameters;
 
     #[test]
-    fn options_of_treering_alone_are_passed_over() {
+    fn treering_options_are_skipped() {
         let words = "fs_mark -d w --store a.treering -n 5 --label=x --no-store --seed 3";
         let command = parameters(&words.split(' ').collect::<Vec<_>>()).unwrap();
         let names: Vec<&str> = command.parameters.iter().map(|(name, _)| name.as_str()).collect();

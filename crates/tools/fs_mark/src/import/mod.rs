@@ -13,11 +13,11 @@ use treering_model::{
     IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
 
-use rows::{Closing, Row, closing, is_heading, row};
+use rows::{Row, TrailingLine, closing, is_heading, row};
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::number::ctime_unix_ms;
 use treering_kit::import::rows::Rows;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
@@ -26,7 +26,7 @@ pub(crate) struct FsMark;
 
 /// A command line with so many directories is broken into no more lines.
 const HEADER_LINES_MOST: usize = 400;
-/// So many lines of somebody else's may stand between two rows.
+/// Maximum number of foreign lines between two rows.
 const GAP_LINES_MOST: usize = 20;
 /// The kind of task that makes files, as in native runs.
 const CREATE: &str = "create";
@@ -51,7 +51,7 @@ impl Importer for FsMark {
             let what = "a table of fs_mark without its header: its options are unknown";
             remarks.push(Remark { line: at + 1, what: what.to_owned() });
         }
-        let mut table = Table::from(next);
+        let mut table = Table::starting_at(next);
         table.read(self, log, at);
         table.tell(&mut trial);
         if let Some(line) = table.ran_out_at {
@@ -73,7 +73,7 @@ impl Importer for FsMark {
     }
 }
 
-/// From a command line in a comment, where the comment about the version is that follows it.
+/// Index of the version comment that follows a command line in a comment.
 fn version_line(log: &Log<'_>, at: usize) -> Option<usize> {
     let comment = log.line(at).strip_prefix('#')?;
     if comment.starts_with('\t') || !comment.contains("fs_mark") && !comment.contains(" -d") {
@@ -85,7 +85,7 @@ fn version_line(log: &Log<'_>, at: usize) -> Option<usize> {
     (words.contains("Version ") && words.contains("thread(s)")).then_some(version)
 }
 
-/// Reads the comments; says where the line with the names of the columns is, or the end.
+/// Reads the header comments; returns the index of the line with the column names, or the end.
 fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<Remark>) -> usize {
     let version = version_line(log, at).unwrap_or(at);
     let words: Vec<&str> =
@@ -119,21 +119,21 @@ struct Table {
     rows: Rows,
     first: Option<Row>,
     last: Option<Row>,
-    /// What the rows took, by their files and their rates.
+    /// Total time of the rows in seconds, from their files and rates.
     seconds: f64,
-    stretch: Stretch,
-    /// The line that says that there was too little room.
+    stretch: LineCursor,
+    /// Index of the line that reports too little space.
     ran_out_at: Option<usize>,
 }
 
 impl Table {
-    fn from(line: usize) -> Self {
+    fn starting_at(line: usize) -> Self {
         Self {
             rows: Rows::named(ITERATION_PHASE),
             first: None,
             last: None,
             seconds: 0.0,
-            stretch: Stretch::from(line),
+            stretch: LineCursor::from(line),
             ran_out_at: None,
         }
     }
@@ -157,18 +157,20 @@ impl Table {
                     self.stretch.take(log, count);
                 }
                 _ => match closing(log.line(here)) {
-                    Some(Closing::NoSpace) => {
+                    Some(TrailingLine::NoSpace) => {
                         self.ran_out_at = Some(here);
                         self.stretch.take(log, 1);
                     }
-                    Some(Closing::Statistic | Closing::Verbose) => self.stretch.take(log, 1),
+                    Some(TrailingLine::Statistic | TrailingLine::Verbose) => {
+                        self.stretch.take(log, 1)
+                    }
                     None => self.stretch.pass(log),
                 },
             }
         }
     }
 
-    /// A row becomes a phase with its metrics.
+    /// Adds a row as a phase with its metrics.
     fn take(&mut self, row: Row) {
         if self.first.is_none() {
             self.rows.column(&CLASSIC_FILES_PER_SECOND, &[]);
@@ -188,15 +190,14 @@ impl Table {
         self.last = Some(row);
     }
 
-    /// All files over the time that the rows' rates come to: what the tool's own figure says of the
-    /// whole run.
+    /// Overall rate: all files divided by the time that the rows' rates imply.
     fn whole_rate(&self, files: u64) -> Option<Metric> {
         let value = files as f64 / self.seconds;
         let rate = CLASSIC_FILES_PER_SECOND.of(Scope::Kind(CREATE.to_owned()), value);
         (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 
-    /// What the rows say of the whole run, and the rows.
+    /// Adds the rows and the metrics and facts of the whole run.
     fn tell(&mut self, trial: &mut ForeignTrial) {
         let (Some(first), Some(last)) = (&self.first, &self.last) else { return };
         trial.metrics.extend(self.whole_rate(last.count));

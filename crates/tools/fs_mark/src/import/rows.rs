@@ -1,4 +1,4 @@
-//! The rows of fs_mark's table, plain and verbose, and what stands around them.
+//! Rows of fs_mark's table, plain and verbose, and the lines around them.
 
 use treering_kit::import::number::{decimal, whole};
 
@@ -6,12 +6,12 @@ use treering_kit::import::number::{decimal, whole};
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) used_percent: u64,
-    /// Files so far, of all iterations.
+    /// Number of files so far, over all iterations.
     pub(super) count: u64,
     pub(super) size_bytes: u64,
     /// The sum of the workers' own rates.
     pub(super) files_per_second: f64,
-    /// Of all workers together, microseconds.
+    /// Overhead of all workers together, in microseconds.
     pub(super) overhead_us: u64,
     /// Verbose output: least, mean and most microseconds of each kind of call.
     pub(super) calls: Vec<(&'static str, [u64; 3])>,
@@ -20,7 +20,7 @@ pub(super) struct Row {
 const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
 
 impl Row {
-    /// Whether it can be the row after another one.
+    /// True if the row can follow `before`.
     pub(super) fn follows(&self, before: &Self) -> bool {
         self.count > before.count
             && self.size_bytes == before.size_bytes
@@ -56,34 +56,34 @@ pub(super) fn is_heading(text: &str) -> bool {
     names.into_iter().all(|name| words.next() == Some(name))
 }
 
-/// Lines behind the rows, or between their names and them.
+/// Line after the rows, or between the column names and the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Closing {
-    /// Of the newer version: its mean and percentiles of the rows.
+pub(super) enum TrailingLine {
+    /// Mean or percentile of the rows, from newer versions.
     Statistic,
-    /// It gave up: a directory had too little room for the next files.
+    /// Early end: a directory had too little room for the next files.
     NoSpace,
     /// The rest of the names of verbose columns, on a line of their own.
     Verbose,
 }
 
 /// Reads such a line.
-pub(super) fn closing(text: &str) -> Option<Closing> {
+pub(super) fn closing(text: &str) -> Option<TrailingLine> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
-        ["Average" | "p50" | "p90" | "p99", "Files/sec:", _] => Some(Closing::Statistic),
-        ["Insufficient", "free", "space", "in", ..] => Some(Closing::NoSpace),
+        ["Average" | "p50" | "p90" | "p99", "Files/sec:", _] => Some(TrailingLine::Statistic),
+        ["Insufficient", "free", "space", "in", ..] => Some(TrailingLine::NoSpace),
         [name, "(Min/Avg/Max)", ..] if CALLS.contains(&name.to_lowercase().as_str()) => {
-            Some(Closing::Verbose)
+            Some(TrailingLine::Verbose)
         }
-        ["CREAT", "(Min/Avg/Max)", ..] => Some(Closing::Verbose),
+        ["CREAT", "(Min/Avg/Max)", ..] => Some(TrailingLine::Verbose),
         _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Closing, closing, is_heading, row};
+    use super::{TrailingLine, closing, is_heading, row};
 
     #[test]
     fn plain_and_verbose_rows_are_read() {
@@ -105,13 +105,16 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_around_them_is_known() {
+    fn lines_around_rows_are_recognized() {
         let heading = "FSUse%        Count         Size    Files/sec     App Overhead";
         assert!(is_heading(heading));
         assert!(is_heading(&format!("{heading}        CREAT (Min/Avg/Max)")));
         assert!(!is_heading("FSUse% Count"));
-        assert_eq!(closing("p90 Files/sec: 44362"), Some(Closing::Statistic));
-        assert_eq!(closing("CREAT (Min/Avg/Max)   WRITE (Min/Avg/Max)"), Some(Closing::Verbose));
+        assert_eq!(closing("p90 Files/sec: 44362"), Some(TrailingLine::Statistic));
+        assert_eq!(
+            closing("CREAT (Min/Avg/Max)   WRITE (Min/Avg/Max)"),
+            Some(TrailingLine::Verbose)
+        );
         assert_eq!(closing("anything"), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The lines of IO500's files, one at a time.
+//! Parser of the lines of IO500's result files.
 
 use treering_kit::import::number::decimal;
 
@@ -25,32 +25,32 @@ pub(super) struct Scores {
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first line of the summary: version, and mode where it is printed.
+    /// First line of the summary: version, and mode if printed.
     Version(String, Option<String>),
     /// A phase of the summary.
     Phase(Phase),
     /// The last line of the summary.
     Scores(Scores),
-    /// Why something is invalid.
+    /// Reason why a result is invalid.
     Invalid(String),
     /// A section of the long result.
     Section(String),
-    /// A value in it.
+    /// Key and value in a section.
     Value(String, String),
-    /// A remark in it.
+    /// Comment in a section.
     Comment,
-    /// One that looks like one of these, and is none.
+    /// Malformed line that resembles a result line.
     Wrong,
 }
 
 impl Line {
-    /// Whether it is one of the summary.
+    /// True if the line can stand in a summary.
     pub(super) const fn is_summary(&self) -> bool {
         !matches!(self, Self::Section(_) | Self::Value(..) | Self::Comment)
     }
 }
 
-/// Reads a line; `None` where it is somebody else's.
+/// Parses a line; `None` for a foreign one.
 pub(super) fn line(text: &str) -> Option<Line> {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix("IO500 version ") {
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_wrong() {
+    fn malformed_numbers_are_rejected() {
         for text in [
             "[RESULT] find nan kIOPS : time 1.5 seconds",
             "[RESULT] find 1e9 kIOPS : time 1.5 seconds",

@@ -10,16 +10,16 @@ mod run;
 use lines::{Line, line};
 use run::Run;
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
 
 /// Reads results of IO500.
 pub(crate) struct Io500;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "io500";
-/// `result.txt` names its version within so many lines.
+/// Number of lines within which `result.txt` names its version.
 const HEAD_LINES: usize = 8;
 
 impl Importer for Io500 {
@@ -39,7 +39,7 @@ impl Importer for Io500 {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while let Some(said) = stretch.said(log, |text| run.own_line(text)) {
             let next = stretch.next();
             if run.has_begun() && self.begins(log, next) && !run.is_head(&said) {
@@ -63,7 +63,7 @@ impl Importer for Io500 {
     }
 }
 
-/// Whether a line of the long result names the version.
+/// True for the line of a long result that names the version.
 fn is_version(text: &str) -> bool {
     let Some(Line::Value(key, value)) = line(text) else { return false };
     key == "version" && value.starts_with("io500")

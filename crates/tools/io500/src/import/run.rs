@@ -16,17 +16,18 @@ use treering_kit::import::trial::ForeignTrial;
 
 /// The fact that names the phases that the program called invalid; `all` for the whole run.
 const INVALID_FACT: &str = "import.io500_invalid";
-/// With this and a number begin the facts with its reasons, of which no more are kept.
+/// Fact name prefix, followed by a number, of the reasons for invalidity; at most `REASONS_MOST`
+/// are kept.
 const REASON_FACT: &str = "import.io500_invalid_why";
 const REASONS_MOST: usize = 20;
-/// A score follows from the phases where it is no further from what they give, as a share.
+/// Relative tolerance between a printed score and the one computed from the phases.
 const NEAR: f64 = 1e-4;
 /// No version has more phases.
 const PHASES_MOST: usize = 64;
 
 /// A phase, from whichever file.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct PhaseRecord {
     name: String,
     line: usize,
     value: Option<f64>,
@@ -38,7 +39,7 @@ struct Seen {
     is_twice: bool,
 }
 
-impl Seen {
+impl PhaseRecord {
     fn moves_data(&self) -> bool {
         self.name.starts_with("ior-")
     }
@@ -53,7 +54,7 @@ pub(super) struct Run {
     began_unix_ms: Option<i64>,
     parameters: Vec<(&'static str, String)>,
     target: String,
-    phases: Vec<Seen>,
+    phases: Vec<PhaseRecord>,
     section: Option<String>,
     scores: Option<(usize, Scores)>,
     /// MD, BW and SCORE of the long result.
@@ -65,18 +66,17 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// What a line says, if it can be one of this run: in the summary there are no sections and no
-    /// values.
+    /// Parses a line of this run; a summary has no sections and no values.
     pub(super) fn own_line(&self, text: &str) -> Option<Line> {
         line(text).filter(|said| !self.is_summary || said.is_summary())
     }
 
-    /// Whether a first line was taken.
+    /// True once the first line was taken.
     pub(super) fn has_begun(&self) -> bool {
         self.version.is_some()
     }
 
-    /// Whether this line still belongs to the head of a run whose version is known.
+    /// True if this line still belongs to the head of a run whose version is known.
     pub(super) fn is_head(&self, said: &Line) -> bool {
         let in_head = self.section.as_deref().is_none_or(|name| name == "run");
         matches!(said, Line::Value(..)) && in_head && self.phases.is_empty() && {
@@ -105,8 +105,8 @@ impl Run {
             Line::Scores(scores) => self.scores = Some((at, scores)),
             Line::Invalid(why) => {
                 let present = self.section.clone();
-                if let Some(seen) = present.and_then(|name| self.found(&name)) {
-                    seen.is_invalid = true;
+                if let Some(record) = present.and_then(|name| self.found(&name)) {
+                    record.is_invalid = true;
                 }
                 if self.reasons.len() < REASONS_MOST {
                     self.reasons.push(why);
@@ -131,14 +131,14 @@ impl Run {
         }
     }
 
-    fn found(&mut self, name: &str) -> Option<&mut Seen> {
-        self.phases.iter_mut().find(|seen| seen.name == name)
+    fn found(&mut self, name: &str) -> Option<&mut PhaseRecord> {
+        self.phases.iter_mut().find(|record| record.name == name)
     }
 
-    /// A phase begins; one that was there already is worth nothing.
+    /// Starts a phase; a repeated one is marked and not used.
     fn begin(&mut self, at: usize, name: &str, is_scored: bool) {
-        if let Some(seen) = self.found(name) {
-            if !std::mem::replace(&mut seen.is_twice, true) {
+        if let Some(record) = self.found(name) {
+            if !std::mem::replace(&mut record.is_twice, true) {
                 let what = format!("{name} is there twice, so that its rate is not known");
                 self.remark(at, what);
             }
@@ -154,17 +154,22 @@ impl Run {
             PHASES_MOST.. => {}
             _ => {
                 let name = name.to_owned();
-                self.phases.push(Seen { name, line: at, is_scored, ..Seen::default() });
+                self.phases.push(PhaseRecord {
+                    name,
+                    line: at,
+                    is_scored,
+                    ..PhaseRecord::default()
+                });
             }
         }
     }
 
     fn summary(&mut self, at: usize, phase: Phase) {
         self.begin(at, &phase.name, phase.is_scored);
-        if let Some(seen) = self.found(&phase.name) {
-            seen.value = Some(phase.value);
-            seen.seconds = Some(phase.seconds);
-            seen.is_invalid |= phase.is_invalid;
+        if let Some(record) = self.found(&phase.name) {
+            record.value = Some(phase.value);
+            record.seconds = Some(phase.seconds);
+            record.is_invalid |= phase.is_invalid;
         }
     }
 
@@ -189,16 +194,16 @@ impl Run {
                     self.remark(at, format!("{key} is no number, and is left out"));
                     return;
                 };
-                let Some(seen) = self.found(&section) else { return };
+                let Some(record) = self.found(&section) else { return };
                 match key {
-                    "score" => seen.value = Some(number),
-                    "t_delta" => seen.seconds = Some(number),
-                    _ => seen.stonewall = Some(number),
+                    "score" => record.value = Some(number),
+                    "t_delta" => record.seconds = Some(number),
+                    _ => record.stonewall = Some(number),
                 }
             }
             "exe" => {
-                if let Some(seen) = self.found(&section) {
-                    seen.command = Some(value.to_owned());
+                if let Some(record) = self.found(&section) {
+                    record.command = Some(value.to_owned());
                 }
             }
             _ => {}
@@ -238,7 +243,7 @@ impl Run {
         self.scores.clone().or_else(of_parts)
     }
 
-    /// The trial, and what is said of the lines; nothing where no phase has a rate.
+    /// Trial of the run, and remarks on its lines; `None` if no phase has a rate.
     pub(super) fn trial(mut self) -> (Option<ForeignTrial>, Vec<Remark>) {
         let mut trial = ForeignTrial {
             workload: TOOL,
@@ -247,15 +252,18 @@ impl Run {
             ..ForeignTrial::default()
         };
         let phases = std::mem::take(&mut self.phases);
-        for seen in &phases {
-            self.tell(&mut trial, seen);
+        for record in &phases {
+            self.tell(&mut trial, record);
         }
         if trial.metrics.is_empty() {
             return (None, self.remarks);
         }
         let scores = self.told_scores();
-        let mut invalid: Vec<&str> =
-            phases.iter().filter(|seen| seen.is_invalid).map(|seen| seen.name.as_str()).collect();
+        let mut invalid: Vec<&str> = phases
+            .iter()
+            .filter(|record| record.is_invalid)
+            .map(|record| record.name.as_str())
+            .collect();
         if let Some((at, scores)) = scores {
             if scores.is_invalid {
                 invalid.push("all");
@@ -272,54 +280,54 @@ impl Run {
         for (name, value) in &self.parameters {
             trial.parameter(name, value);
         }
-        for seen in &phases {
-            if let Some(command) = &seen.command {
-                trial.parameter(&seen.name, command);
+        for record in &phases {
+            if let Some(command) = &record.command {
+                trial.parameter(&record.name, command);
             }
         }
-        let seconds: f64 = phases.iter().filter_map(|seen| seen.seconds).sum();
+        let seconds: f64 = phases.iter().filter_map(|record| record.seconds).sum();
         trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
         (Some(trial), self.remarks)
     }
 
     /// The numbers of a phase.
-    fn tell(&mut self, trial: &mut ForeignTrial, seen: &Seen) {
-        if seen.is_twice || !seen.is_scored {
+    fn tell(&mut self, trial: &mut ForeignTrial, record: &PhaseRecord) {
+        if record.is_twice || !record.is_scored {
             return;
         }
-        let of = || Scope::Kind(seen.name.clone());
-        match seen.value {
-            // What was not run, or in a dry run, is printed as nothing.
+        let of = || Scope::Kind(record.name.clone());
+        match record.value {
+            // Phases that were not run, or belong to a dry run, are printed without a value.
             Some(value) if value > 0.0 => {
-                let metric = if seen.moves_data() {
+                let metric = if record.moves_data() {
                     MIB_PER_SECOND.of(of(), value * 1024.0)
                 } else {
                     OPERATIONS_PER_SECOND.of(of(), value * 1000.0)
                 };
                 trial.metrics.push(metric.primary());
             }
-            Some(_) => self.remark(seen.line, format!("{} has no rate", seen.name)),
+            Some(_) => self.remark(record.line, format!("{} has no rate", record.name)),
             None => return,
         }
-        if let Some(seconds) = seen.seconds {
+        if let Some(seconds) = record.seconds {
             trial.metrics.push(ELAPSED_SECONDS.of(of(), seconds));
         }
-        if let Some(rate) = seen.stonewall.filter(|rate| *rate > 0.0) {
+        if let Some(rate) = record.stonewall.filter(|rate| *rate > 0.0) {
             trial.metrics.push(IO500_STONEWALL_RATE.of(of(), rate));
         }
     }
 
-    /// The scores, where they follow from the phases.
+    /// Adds the scores that agree with the phases.
     fn tell_scores(
         &mut self,
         trial: &mut ForeignTrial,
-        phases: &[Seen],
+        phases: &[PhaseRecord],
         at: usize,
         scores: &Scores,
     ) {
         let rate = |step: &Step| {
-            let seen = phases.iter().find(|seen| seen.name == step.name)?;
-            seen.value.filter(|value| seen.is_scored && !seen.is_twice && *value > 0.0)
+            let record = phases.iter().find(|record| record.name == step.name)?;
+            record.value.filter(|value| record.is_scored && !record.is_twice && *value > 0.0)
         };
         let of_side = |moves_data: bool| {
             let side = measured().filter(|step| step.moves_data() == moves_data);

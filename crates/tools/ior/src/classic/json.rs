@@ -1,10 +1,10 @@
-//! What ior prints where JSON is asked for: its keys in its order, one document a run.
+//! JSON output of ior: the original's keys in their order, one document for each run.
 
 use serde::Serialize;
 
 use super::parameters::Parameters;
-use super::results::{Access, TestResult, Wall};
-use super::text::{Asked, MIB, VERSION, human, spread};
+use super::results::{Access, StonewallResult, TestResult};
+use super::text::{MIB, TestParams, VERSION, human, spread};
 use treering_kit::space::Filesystem;
 
 #[derive(Serialize)]
@@ -44,9 +44,9 @@ struct Test<'d> {
     #[serde(rename = "Options")]
     options: Options<'d>,
     #[serde(rename = "Results")]
-    results: &'d [Line],
+    results: &'d [ResultEntry],
     #[serde(skip_serializing_if = "Option::is_none")]
-    max: Option<Best>,
+    max: Option<BestRates>,
 }
 
 #[derive(Serialize)]
@@ -73,17 +73,17 @@ struct AllParameters<'d> {
     #[serde(flatten)]
     others: &'d Parameters,
     #[serde(flatten)]
-    never: Never,
+    never: UnsupportedParams,
     verbose: u8,
     segment_count: u64,
     transfer_size: u64,
     block_size: u64,
 }
 
-/// What is not done here, under the names of the original: 0 each.
+/// Parameters without a counterpart here, under the original's names; always 0.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Never {
+struct UnsupportedParams {
     dry_run: u8,
     memory_per_task: u8,
     single_xfer_attempt: u8,
@@ -134,17 +134,17 @@ struct Options<'d> {
     wears_out: Option<u8>,
 }
 
-/// What a test, or a removal, came to.
+/// Result entry of a test or of a removal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
-pub(crate) enum Line {
+pub(crate) enum ResultEntry {
     /// A test of all ranks.
-    Moved(Moved),
+    Moved(TransferEntry),
     /// A removal.
     Removed {
         /// `remove`.
         access: &'static str,
-        /// In seconds.
+        /// Total time in seconds.
         #[serde(rename = "totalTime")]
         seconds: f64,
     },
@@ -153,7 +153,7 @@ pub(crate) enum Line {
 /// A test of all ranks: sizes in KiB, times in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Moved {
+pub(crate) struct TransferEntry {
     access: &'static str,
     #[serde(rename = "bwMiB")]
     rate: f64,
@@ -170,7 +170,7 @@ pub(crate) struct Moved {
 }
 
 #[derive(Serialize)]
-struct Best {
+struct BestRates {
     #[serde(rename = "writeMiB", skip_serializing_if = "Option::is_none")]
     write_mib: Option<f64>,
     #[serde(rename = "writeMB", skip_serializing_if = "Option::is_none")]
@@ -233,11 +233,11 @@ fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }
 
-/// What a test came to.
-pub(crate) fn moved(access: Access, result: &TestResult, asked: &Asked) -> Line {
+/// Result entry of a write or read test.
+pub(crate) fn moved(access: Access, result: &TestResult, params: &TestParams) -> ResultEntry {
     let [rate, iops, latency, block, transfer, open_time, wr_rd_time, close_time, total_time] =
-        super::text::figures(result, asked).map(rounded);
-    Line::Moved(Moved {
+        super::text::figures(result, params).map(rounded);
+    ResultEntry::Moved(TransferEntry {
         access: access.word(),
         rate,
         block,
@@ -251,17 +251,17 @@ pub(crate) fn moved(access: Access, result: &TestResult, asked: &Asked) -> Line 
     })
 }
 
-/// What a removal took.
-pub(crate) fn removed(seconds: f64) -> Line {
-    Line::Removed { access: "remove", seconds: rounded(seconds) }
+/// Result entry of a removal.
+pub(crate) fn removed(seconds: f64) -> ResultEntry {
+    ResultEntry::Removed { access: "remove", seconds: rounded(seconds) }
 }
 
-/// When it began and how it was called, and when it ended.
+/// Start, end, command line and machine of the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Run<'r> {
-    /// As `ctime` writes it.
+    /// Start time in the format of `ctime`.
     pub started: &'r str,
-    /// Likewise.
+    /// End time in the format of `ctime`.
     pub finished: &'r str,
     /// The command line.
     pub words: &'r [String],
@@ -269,20 +269,20 @@ pub(crate) struct Run<'r> {
     pub machine: &'r str,
 }
 
-/// A test of it.
+/// Test of the run, with its results.
 #[derive(Clone, Debug)]
 pub(crate) struct TestRun<'r> {
-    /// When it began, as `ctime` writes it.
+    /// Start time in the format of `ctime`.
     pub started: &'r str,
     /// The filesystem.
     pub filesystem: Filesystem,
-    /// What it was to do.
-    pub asked: &'r Asked,
-    /// What it came to, test by test.
-    pub lines: &'r [Line],
-    /// What its writes came to.
+    /// Parameters of the test.
+    pub params: &'r TestParams,
+    /// Result entries, one for each write, read or removal.
+    pub lines: &'r [ResultEntry],
+    /// Results of the writes.
     pub writes: &'r [TestResult],
-    /// What its reads came to.
+    /// Results of the reads.
     pub reads: &'r [TestResult],
 }
 
@@ -302,138 +302,139 @@ pub(crate) fn document(run: &Run<'_>, tests: &[TestRun<'_>]) -> String {
 }
 
 fn test<'d>(run: &TestRun<'d>) -> Test<'d> {
-    let TestRun { asked, lines, writes, reads, .. } = *run;
+    let TestRun { params, lines, writes, reads, .. } = *run;
     let [capacity, used_capacity, inodes, used_inodes] =
         treering_kit::space::room_words(run.filesystem);
     Test {
-        id: asked.id,
+        id: params.id,
         started: run.started,
-        path: &asked.first_file,
+        path: &params.first_file,
         capacity,
         used_capacity,
         inodes,
         used_inodes,
-        parameters: parameters(asked),
-        options: options(asked),
+        parameters: parameters(params),
+        options: options(params),
         results: lines,
-        max: best(asked, writes, reads),
+        max: best(params, writes, reads),
     }
 }
 
-fn parameters(asked: &Asked) -> AllParameters<'_> {
+fn parameters(params: &TestParams) -> AllParameters<'_> {
     AllParameters {
-        id: asked.id,
-        refnum: asked.reference,
-        api: &asked.api,
+        id: params.id,
+        refnum: params.reference,
+        api: &params.api,
         platform: format!(
             "{}(Linux)",
-            asked.machine.trim_end_matches(|c: char| c.is_ascii_digit())
+            params.machine.trim_end_matches(|c: char| c.is_ascii_digit())
         ),
-        test_file_name: &asked.file,
-        deadline_for_stonewall: asked.wall_seconds,
-        stone_walling_wear_out: asked.wears_out.into(),
-        nodes: asked.nodes,
-        memory_per_node: asked.memory_per_node,
-        tasks_per_node: asked.ranks_on_first,
-        repetitions: asked.repetitions,
-        read_file: asked.reads.into(),
-        write_file: asked.writes.into(),
-        file_per_proc: asked.file_per_process.into(),
-        reorder_tasks: asked.reorder.into(),
-        reorder_tasks_random: asked.reorder_random.into(),
-        reorder_tasks_random_seed: asked.reorder_seed,
-        others: &asked.parameters,
-        never: Never::default(),
-        verbose: asked.verbose.into(),
-        segment_count: asked.segments,
-        transfer_size: asked.transfer_bytes,
-        block_size: asked.block_bytes,
+        test_file_name: &params.file,
+        deadline_for_stonewall: params.wall_seconds,
+        stone_walling_wear_out: params.wears_out.into(),
+        nodes: params.nodes,
+        memory_per_node: params.memory_per_node,
+        tasks_per_node: params.ranks_on_first,
+        repetitions: params.repetitions,
+        read_file: params.reads.into(),
+        write_file: params.writes.into(),
+        file_per_proc: params.file_per_process.into(),
+        reorder_tasks: params.reorder.into(),
+        reorder_tasks_random: params.reorder_random.into(),
+        reorder_tasks_random_seed: params.reorder_seed,
+        others: &params.parameters,
+        never: UnsupportedParams::default(),
+        verbose: params.verbose.into(),
+        segment_count: params.segments,
+        transfer_size: params.transfer_bytes,
+        block_size: params.block_bytes,
     }
 }
 
-fn options(asked: &Asked) -> Options<'_> {
-    let is_reordered = asked.reorder || asked.reorder_random;
-    let all = asked.block_bytes.saturating_mul(asked.segments).saturating_mul(asked.ranks);
-    let has_wall = asked.wall_seconds > 0;
+fn options(params: &TestParams) -> Options<'_> {
+    let is_reordered = params.reorder || params.reorder_random;
+    let total_bytes =
+        params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
+    let has_wall = params.wall_seconds > 0;
     Options {
-        api: &asked.api,
+        api: &params.api,
         api_version: "",
-        file: &asked.file,
-        access: if asked.file_per_process { "file-per-process" } else { "single-shared-file" },
-        r#type: asked.parameters.kind_of_transfers(),
-        segments: asked.segments,
-        order: if asked.is_random { "random" } else { "sequential" },
-        order_of_files: match (asked.reorder, asked.reorder_random) {
+        file: &params.file,
+        access: if params.file_per_process { "file-per-process" } else { "single-shared-file" },
+        r#type: params.parameters.kind_of_transfers(),
+        segments: params.segments,
+        order: if params.is_random { "random" } else { "sequential" },
+        order_of_files: match (params.reorder, params.reorder_random) {
             (true, _) => "constant task offset",
             (false, true) => "random task offset",
             (false, false) => "no tasks offsets",
         },
-        task_offset: is_reordered.then_some(asked.task_offset),
-        reorder_seed: asked.reorder_random.then_some(asked.reorder_seed),
-        nodes: asked.nodes,
-        tasks: asked.ranks,
-        clients_per_node: asked.ranks_on_first,
-        memory_per_node: Some(asked.memory_per_node).filter(|&bytes| bytes > 0).map(human),
+        task_offset: is_reordered.then_some(params.task_offset),
+        reorder_seed: params.reorder_random.then_some(params.reorder_seed),
+        nodes: params.nodes,
+        tasks: params.ranks,
+        clients_per_node: params.ranks_on_first,
+        memory_per_node: Some(params.memory_per_node).filter(|&bytes| bytes > 0).map(human),
         memory_buffer: "CPU",
         data_access: "CPU",
         gpu_direct: "0",
-        repetitions: asked.repetitions,
-        xfersize: human(asked.transfer_bytes),
-        blocksize: human(asked.block_bytes),
-        all: human(all),
-        verbose: asked.verbose.then_some(1),
-        wall_seconds: has_wall.then_some(asked.wall_seconds),
-        wears_out: has_wall.then_some(asked.wears_out.into()),
+        repetitions: params.repetitions,
+        xfersize: human(params.transfer_bytes),
+        blocksize: human(params.block_bytes),
+        all: human(total_bytes),
+        verbose: params.verbose.then_some(1),
+        wall_seconds: has_wall.then_some(params.wall_seconds),
+        wears_out: has_wall.then_some(params.wears_out.into()),
     }
 }
 
-fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> Option<Best> {
+fn best(params: &TestParams, writes: &[TestResult], reads: &[TestResult]) -> Option<BestRates> {
     let most = |is_done: bool, results: &[TestResult], unit: f64| {
         let rates = results.iter().map(TestResult::bytes_per_second);
         is_done.then(|| rounded(rates.fold(0.0, f64::max) / unit))
     };
-    asked.verbose.then(|| Best {
-        write_mib: most(asked.writes, writes, MIB),
-        write_mb: most(asked.writes, writes, 1e6),
-        read_mib: most(asked.reads, reads, MIB),
-        read_mb: most(asked.reads, reads, 1e6),
+    params.verbose.then(|| BestRates {
+        write_mib: most(params.writes, writes, MIB),
+        write_mb: most(params.writes, writes, 1e6),
+        read_mib: most(params.reads, reads, MIB),
+        read_mb: most(params.reads, reads, 1e6),
     })
 }
 
 fn summaries<'d>(test: &TestRun<'d>) -> Vec<Summary<'d>> {
     let tests = [(Access::Write, test.writes), (Access::Read, test.reads)];
     let done = tests.into_iter().filter(|(_, results)| !results.is_empty());
-    done.map(|(access, results)| summary(access, results, test.asked)).collect()
+    done.map(|(access, results)| summary(access, results, test.params)).collect()
 }
 
-fn summary<'d>(access: Access, results: &[TestResult], asked: &'d Asked) -> Summary<'d> {
+fn summary<'d>(access: Access, results: &[TestResult], params: &'d TestParams) -> Summary<'d> {
     let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
-    let transfer_bytes = asked.transfer_bytes.max(1) as f64;
+    let transfer_bytes = params.transfer_bytes.max(1) as f64;
     let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer_bytes).collect();
     let [rate_max, rate_min, rate_mean, rate_deviation] =
         spread(&rates).map(|rate| rounded(rate / MIB));
     let [operations_max, operations_min, operations_mean, operations_deviation] =
         spread(&operations).map(rounded);
     let count = results.len() as f64;
-    let walls: Vec<Wall> = results.iter().filter_map(|result| result.wall).collect();
+    let walls: Vec<StonewallResult> = results.iter().filter_map(|result| result.wall).collect();
     let wall_seconds: f64 = walls.iter().map(|wall| wall.seconds).sum();
     let wall_bytes: u64 = walls.iter().map(|wall| wall.mean_bytes).sum();
     Summary {
         operation: access.word(),
-        api: &asked.api,
-        id: asked.id,
-        reference: asked.reference,
-        segment_count: asked.segments,
-        block_size: asked.block_bytes,
-        transfer_size: asked.transfer_bytes,
-        num_tasks: asked.ranks,
-        tasks_per_node: asked.ranks_on_first,
-        repetitions: asked.repetitions,
-        file_per_proc: asked.file_per_process.into(),
-        reorder_tasks: asked.reorder.into(),
-        task_per_node_offset: asked.task_offset,
-        reorder_tasks_random: asked.reorder_random.into(),
-        reorder_tasks_random_seed: asked.reorder_seed,
+        api: &params.api,
+        id: params.id,
+        reference: params.reference,
+        segment_count: params.segments,
+        block_size: params.block_bytes,
+        transfer_size: params.transfer_bytes,
+        num_tasks: params.ranks,
+        tasks_per_node: params.ranks_on_first,
+        repetitions: params.repetitions,
+        file_per_proc: params.file_per_process.into(),
+        reorder_tasks: params.reorder.into(),
+        task_per_node_offset: params.task_offset,
+        reorder_tasks_random: params.reorder_random.into(),
+        reorder_tasks_random_seed: params.reorder_seed,
         rate_max,
         rate_min,
         rate_mean,
@@ -443,8 +444,8 @@ fn summary<'d>(access: Access, results: &[TestResult], asked: &'d Asked) -> Summ
         operations_mean,
         operations_deviation,
         mean_seconds: rounded(results.iter().map(|one| one.total_seconds).sum::<f64>() / count),
-        wall_seconds: asked.wears_out.then(|| rounded(wall_seconds / count)),
-        wall_rate: asked.wears_out.then(|| rounded(wall_bytes as f64 / wall_seconds / MIB)),
+        wall_seconds: params.wears_out.then(|| rounded(wall_seconds / count)),
+        wall_rate: params.wears_out.then(|| rounded(wall_bytes as f64 / wall_seconds / MIB)),
         size: rounded(results.first().map_or(0.0, |one| one.bytes as f64 / MIB)),
     }
 }

@@ -1,4 +1,4 @@
-//! What ior measures of each rank, and the text that it prints of it.
+//! Per-rank measurements of ior, and the text printed from them.
 
 pub(crate) mod json;
 pub(crate) mod outliers;

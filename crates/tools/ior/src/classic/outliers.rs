@@ -1,12 +1,12 @@
-//! What is said of ranks whose times are far from the mean of all.
+//! Warnings about ranks whose times are far from the mean of all ranks.
 
 use super::results::Access;
 use treering_model::workloads::ior::TransferCounts;
 
-/// A time of a rank: what it is called, and what it is in seconds.
+/// Name of a rank's time, and its value in seconds.
 type Figure = (&'static str, fn(&RankTimes) -> f64);
 
-/// In the order of the original.
+/// Checked times, in the order of the original.
 const FIGURES: [Figure; 5] = [
     ("start time", |rank| rank.open.0),
     ("elapsed create time", |rank| rank.open.1 - rank.open.0),
@@ -15,19 +15,19 @@ const FIGURES: [Figure; 5] = [
     ("end time", |rank| rank.close.1),
 ];
 
-/// When a rank did what, in seconds since 1970.
+/// Start and end of a rank's open, transfers and close, in seconds since 1970.
 struct RankTimes {
     open: (f64, f64),
     moved: (f64, f64),
     close: (f64, f64),
 }
 
-/// Which times are told of, and from when they count.
+/// Threshold of the outlier warnings, and the time origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outliers {
-    /// So many seconds from the mean are too many; 0 for whatever they are.
+    /// Distance from the mean in seconds above which a rank is reported; 0 disables the warnings.
     pub threshold_seconds: u64,
-    /// When the trial began.
+    /// Start of the trial, in milliseconds since 1970.
     pub started_unix_ms: u64,
 }
 
@@ -41,18 +41,18 @@ impl Outliers {
         host: &dyn Fn(usize) -> Option<String>,
     ) -> String {
         let ranks = tasks.iter().map(|(rank, _)| rank + 1).max().unwrap_or(0);
-        let all: Vec<_> =
+        let rank_times: Vec<_> =
             (0..ranks).filter_map(|rank| Some((rank, self.times(tasks, rank)?))).collect();
-        if self.threshold_seconds == 0 || all.is_empty() {
+        if self.threshold_seconds == 0 || rank_times.is_empty() {
             return String::new();
         }
         let mut lines = String::new();
         for (name, figure) in FIGURES {
-            let number = all.len() as f64;
-            let mean = all.iter().map(|(_, times)| figure(times)).sum::<f64>() / number;
-            let squares = all.iter().map(|(_, times)| (figure(times) - mean).powi(2));
+            let number = rank_times.len() as f64;
+            let mean = rank_times.iter().map(|(_, times)| figure(times)).sum::<f64>() / number;
+            let squares = rank_times.iter().map(|(_, times)| (figure(times) - mean).powi(2));
             let deviation = (squares.sum::<f64>() / number).sqrt();
-            for (rank, times) in &all {
+            for (rank, times) in &rank_times {
                 let value = figure(times);
                 if (value - mean).abs() > self.threshold_seconds as f64 {
                     let host = host(*rank).unwrap_or_else(|| "unknown".to_owned());
@@ -87,7 +87,7 @@ mod tests {
     use treering_model::workloads::ior::{Times, TransferCounts};
 
     #[test]
-    fn a_rank_far_from_the_mean_is_told_of_in_the_words_of_the_original() {
+    fn outlier_ranks_get_the_originals_warning() {
         let second = 1_000_000_000;
         let task = |seconds: u64| {
             let ended_ns = seconds * second;

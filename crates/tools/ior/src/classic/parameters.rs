@@ -1,8 +1,8 @@
-//! What was asked of ior that only its JSON shows.
+//! Parameters that only the JSON output of ior shows.
 
 use serde::Serialize;
 
-/// What is only shown in JSON.
+/// Parameters shown only in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Parameters {
@@ -10,32 +10,32 @@ pub(crate) struct Parameters {
     pub max_time_duration: u64,
     /// Seconds before each test.
     pub inter_test_delay: u64,
-    /// Whether data are synced at the end, 1 or 0, as are all that follow.
+    /// Sync at the end of a write: 1 or 0, like the following switches.
     pub fsync: u8,
     /// After each transfer.
     pub fsyncperwrite: u8,
-    /// Whether files that are there stay.
+    /// Keep files that exist.
     pub use_existing_test_file: u8,
-    /// Whether each rank has a directory.
+    /// Each rank has a directory of its own.
     pub unique_dir: u8,
-    /// Whether each repetition has files.
+    /// Each repetition has files of its own.
     pub multi_file: u8,
-    /// Whether the order is random.
+    /// Random order of transfers.
     pub random_offset: u8,
-    /// Whether what was written is checked.
+    /// Check written data.
     pub check_write: u8,
-    /// Whether what is read is checked.
+    /// Check data on reading.
     pub check_read: u8,
-    /// Which data: the original's number.
+    /// Number of the data packet type in the original.
     pub data_packet_type: u8,
-    /// What the original calls that number: a letter from a list that is one off.
+    /// Letter that the original prints for that number; its list of letters is off by one.
     #[serde(rename = "data packet type")]
     pub data_packet_letter: &'static str,
-    /// Whether transfers are called collective, which POSIX has no other calls for.
+    /// Collective transfers requested; POSIX has no calls for them.
     pub collective: u8,
     /// Seconds from the mean of the ranks to be warned about.
     pub outlier_threshold: u64,
-    /// Whether files are kept.
+    /// Keep the files after the test.
     pub keep_file: u8,
     /// The seed of the data.
     #[serde(rename = "setTimeStampSignature/incompressibleSeed")]
@@ -43,7 +43,7 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// What transfers are called.
+    /// Name of the access mode: `collective` or `independent`.
     pub(super) const fn kind_of_transfers(&self) -> &'static str {
         if self.collective > 0 { "collective" } else { "independent" }
     }

@@ -1,4 +1,4 @@
-//! What a test of all ranks came to.
+//! Result of one test, over all ranks.
 
 use treering_model::workloads::ior::TransferCounts;
 
@@ -12,7 +12,7 @@ pub(crate) enum Access {
 }
 
 impl Access {
-    /// As the original prints it.
+    /// Name printed by the original.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Write => "write",
@@ -26,23 +26,23 @@ impl Access {
 pub(crate) struct TestResult {
     /// Bytes of all ranks.
     pub bytes: u64,
-    /// From the first open's start to the last one's end.
+    /// Time from the start of the first open to the end of the last.
     pub open_seconds: f64,
-    /// From the first transfer's start to the last one's end.
+    /// Time from the start of the first transfer to the end of the last.
     pub moved_seconds: f64,
-    /// From the first close's start to the last one's end.
+    /// Time from the start of the first close to the end of the last.
     pub close_seconds: f64,
-    /// From the first open's start to the last close's end.
+    /// Time from the start of the first open to the end of the last close.
     pub total_seconds: f64,
-    /// The mean time of a transfer, of the rank where it is least.
+    /// Mean time of a transfer on the rank where it is least, in seconds.
     pub latency_seconds: f64,
-    /// What was done until the time was over, where it ended the test.
-    pub wall: Option<Wall>,
+    /// Work done when the time limit ended the test; `None` without one.
+    pub wall: Option<StonewallResult>,
 }
 
-/// What ranks had done when their time was over.
+/// Work of the ranks at the time limit (stonewall).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Wall {
+pub(crate) struct StonewallResult {
     /// The fewest transfers of a rank.
     pub least: u64,
     /// The most.
@@ -51,7 +51,7 @@ pub(crate) struct Wall {
     pub least_bytes: u64,
     /// The mean bytes of a rank.
     pub mean_bytes: u64,
-    /// How long it took.
+    /// Time from the first transfer to the last at the limit, in seconds.
     pub seconds: f64,
 }
 
@@ -61,8 +61,9 @@ fn seconds(from: u64, to: u64) -> f64 {
 }
 
 impl TestResult {
-    /// Of the counts of all tasks, each with its rank; those behind the end by time come last.
-    pub(crate) fn of(tasks: &[(usize, TransferCounts)], ranks: usize) -> Self {
+    /// Result from the counts of all tasks, each with its rank; wear-out tasks come after the timed
+    /// ones.
+    pub(crate) fn from_tasks(tasks: &[(usize, TransferCounts)], ranks: usize) -> Self {
         let counts = || tasks.iter().map(|(_, counts)| counts);
         let first = |begin: fn(&TransferCounts) -> u64| counts().map(begin).min().unwrap_or(0);
         let last = |end: fn(&TransferCounts) -> u64| counts().map(end).max().unwrap_or(0);
@@ -82,7 +83,7 @@ impl TestResult {
         }
     }
 
-    /// Bytes by seconds, as the original divides them.
+    /// Throughput in bytes per second over the total time, as the original computes it.
     pub(crate) fn bytes_per_second(&self) -> f64 {
         self.bytes as f64 / self.total_seconds
     }
@@ -97,10 +98,10 @@ fn latency(tasks: &[(usize, TransferCounts)], rank: usize) -> Option<f64> {
     Some(seconds(began, ended) / transfers.max(1) as f64)
 }
 
-fn wall(tasks: &[(usize, TransferCounts)]) -> Option<Wall> {
+fn wall(tasks: &[(usize, TransferCounts)]) -> Option<StonewallResult> {
     let until_then = || tasks.iter().map(|(_, counts)| counts).filter(|counts| !counts.is_wear_out);
     let bytes: u64 = until_then().map(|one| one.bytes).sum();
-    Some(Wall {
+    Some(StonewallResult {
         least: until_then().map(|one| one.transfers).min()?,
         most: until_then().map(|one| one.transfers).max()?,
         least_bytes: until_then().map(|one| one.bytes).min()?,

@@ -1,34 +1,34 @@
-//! What ior prints, byte for byte: how it was run, a line for each test, and the summary.
+//! Text output of ior, byte for byte: the header, a row for each test, and the summary.
 
 use super::parameters::Parameters;
-use super::results::{Access, TestResult, Wall};
+use super::results::{Access, StonewallResult, TestResult};
 
-/// The version whose words these are.
+/// Version of ior that the output imitates.
 pub(crate) const VERSION: &str = "4.1.0+dev";
 pub(super) const MIB: f64 = 1_048_576.0;
 
-/// What is shown of a run.
+/// Parameters of a test as printed.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
-    /// The number of the test in its run.
+pub(crate) struct TestParams {
+    /// Number of the test in its run.
     pub id: u64,
     /// The machine's name.
     pub machine: String,
-    /// The interface as it was typed.
+    /// Interface as typed.
     pub api: String,
-    /// The file as it was typed.
+    /// File name as typed.
     pub file: String,
     /// The file of rank 0.
     pub first_file: String,
-    /// Whether each rank has a file.
+    /// File per process: each rank has a file of its own.
     pub file_per_process: bool,
-    /// Whether transfers are in a random order.
+    /// Random order of transfers.
     pub is_random: bool,
-    /// Whether tasks are ordered otherwise for reading, by a constant or at random.
+    /// Ranks read data of other ranks, shifted by a constant or drawn at random.
     pub reorder: bool,
-    /// At random.
+    /// The rank to read from is drawn at random.
     pub reorder_random: bool,
-    /// By how much.
+    /// Number of machines by which the rank to read from is shifted.
     pub task_offset: u64,
     /// The seed of the random order of tasks.
     pub reorder_seed: u64,
@@ -50,17 +50,17 @@ pub(crate) struct Asked {
     pub transfer_bytes: u64,
     /// Seconds after which a test ends.
     pub wall_seconds: u64,
-    /// Whether all go on to what the fastest has then.
+    /// After the time limit, all ranks go on to the transfer count of the fastest (wear-out).
     pub wears_out: bool,
     /// A number of the user's for the summary.
     pub reference: u64,
-    /// Whether data are written.
+    /// Write tests are done.
     pub writes: bool,
-    /// Whether they are read.
+    /// Read tests are done.
     pub reads: bool,
-    /// How much is said.
+    /// Verbose output.
     pub verbose: bool,
-    /// What is only shown in JSON.
+    /// Parameters shown only in JSON.
     pub parameters: Parameters,
 }
 
@@ -93,54 +93,55 @@ pub(crate) fn header(started: &str, words: &[String], machine: &str) -> String {
 }
 
 /// The first lines of a test, up to the head of its table.
-pub(crate) fn test_header(started: &str, asked: &Asked, filesystem: &str) -> String {
-    let mut text = pair("TestID", asked.id);
+pub(crate) fn test_header(started: &str, params: &TestParams, filesystem: &str) -> String {
+    let mut text = pair("TestID", params.id);
     text += &pair("StartTime", started);
-    text += &pair("Path", &asked.first_file);
+    text += &pair("Path", &params.first_file);
     text += filesystem;
-    text + &options(asked) + TABLE
+    text + &options(params) + TABLE
 }
 
-fn options(asked: &Asked) -> String {
+fn options(params: &TestParams) -> String {
     let mut text = "\nOptions: \n".to_owned();
-    text += &pair("api", &asked.api);
+    text += &pair("api", &params.api);
     text += &pair("apiVersion", "");
-    text += &pair("test filename", &asked.file);
-    let access = if asked.file_per_process { "file-per-process" } else { "single-shared-file" };
+    text += &pair("test filename", &params.file);
+    let access = if params.file_per_process { "file-per-process" } else { "single-shared-file" };
     text += &pair("access", access);
-    text += &pair("type", asked.parameters.kind_of_transfers());
-    text += &pair("segments", asked.segments);
-    text += &pair("ordering in a file", if asked.is_random { "random" } else { "sequential" });
-    text += &if asked.reorder {
+    text += &pair("type", params.parameters.kind_of_transfers());
+    text += &pair("segments", params.segments);
+    text += &pair("ordering in a file", if params.is_random { "random" } else { "sequential" });
+    text += &if params.reorder {
         pair("ordering inter file", "constant task offset")
-            + &pair("task offset", asked.task_offset)
-    } else if asked.reorder_random {
+            + &pair("task offset", params.task_offset)
+    } else if params.reorder_random {
         pair("ordering inter file", "random task offset")
-            + &pair("task offset", asked.task_offset)
-            + &pair("reorder random seed", asked.reorder_seed)
+            + &pair("task offset", params.task_offset)
+            + &pair("reorder random seed", params.reorder_seed)
     } else {
         pair("ordering inter file", "no tasks offsets")
     };
-    text += &pair("nodes", asked.nodes);
-    text += &pair("tasks", asked.ranks);
-    text += &pair("clients per node", asked.ranks_on_first);
-    if asked.memory_per_node > 0 {
-        text += &pair("memoryPerNode", human(asked.memory_per_node));
+    text += &pair("nodes", params.nodes);
+    text += &pair("tasks", params.ranks);
+    text += &pair("clients per node", params.ranks_on_first);
+    if params.memory_per_node > 0 {
+        text += &pair("memoryPerNode", human(params.memory_per_node));
     }
     text += &pair("memoryBuffer", "CPU");
     text += &pair("dataAccess", "CPU");
     text += &pair("GPUDirect", 0);
-    text += &pair("repetitions", asked.repetitions);
-    text += &pair("xfersize", human(asked.transfer_bytes));
-    text += &pair("blocksize", human(asked.block_bytes));
-    let all = asked.block_bytes.saturating_mul(asked.segments).saturating_mul(asked.ranks);
-    text += &pair("aggregate filesize", human(all));
-    if asked.verbose {
+    text += &pair("repetitions", params.repetitions);
+    text += &pair("xfersize", human(params.transfer_bytes));
+    text += &pair("blocksize", human(params.block_bytes));
+    let total_bytes =
+        params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
+    text += &pair("aggregate filesize", human(total_bytes));
+    if params.verbose {
         text += &pair("verbose", 1);
     }
-    if asked.wall_seconds > 0 {
-        text += &pair("stonewallingTime", asked.wall_seconds);
-        text += &pair("stoneWallingWearOut", u8::from(asked.wears_out));
+    if params.wall_seconds > 0 {
+        text += &pair("stonewallingTime", params.wall_seconds);
+        text += &pair("stoneWallingWearOut", u8::from(params.wears_out));
     }
     text + "\nResults: \n"
 }
@@ -173,14 +174,14 @@ fn column(number: f64) -> String {
 }
 
 /// The figures of a line.
-pub(super) fn figures(result: &TestResult, asked: &Asked) -> [f64; 9] {
-    let transfers = (result.bytes / asked.transfer_bytes.max(1)) as f64;
+pub(super) fn figures(result: &TestResult, params: &TestParams) -> [f64; 9] {
+    let transfers = (result.bytes / params.transfer_bytes.max(1)) as f64;
     [
         result.bytes_per_second() / MIB,
         transfers / result.moved_seconds,
         result.latency_seconds,
-        asked.block_bytes as f64 / 1024.0,
-        asked.transfer_bytes as f64 / 1024.0,
+        params.block_bytes as f64 / 1024.0,
+        params.transfer_bytes as f64 / 1024.0,
         result.open_seconds,
         result.moved_seconds,
         result.close_seconds,
@@ -189,9 +190,14 @@ pub(super) fn figures(result: &TestResult, asked: &Asked) -> [f64; 9] {
 }
 
 /// A line of the table.
-pub(crate) fn row(access: Access, result: &TestResult, asked: &Asked, repetition: usize) -> String {
+pub(crate) fn row(
+    access: Access,
+    result: &TestResult,
+    params: &TestParams,
+    repetition: usize,
+) -> String {
     let mut text = format!("{:<10}", access.word());
-    for (place, figure) in figures(result, asked).into_iter().enumerate() {
+    for (place, figure) in figures(result, params).into_iter().enumerate() {
         text += &column(figure);
         // The original has one blank more behind the latency.
         text += if place == 2 { "  " } else { " " };
@@ -199,15 +205,15 @@ pub(crate) fn row(access: Access, result: &TestResult, asked: &Asked, repetition
     text + &format!("{repetition:<4}\n")
 }
 
-/// The same as comma-separated values.
+/// Result row as comma-separated values.
 pub(crate) fn csv_row(
     access: Access,
     result: &TestResult,
-    asked: &Asked,
+    params: &TestParams,
     repetition: usize,
 ) -> String {
-    let figures = figures(result, asked).map(|figure| format!("{figure:.4}")).join(",");
-    format!("{},{figures},{},{repetition}\n", access.word(), asked.ranks)
+    let figures = figures(result, params).map(|figure| format!("{figure:.4}")).join(",");
+    format!("{},{figures},{},{repetition}\n", access.word(), params.ranks)
 }
 
 /// The line of a removal.
@@ -220,7 +226,7 @@ pub(crate) fn removal(seconds: f64, repetition: usize) -> String {
 }
 
 /// The line of a test that time ended, with wear-out.
-pub(crate) fn wall(wall: &Wall) -> String {
+pub(crate) fn wall(wall: &StonewallResult) -> String {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     format!(
         "stonewalling pairs accessed min: {} max: {} -- min data: {:.1} GiB mean data: {:.1} GiB \
@@ -233,7 +239,7 @@ pub(crate) fn wall(wall: &Wall) -> String {
     )
 }
 
-/// What is said where not as much was moved as was to be.
+/// Warning for a total size that differs from the requested one.
 pub(crate) fn unexpected_size(expected: u64, there: u64, moved: u64, has_wall: bool) -> String {
     let mut text = format!(
         "WARNING: Expected aggregate file size       = {expected}\n\
@@ -247,7 +253,7 @@ pub(crate) fn unexpected_size(expected: u64, there: u64, moved: u64, has_wall: b
 }
 
 /// The best rates.
-pub(crate) fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> String {
+pub(crate) fn best(params: &TestParams, writes: &[TestResult], reads: &[TestResult]) -> String {
     let most = |results: &[TestResult]| {
         results.iter().map(TestResult::bytes_per_second).fold(0.0, f64::max)
     };
@@ -255,10 +261,10 @@ pub(crate) fn best(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -
         format!("{name} {:.2} MiB/sec ({:.2} MB/sec)\n", rate / MIB, rate / 1e6)
     };
     let mut text = String::new();
-    if asked.writes {
+    if params.writes {
         text += &line("Max Write:", most(writes));
     }
-    if asked.reads {
+    if params.reads {
         text += &line("Max Read: ", most(reads));
     }
     text
@@ -273,11 +279,11 @@ reordrand seed segcnt   blksiz    xsize aggs(MiB)   API RefNum
 ";
 
 /// The lines of a test in the summary.
-pub(crate) fn summary(asked: &Asked, writes: &[TestResult], reads: &[TestResult]) -> String {
+pub(crate) fn summary(params: &TestParams, writes: &[TestResult], reads: &[TestResult]) -> String {
     let mut text = String::new();
     for (access, results) in [(Access::Write, writes), (Access::Read, reads)] {
         if !results.is_empty() {
-            text += &summary_row(access, results, asked);
+            text += &summary_row(access, results, params);
         }
     }
     text
@@ -293,9 +299,9 @@ pub(super) fn spread(values: &[f64]) -> [f64; 4] {
     [max, min, mean, (squares / count).sqrt()]
 }
 
-fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String {
+fn summary_row(access: Access, results: &[TestResult], params: &TestParams) -> String {
     let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
-    let transfer_bytes = asked.transfer_bytes.max(1) as f64;
+    let transfer_bytes = params.transfer_bytes.max(1) as f64;
     let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer_bytes).collect();
     let mib = spread(&rates).map(|rate| rate / MIB);
     let mut text = format!("{:<9} ", access.word());
@@ -305,8 +311,8 @@ fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String 
     let count = results.len() as f64;
     let mean = results.iter().map(|result| result.total_seconds).sum::<f64>() / count;
     text += &format!("{mean:10.5} ");
-    let walls: Vec<Wall> = results.iter().filter_map(|result| result.wall).collect();
-    if asked.wears_out {
+    let walls: Vec<StonewallResult> = results.iter().filter_map(|result| result.wall).collect();
+    if params.wears_out {
         let seconds: f64 = walls.iter().map(|wall| wall.seconds).sum();
         let bytes: u64 = walls.iter().map(|wall| wall.mean_bytes).sum();
         text += &format!("{:10.2} {:13.2} ", seconds / count, bytes as f64 / seconds / MIB);
@@ -316,21 +322,21 @@ fn summary_row(access: Access, results: &[TestResult], asked: &Asked) -> String 
     let first = results.first().map_or(0, |result| result.bytes);
     text + &format!(
         "{:5} {:6} {:3} {:4} {:3} {:5} {:8} {:9} {:4} {:6} {:8} {:8} {:9.1} {:>3} {:6}\n",
-        asked.id,
-        asked.ranks,
-        asked.ranks_on_first,
-        asked.repetitions,
-        u8::from(asked.file_per_process),
-        u8::from(asked.reorder),
-        asked.task_offset,
-        u8::from(asked.reorder_random),
-        asked.reorder_seed,
-        asked.segments,
-        asked.block_bytes,
-        asked.transfer_bytes,
+        params.id,
+        params.ranks,
+        params.ranks_on_first,
+        params.repetitions,
+        u8::from(params.file_per_process),
+        u8::from(params.reorder),
+        params.task_offset,
+        u8::from(params.reorder_random),
+        params.reorder_seed,
+        params.segments,
+        params.block_bytes,
+        params.transfer_bytes,
         first as f64 / MIB,
-        asked.api,
-        asked.reference,
+        params.api,
+        params.reference,
     )
 }
 
@@ -342,11 +348,11 @@ pub(crate) fn footer(now: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::results::{Access, TestResult};
-    use super::{Asked, column, csv_row, human, removal, row, summary, wall};
+    use super::{TestParams, column, csv_row, human, removal, row, summary, wall};
     use treering_model::workloads::ior::{Times, TransferCounts};
 
-    fn asked() -> Asked {
-        Asked {
+    fn params() -> TestParams {
+        TestParams {
             api: "POSIX".to_owned(),
             ranks: 2,
             nodes: 1,
@@ -358,11 +364,11 @@ mod tests {
             file_per_process: true,
             task_offset: 1,
             writes: true,
-            ..Asked::default()
+            ..TestParams::default()
         }
     }
 
-    /// Two ranks, of which one opens later and one ends later.
+    /// Result of two ranks, of which one opens later and one ends later.
     fn result() -> TestResult {
         let times = |began_ms: u64, ended_ms: u64| Times {
             began_ns: began_ms * 1_000_000,
@@ -376,19 +382,19 @@ mod tests {
             bytes: 4 << 20,
             ..TransferCounts::default()
         };
-        TestResult::of(&[(0, counts(0)), (1, counts(18))], 2)
+        TestResult::from_tasks(&[(0, counts(0)), (1, counts(18))], 2)
     }
 
     #[test]
     fn lines_are_those_of_the_original() {
         let result = result();
         assert_eq!(
-            row(Access::Write, &result, &asked(), 0),
+            row(Access::Write, &result, &params(), 0),
             "write     80.00      100.00     0.015500    4096       1024.00    0.019000   \
              0.080000   0.019000   0.100000   0   \n"
         );
         assert_eq!(
-            csv_row(Access::Read, &result, &asked(), 3),
+            csv_row(Access::Read, &result, &params(), 3),
             "read,80.0000,100.0000,0.0155,4096.0000,1024.0000,0.0190,0.0800,0.0190,0.1000,2,3\n"
         );
         assert_eq!(
@@ -401,8 +407,8 @@ mod tests {
             "stonewalling pairs accessed min: 4 max: 4 -- min data: 0.0 GiB mean data: 0.0 GiB \
              time: 0.1s\n"
         );
-        let lines = summary(&asked(), &[result], &[]);
-        // Of `ior -F -b 4m -t 1m -w` with two ranks, figures exchanged.
+        let lines = summary(&params(), &[result], &[]);
+        // Output of `ior -F -b 4m -t 1m -w` with two ranks, with other figures.
         let wanted = "write          80.00      80.00      80.00       0.00      80.00      80.00      \
                       80.00       0.00    0.10000         NA            NA     0      2   2    1   1     \
                       0        1         0    0      1  4194304  1048576       8.0 POSIX      0";

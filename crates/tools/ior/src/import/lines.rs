@@ -1,4 +1,4 @@
-//! The lines of ior, one at a time.
+//! Parser of ior's output lines.
 
 use treering_kit::import::number::{ctime_unix_ms, decimal};
 
@@ -31,27 +31,27 @@ pub(super) struct Summary {
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// Which version: every output begins with it.
+    /// Version line, the first of every output.
     Version(String),
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     Began(Option<i64>),
-    /// When it ended.
+    /// End time, in milliseconds since 1970.
     Finished(Option<i64>),
     /// The file.
     Path(String),
-    /// How full the filesystem was, in percent.
+    /// Used share of the filesystem, in percent.
     Used(f64),
-    /// An option, in the words of classic runs.
+    /// Option under its name in classic runs.
     Option(&'static str, String),
     /// A test: MiB/s.
     Row(Side, f64),
     /// A line of the summary.
     Summary(Summary),
-    /// Nothing that is wanted.
+    /// Line of ior that is not imported.
     Furniture,
 }
 
-/// Options as they are printed, and as classic runs call them.
+/// Option names as printed, and as in classic runs.
 const OPTIONS: [(&str, &str); 13] = [
     ("api", "api"),
     ("access", "access"),
@@ -131,7 +131,7 @@ fn named(text: &str) -> Option<Line> {
     }
 }
 
-/// A line of the table, or one of the summary.
+/// Parses a row of the table or of the summary.
 fn result(text: &str) -> Option<Line> {
     let mut words = text.split_whitespace();
     let side = match words.next()? {
@@ -140,7 +140,7 @@ fn result(text: &str) -> Option<Line> {
         _ => return None,
     };
     let words: Vec<&str> = words.collect();
-    // Of the summary there are many more, and the name of the interface is among them.
+    // Rows of the summary have many more columns, and the interface name among them.
     if words.len() > 12 {
         let [max, min, mean] = words[..3] else { return None };
         let (max, min, mean) = (decimal(max)?, decimal(min)?, decimal(mean)?);

@@ -9,14 +9,14 @@ use treering_model::{Scope, USED_FACT};
 
 use lines::{Line, Side, Summary, line};
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark};
 
 /// Reads output of ior.
 pub(crate) struct Ior;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "ior";
 
 impl Importer for Ior {
@@ -30,7 +30,7 @@ impl Importer for Ior {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while let Some(said) = stretch.said(log, line) {
             if matches!(said, Line::Version(_)) && run.version.is_some() {
                 break;

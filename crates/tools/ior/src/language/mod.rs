@@ -1,5 +1,5 @@
-//! ior's scripts: the tests between `IOR START` and `IOR STOP`, each with the directives that stand
-//! before its `RUN`. Which directives there are and what they mean is the workload's.
+//! Parser of ior's scripts: the tests between `IOR START` and `IOR STOP`, each with the directives
+//! before its `RUN`. The workload checks names and values of directives.
 
 use treering_kit::cursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
@@ -14,22 +14,22 @@ const RIGHT: &str = "a line is NAME=VALUE, as blockSize=4m, RUN, IOR STOP or a c
 /// A directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Directive<'t> {
-    /// Its name, as it stands there.
+    /// Directive name as written.
     pub name: &'t str,
-    /// Where that begins.
+    /// Position of the name.
     pub place: Place,
-    /// Its value.
+    /// Directive value.
     pub value: &'t str,
-    /// Where that begins.
+    /// Position of the value.
     pub value_place: Place,
 }
 
 /// A test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Test<'t> {
-    /// What changes from the test before.
+    /// Directives of this test; the other settings are those of the test before.
     pub directives: Vec<Directive<'t>>,
-    /// Its `RUN`; where the last one has none, its first directive.
+    /// Position of its `RUN`, or of the first directive if the last test has no `RUN`.
     pub place: Place,
 }
 
@@ -77,12 +77,12 @@ pub(crate) fn read<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Te
     Ok(tests)
 }
 
-/// What stands before the comment.
+/// Line content before a comment.
 fn content(line: &[u8]) -> &[u8] {
     cursor::before(line, b"#").trim_ascii_end()
 }
 
-/// How many blanks a line begins with.
+/// Number of leading blanks.
 fn blanks(line: &[u8]) -> usize {
     line.len() - line.trim_ascii_start().len()
 }
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directive_is_shown_with_its_place() {
+    fn malformed_directives_are_reported_with_position() {
         assert_eq!(refused(b"RUN\n"), "f:1:1: there is no line IOR START");
         let after_start = |line: &str| refused(format!("IOR START\n{line}\n").as_bytes());
         for (line, message) in [

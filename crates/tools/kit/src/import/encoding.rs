@@ -1,57 +1,57 @@
-//! From bytes to text: UTF-8, UTF-16 with its mark, else one byte a character; and mails that
-//! escape their characters. And where the lines of a file are, in one pass over it.
+//! Decoding of files: UTF-8, UTF-16 with a byte order mark, else one byte a character; and
+//! quoted-printable mails. Also finds the lines of a file, in one pass over it.
 
 use std::borrow::Cow;
 use std::io;
 
 use crate::import::source::ImportError;
 
-/// Lines are read in pieces of at least so many bytes.
+/// Least size of a piece in bytes.
 const PIECE_BYTES: usize = 64 * 1024;
-/// No longer line is read.
+/// Longest line in bytes.
 const LINE_BYTES_MOST: u64 = 64 << 20;
-/// Before the name of an encoding, in a mail.
+/// Mail header that names the encoding, in lower case.
 const TRANSFER: &str = "content-transfer-encoding:";
-/// No heading of a mail that says so is longer.
+/// Longest mail header that is examined, in bytes.
 const HEADING_BYTES_MOST: usize = 128;
 
-/// How the bytes of a file stand for text.
+/// Character encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8, or ASCII.
+    /// UTF-8 or ASCII.
     Utf8,
-    /// One byte a character: the first 256 characters of Unicode are those of ISO 8859-1.
+    /// ISO 8859-1: one byte a character.
     Latin1,
-    /// To be decoded whole, by [`decode`].
+    /// Other encodings, which [`decode`] converts as a whole.
     Other,
 }
 
-/// Where a piece begins.
+/// Start of a piece of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// Its distance from the beginning of the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// Its first line, counted from 0.
+    /// Number of its first line, from 0.
     pub line: usize,
 }
 
-/// Where the lines of a file are.
+/// Positions of the lines of a file.
 pub struct Survey {
-    /// The encoding of the file.
+    /// Encoding of the file.
     pub encoding: Encoding,
-    /// The beginnings of the pieces.
+    /// Starts of the pieces.
     pub starts: Vec<Start>,
-    /// Behind the last line.
+    /// End of the last line.
     pub end: Start,
 }
 
-/// Reads a file once. What was decoded before is not decoded again.
+/// Surveys a file in one pass. Text that is decoded already is not decoded again.
 pub fn survey(
     read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
     is_decoded: bool,
 ) -> Result<Survey, ImportError> {
     let mut buffer = vec![0; PIECE_BYTES];
-    let mut look = Look::default();
+    let mut look = SurveyProgress::default();
     loop {
         let got = read(look.offset, &mut buffer)?;
         if got == 0 {
@@ -61,30 +61,30 @@ pub fn survey(
     }
 }
 
-/// Whether a line ends here.
+/// True for bytes that end a line.
 pub(crate) const fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// Findings of a file so far.
+/// Survey of a file in progress.
 #[derive(Default)]
-struct Look {
+struct SurveyProgress {
     offset: u64,
     line: usize,
     line_began: u64,
-    /// Whether the present line has ended with CR, unless LF follows.
+    /// True after a CR that may be followed by LF.
     is_returned: bool,
     starts: Vec<Start>,
-    /// The beginning of the present line.
+    /// First bytes of the present line.
     heading: Vec<u8>,
     is_quoted: bool,
     is_other: bool,
     is_not_utf_8: bool,
-    /// A character of which the rest is to come.
+    /// Bytes of an incomplete character.
     broken: Vec<u8>,
 }
 
-impl Look {
+impl SurveyProgress {
     fn take(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         if self.offset == 0 {
             self.starts.push(Start { offset: 0, line: 0 });
@@ -95,7 +95,7 @@ impl Look {
         self.check(bytes);
         let mut rest = bytes;
         while let Some(first) = rest.first() {
-            // Several CR, and LF behind them, end one line.
+            // Several CR, and a following LF, end one line.
             if self.is_returned && *first != b'\r' {
                 self.is_returned = false;
                 self.offset += u64::from(*first == b'\n');
@@ -143,7 +143,7 @@ impl Look {
         }
     }
 
-    /// Whether the bytes can be UTF-8.
+    /// Notes if the bytes are not UTF-8.
     fn check(&mut self, bytes: &[u8]) {
         if self.is_not_utf_8 {
             return;
@@ -174,7 +174,7 @@ impl Look {
     }
 }
 
-/// The text of a file. Nothing is lost but what cannot be text: it becomes the replacement mark.
+/// Decodes a file. Invalid bytes become the replacement character.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let text = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
@@ -196,7 +196,7 @@ fn utf_16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// Where the text begins that a mail says is quoted-printable (RFC 2045, 6.7).
+/// Byte offset of the body of a mail that is declared quoted-printable (RFC 2045, 6.7).
 fn quoted_printable_body(text: &str) -> Option<usize> {
     let mut place = 0;
     let mut is_said = false;
@@ -213,7 +213,7 @@ fn quoted_printable_body(text: &str) -> Option<usize> {
     None
 }
 
-/// Undoes quoted-printable: `=3D` is `=`, and `=` at the end of a line joins it with the next.
+/// Decodes quoted-printable: `=3D` is `=`, and `=` at the end of a line joins it with the next.
 fn unescaped(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
@@ -232,7 +232,7 @@ fn unescaped(text: &str) -> String {
                     plain.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
                     rest = &behind[2..];
                 }
-                // Not an escape: somebody's own equals sign.
+                // A plain equals sign, not an escape.
                 _ => plain.push(first),
             },
         }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn mails_that_escape_their_characters_are_read_as_written() {
+    fn quoted_printable_mails_are_decoded() {
         let mail = "Content-Transfer-Encoding: Quoted-Printable\nX: a=3Db\n\nsize =3D 4=\n096 \
                     =C3=A9 =zz\n";
         let wanted = "Content-Transfer-Encoding: Quoted-Printable\nX: a=3Db\n\nsize = 4096 é =zz\n";

@@ -1,6 +1,6 @@
-//! The lines of a file, without what mail programs put before and behind them; and lines that they
-//! broke, put together again. The file is read in pieces when its lines are asked for, and pieces
-//! are let go of, so that a log of any length takes little memory.
+//! Lines of a log file, without the decoration of mail programs, and with broken lines joined. The
+//! file is read in pieces on demand, and pieces are released, so that a log of any length takes
+//! little memory.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -11,51 +11,52 @@ use crate::import::encoding::{Encoding, Start, decode, is_line_end, survey};
 use crate::import::prefix::{Prefixes, without_escapes};
 use crate::import::source::{ImportError, Source};
 
-/// So many lines may one line of a tool have become.
+/// Most lines into which one line of a tool may have been broken.
 const BROKEN_INTO_MOST: usize = 4;
-/// So much of a line is quoted in remarks.
+/// Most characters of a line quoted in remarks.
 const SHOWN_CHARS: usize = 60;
-/// A longer file whose characters are escaped or have two bytes is not read: it is decoded whole.
+/// Largest file that is decoded as a whole, in bytes; larger files with escaped or two-byte
+/// characters are refused.
 const DECODED_BYTES_MOST: u64 = 64 << 20;
 
-/// Some neighbouring lines.
+/// Neighbouring lines that are held together in memory.
 #[derive(Debug)]
 struct Piece {
     text: String,
-    /// Where each line begins and ends, without what is around it.
+    /// Start and end of each line in the text, without prefixes and escape sequences.
     lines: Vec<(u32, u32)>,
 }
 
-/// Where the bytes come from.
+/// Source of the bytes.
 enum Bytes<'t> {
     Memory(Cow<'t, [u8]>),
     Source(&'t dyn Source),
 }
 
-/// The lines of a file.
+/// Lines of a file, read on demand.
 pub struct Log<'t> {
     bytes: Bytes<'t>,
     encoding: Encoding,
     starts: Vec<Start>,
     end: Start,
     pieces: Vec<OnceCell<Piece>>,
-    /// No piece before this one is in memory.
+    /// Number of the first piece that may be in memory.
     lowest: Cell<usize>,
-    /// The piece that was asked for last: its first line, the line behind it, and which it is.
+    /// Piece of the last access: its first line, the line after it, and its number.
     latest: Cell<(usize, usize, usize)>,
     failure: RefCell<Option<io::Error>>,
-    /// All importers, each of which may find an output of its tool in this file.
+    /// Importers that may find an output of their tool in the file.
     importers: &'static [&'static dyn Importer],
 }
 
 impl<'t> Log<'t> {
-    /// The lines of a text.
+    /// Lines of a text.
     #[cfg(test)]
     pub fn of(text: &'t str) -> Self {
         Self::of_bytes(text.as_bytes(), &[])
     }
 
-    /// The lines of a file in memory.
+    /// Lines of a file in memory.
     pub fn of_bytes(bytes: &'t [u8], importers: &'static [&'static dyn Importer]) -> Self {
         let text = decode(bytes);
         let bytes = Bytes::Memory(match text {
@@ -80,7 +81,7 @@ impl<'t> Log<'t> {
         }
     }
 
-    /// The lines of a file that is read when they are asked for.
+    /// Lines of a file that is read on demand.
     pub fn of_source(
         source: &'t dyn Source,
         importers: &'static [&'static dyn Importer],
@@ -116,17 +117,17 @@ impl<'t> Log<'t> {
         })
     }
 
-    /// All importers.
+    /// Importers that may find an output of their tool in the file.
     pub fn importers(&self) -> &'static [&'static dyn Importer] {
         self.importers
     }
 
-    /// The number of lines.
+    /// Number of lines.
     pub fn len(&self) -> usize {
         self.end.line
     }
 
-    /// Lets go of the pieces that end before this line. They are read again if they are needed.
+    /// Releases the pieces that end before this line. They are read again on demand.
     pub fn forget_before(&mut self, line: usize) {
         let keep = self.piece_of(line).unwrap_or(self.pieces.len());
         for piece in &mut self.pieces[self.lowest.get().min(keep)..keep] {
@@ -135,13 +136,13 @@ impl<'t> Log<'t> {
         self.lowest.set(self.lowest.get().max(keep));
     }
 
-    /// Lets go of all pieces.
+    /// Releases all pieces.
     pub fn forget(&mut self) {
         self.forget_before(self.len());
         self.lowest.set(0);
     }
 
-    /// What went wrong while lines were read that were taken for empty then.
+    /// Takes the error that occurred while lines were read; such lines appear empty.
     pub fn take_failure(&self) -> Result<(), ImportError> {
         self.failure.borrow_mut().take().map_or(Ok(()), |error| Err(error.into()))
     }
@@ -179,7 +180,7 @@ impl<'t> Log<'t> {
             },
         };
         let text = without_escapes(text);
-        let prefixes = Prefixes::of(lines_of(&text));
+        let prefixes = Prefixes::learn(lines_of(&text));
         let place = |line: &str| {
             let at = line.as_ptr().addr() - text.as_ptr().addr();
             let number = |place: usize| u32::try_from(place).unwrap_or(0);
@@ -190,7 +191,7 @@ impl<'t> Log<'t> {
         Piece { text, lines }
     }
 
-    /// A line, without quotation marks of a mail; empty behind the last.
+    /// Line without mail quotation marks; empty after the last.
     pub fn line(&self, at: usize) -> &str {
         let Some(number) = self.piece_of(at) else { return "" };
         let piece = self.pieces[number].get_or_init(|| self.load(number));
@@ -198,8 +199,8 @@ impl<'t> Log<'t> {
         place.and_then(|(start, end)| piece.text.get(*start as usize..*end as usize)).unwrap_or("")
     }
 
-    /// Like [`Log::read`], unless what the line begins with says that it cannot be one: most lines
-    /// of a long log are somebody else's, and to put four of them together costs more than that.
+    /// Like [`Log::read`], unless the first characters exclude the line: most lines of a long log
+    /// are foreign, and joining four of them costs more.
     pub fn read_if<T>(
         &self,
         may_begin: impl Fn(&str) -> bool,
@@ -209,12 +210,12 @@ impl<'t> Log<'t> {
         if may_begin(self.line(at)) { self.read(at, reader) } else { None }
     }
 
-    /// Reads a line, or several that were one before a mail program broke it. Says how many.
+    /// Parses a line, or several that a mail program broke; returns their number too.
     pub fn read<T>(&self, at: usize, reader: impl Fn(&str) -> Option<T>) -> Option<(T, usize)> {
         if let Some(read) = reader(self.line(at)) {
             return Some((read, 1));
         }
-        // Only what is shorter than a mail's width and goes on can have been broken.
+        // A line may only be broken if it is shorter than a mail's width and has a successor.
         let mut whole = self.line(at).trim_end().to_owned();
         if whole.is_empty() {
             return None;
@@ -235,7 +236,7 @@ impl<'t> Log<'t> {
 }
 
 impl Bytes<'_> {
-    /// Reads as much as there is room for; less only at the end. How much it was.
+    /// Reads until the buffer is full or the file ends; returns the number of bytes.
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut got = 0;
         while got < into.len() {
@@ -259,8 +260,8 @@ impl Bytes<'_> {
     }
 }
 
-/// The lines of a text, as [`survey`] counts them: LF, CR LF and bare CR end a line, and several CR
-/// are one.
+/// Lines of a text, as [`survey`] counts them: LF, CR LF and bare CR end a line, and several CR are
+/// one.
 fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -275,7 +276,7 @@ fn lines_of(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A line without `> ` before it, as answers quote, and without blanks behind it.
+/// Line without the leading `> ` of mail answers, and without trailing blanks.
 fn plain(line: &str) -> &str {
     let mut line = line.trim_end();
     while let Some(rest) = line.strip_prefix('>') {
@@ -284,17 +285,17 @@ fn plain(line: &str) -> &str {
     line
 }
 
-/// The first word of a text; empty where there is none.
+/// First word of a text; empty if there is none.
 pub fn first_word(text: &str) -> &str {
     text.split_whitespace().next().unwrap_or("")
 }
 
-/// Words without control characters.
+/// Text without control characters.
 pub fn tame(words: &str) -> String {
     words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
-/// A line for a message: no control characters, not too long.
+/// Line for a message, without control characters and shortened.
 pub fn shortened(line: &str) -> String {
     let mut words: String = tame(line.trim()).chars().take(SHOWN_CHARS + 1).collect();
     if words.chars().count() > SHOWN_CHARS {
@@ -308,7 +309,7 @@ mod tests {
     use super::{Log, shortened};
 
     #[test]
-    fn broken_and_quoted_lines_are_put_together() {
+    fn broken_and_quoted_lines_are_joined() {
         let log = Log::of("> > a b\r\n> > c\n\nd\n");
         assert_eq!(log.len(), 4);
         assert_eq!(log.line(0), "a b");
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn remarks_quote_little_and_nothing_dangerous() {
+    fn remarks_quote_short_harmless_text() {
         assert_eq!(shortened(" a\u{1b}[31mb "), "`a [31mb`");
         assert_eq!(shortened(&"x".repeat(100)).chars().count(), 62);
     }

@@ -1,9 +1,9 @@
-//! What other programs put into the lines of a log: colours of a terminal, and times and names
-//! before each line, as `ts`, syslog, the journal, the kernel's log and docker compose write them.
+//! Decoration of log lines by other programs: terminal colours, and times and names before each
+//! line, as `ts`, syslog, the journal, the kernel's log and docker compose write them.
 
 use std::collections::BTreeSet;
 
-/// So many stand before one another: the time of a recorder before that of the kernel.
+/// Most stamps before a line: for example the time of a recorder before that of the kernel.
 const STAMPS_MOST: usize = 3;
 const ESCAPE: char = '\u{1b}';
 const BEL: char = '\u{7}';
@@ -11,7 +11,7 @@ const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// The text without the sequences that colour it or move the cursor (ECMA-48).
+/// Removes escape sequences that colour the text or move the cursor (ECMA-48).
 pub(crate) fn without_escapes(text: String) -> String {
     if !text.contains(ESCAPE) {
         return text;
@@ -25,7 +25,7 @@ pub(crate) fn without_escapes(text: String) -> String {
     plain
 }
 
-/// What stands behind the sequence that was begun; a sequence ends with its line.
+/// Text after the escape sequence that begins the part; a sequence ends with its line.
 fn behind_sequence(part: &str) -> &str {
     let mut letters = part.char_indices();
     let Some((_, kind)) = letters.next() else { return part };
@@ -38,7 +38,7 @@ fn behind_sequence(part: &str) -> &str {
             Some(end) => &rest[end..],
             None => "",
         },
-        // A title, up to a deadline or the next escape.
+        // A title ends at a BEL or the next escape.
         ']' => match rest.find([BEL, '\n', '\r']) {
             Some(end) => rest[end..].strip_prefix(BEL).unwrap_or(&rest[end..]),
             None => "",
@@ -52,20 +52,20 @@ fn behind_sequence(part: &str) -> &str {
     }
 }
 
-/// Who wrote a line, as syslog names it: the host and the program.
+/// Host and program of a line, as in syslog.
 type Writer = (String, String);
 
-/// What is known of the prefixes of neighbouring lines.
+/// Prefixes known from neighbouring lines.
 #[derive(Default)]
 pub(crate) struct Prefixes {
-    /// Writers without a process number, who might be words of the line itself. They are known by
-    /// the line above or below, which has the same.
+    /// Writers without a process number, which might be words of the line itself. They are
+    /// recognised if the line above or below has the same.
     writers: BTreeSet<Writer>,
 }
 
 impl Prefixes {
-    /// Looks at lines that follow one another.
-    pub fn of<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
+    /// Learns the prefixes of consecutive lines.
+    pub(crate) fn learn<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let mut prefixes = Self::default();
         let mut above: Option<(&str, &str)> = None;
         for line in lines.filter(|line| !line.trim().is_empty()) {
@@ -81,8 +81,8 @@ impl Prefixes {
         prefixes
     }
 
-    /// The line without its prefixes. What is behind them keeps its blanks.
-    pub fn without<'t>(&self, line: &'t str) -> &'t str {
+    /// Line without its prefixes. Blanks after them are kept.
+    pub(crate) fn without<'t>(&self, line: &'t str) -> &'t str {
         let mut line = behind_container(line);
         for _ in 0..STAMPS_MOST {
             let Some(rest) = stamp(line) else { break };
@@ -101,8 +101,8 @@ impl Prefixes {
     }
 }
 
-/// What stands behind `web-1  | ` or `web_1  | `, as docker compose writes the name of a container
-/// and its number before each line; the line itself where nothing such is there.
+/// Text after `web-1  | ` or `web_1  | `, the container prefix of docker compose; the whole line if
+/// there is none.
 fn behind_container(line: &str) -> &str {
     let Some((before, behind)) = line.split_once('|') else { return line };
     let name = before.trim_end_matches(' ');
@@ -121,7 +121,7 @@ fn behind_container(line: &str) -> &str {
     }
 }
 
-/// `HOST PROGRAM: ` and what stands behind.
+/// Splits `HOST PROGRAM: ` from the rest.
 fn writer(text: &str) -> Option<(&str, &str, &str)> {
     let (host, rest) = text.split_once(' ')?;
     let (program, _) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -131,7 +131,7 @@ fn writer(text: &str) -> Option<(&str, &str, &str)> {
     is_host.then(|| (host, program, behind.strip_prefix(' ').unwrap_or(behind)))
 }
 
-/// What stands behind a time at the beginning of a line, and one blank; `None` without one.
+/// Text after a leading time and one blank; `None` without a time.
 fn stamp(line: &str) -> Option<&str> {
     let first = line.bytes().next()?;
     if !(first.is_ascii_digit() || b"[<JFMASOND".contains(&first) || b"TW".contains(&first)) {
@@ -153,7 +153,7 @@ fn stamp(line: &str) -> Option<&str> {
     }
 }
 
-/// Behind `<13>`.
+/// Text after `<13>`.
 fn priority(line: &str) -> &str {
     let inner = line.strip_prefix('<').and_then(|line| line.split_once('>'));
     match inner {
@@ -162,7 +162,7 @@ fn priority(line: &str) -> &str {
     }
 }
 
-/// `[   12.345678] `, also with the task or processor behind it: `[   12.345678][  T123] `.
+/// Text after `[   12.345678] `, and after a task or processor: `[   12.345678][  T123] `.
 fn kernel_time(line: &str) -> Option<&str> {
     let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = inner.trim_start().split_once('.')?;
@@ -171,14 +171,14 @@ fn kernel_time(line: &str) -> Option<&str> {
     is_time.then(|| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// Behind `[  T123]` or `[    C0]`.
+/// Text after `[  T123]` or `[    C0]`.
 fn caller(text: &str) -> Option<&str> {
     let (inner, rest) = text.strip_prefix('[')?.split_once(']')?;
     let number = inner.trim_start().strip_prefix(['T', 'C'])?;
     is_digits(number).then_some(rest)
 }
 
-/// `Nov 22 17:35:09`, `Sun Nov 22 17:35:09 2026`.
+/// Text after `Nov 22 17:35:09`, `Sun Nov 22 17:35:09 2026`.
 fn written_date(text: &str) -> Option<&str> {
     let word = |text: &str, words: &[&str]| text.get(..3).is_some_and(|word| words.contains(&word));
     let text = if word(text, &WEEKDAYS) { text[3..].strip_prefix(' ')? } else { text };
@@ -192,14 +192,14 @@ fn written_date(text: &str) -> Option<&str> {
     Some(year.filter(|rest| rest.is_empty() || rest.starts_with([' ', ']'])).unwrap_or(rest))
 }
 
-/// `2026-11-22T17:35:09.5+00:00`, also with a blank for the `T`.
+/// Text after `2026-11-22T17:35:09.5+00:00`, also with a blank for the `T`.
 fn iso_date(text: &str) -> Option<&str> {
     let rest = digits(text, 4, 4)?.strip_prefix(['-', '/'])?;
     let rest = digits(rest, 2, 2)?.strip_prefix(['-', '/'])?;
     time(digits(rest, 2, 2)?.strip_prefix(['T', ' '])?)
 }
 
-/// `17:35:09`, with a fraction and a zone if they are there.
+/// Text after `17:35:09`, with an optional fraction and zone.
 fn time(text: &str) -> Option<&str> {
     let rest = digits(text, 2, 2)?.strip_prefix(':')?;
     let rest = digits(rest, 2, 2)?.strip_prefix(':')?;
@@ -217,7 +217,7 @@ fn time(text: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with([' ', ']'])).then_some(rest)
 }
 
-/// Behind so many digits.
+/// Text after `least` to `most` digits.
 fn digits(text: &str, least: usize, most: usize) -> Option<&str> {
     let count = text.bytes().take_while(u8::is_ascii_digit).count();
     (least..=most).contains(&count).then(|| &text[count..])
@@ -232,7 +232,7 @@ mod tests {
     use super::{Prefixes, without_escapes};
 
     #[test]
-    fn colours_and_titles_are_taken_out() {
+    fn colours_and_titles_are_removed() {
         let plain = |text: &str| without_escapes(text.to_owned());
         assert_eq!(plain("\u{1b}[1;31mred\u{1b}[0m\u{1b}[K x"), "red x");
         assert_eq!(plain("\u{1b}]0;title\u{7}a\u{1b}(Bb\u{1b}=c"), "abc");
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn times_and_writers_are_taken_off() {
+    fn times_and_writers_are_removed() {
         let row = "     5          100";
         for before in [
             "[   12.345678] ",
@@ -269,19 +269,19 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_without_a_number_is_known_by_its_neighbours() {
+    fn a_writer_without_process_number_is_recognised_by_neighbouring_lines() {
         let logged = ["Nov 22 17:35:09 oak root: a b", "Nov 22 17:35:10 oak root: c"];
-        let prefixes = Prefixes::of(logged.into_iter());
+        let prefixes = Prefixes::learn(logged.into_iter());
         assert_eq!(logged.map(|line| prefixes.without(line)), ["a b", "c"]);
         let stamped =
             ["Nov 22 17:35:09 Read Throughput: 133MB/sec", "Nov 22 17:35:09 run complete:"];
-        let prefixes = Prefixes::of(stamped.into_iter());
+        let prefixes = Prefixes::learn(stamped.into_iter());
         let plain = stamped.map(|line| prefixes.without(line));
         assert_eq!(plain, ["Read Throughput: 133MB/sec", "run complete:"]);
     }
 
     #[test]
-    fn other_lines_stay_as_they_are() {
+    fn lines_without_prefix_stay_unchanged() {
         for line in [
             "",
             "[",

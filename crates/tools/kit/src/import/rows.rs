@@ -1,59 +1,59 @@
-//! Phases of which a log may have tens of thousands, with the same metrics each: kept as numbers,
-//! and made phases and metrics one at a time, when they are asked for.
+//! Phases of a log that may have tens of thousands, with the same metrics each: stored as numbers,
+//! and converted to phases and metrics one at a time on demand.
 
 use treering_model::metrics::MetricSpec;
 use treering_model::{Metric, PhaseTotals, Scope};
 
-/// A metric that every phase of a table has.
+/// Metric of all phases of a table.
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
     metric: &'static MetricSpec,
-    /// The words of a family's member.
+    /// Words of the family's member.
     words: Vec<String>,
 }
 
-/// The phases of a table, a row each.
+/// Phases of a table, a row each.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rows {
-    /// What a phase is called, before its number.
+    /// Name of the phases, before their number.
     name: &'static str,
     columns: Vec<Column>,
     /// Files and bytes of each row.
     amounts: Vec<(u64, u64)>,
-    /// The values of all columns, row by row.
+    /// Values of all columns, row by row.
     values: Vec<f64>,
 }
 
 impl Rows {
-    /// No rows yet of phases with this name, which their number follows.
+    /// Creates an empty table of phases with this name, followed by their number.
     pub fn named(name: &'static str) -> Self {
         Self { name, ..Self::default() }
     }
 
-    /// A metric of all rows; of a family the member with these words.
+    /// Adds a metric to all rows; `words` select the member of a family.
     pub fn column(&mut self, metric: &'static MetricSpec, words: &[&str]) {
         let words = words.iter().map(|&word| word.to_owned()).collect();
         self.columns.push(Column { metric, words });
     }
 
-    /// A row, with a value for each column.
+    /// Adds a row, with a value for each column.
     pub fn push(&mut self, files: u64, bytes: u64, values: impl Iterator<Item = f64>) {
         self.amounts.push((files, bytes));
         self.values.extend(values);
         self.values.resize(self.amounts.len() * self.columns.len(), 0.0);
     }
 
-    /// How many phases there are.
+    /// Number of phases.
     pub fn len(&self) -> usize {
         self.amounts.len()
     }
 
-    /// How many metrics they have.
+    /// Number of metrics of all phases.
     pub fn metrics_count(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no phases.
     pub fn is_empty(&self) -> bool {
         self.amounts.is_empty()
     }
@@ -62,7 +62,7 @@ impl Rows {
         format!("{}{}", self.name, row + 1)
     }
 
-    /// The phases.
+    /// Iterates over the phases.
     pub fn phases(&self) -> impl Iterator<Item = PhaseTotals> {
         let phase = |(row, (files, bytes)): (usize, &(u64, u64))| PhaseTotals {
             phase: u32::try_from(row).unwrap_or(u32::MAX),
@@ -74,7 +74,7 @@ impl Rows {
         self.amounts.iter().enumerate().map(phase)
     }
 
-    /// The metrics of all phases.
+    /// Iterates over the metrics of all phases.
     pub fn metrics(&self) -> impl Iterator<Item = Metric> {
         let rows = self.values.chunks_exact(self.columns.len().max(1)).enumerate();
         rows.flat_map(move |(row, values)| {

@@ -1,38 +1,38 @@
-//! What an import reads from: bytes at any place, which are read more than once.
+//! Source of an import: bytes at any offset, which are read more than once.
 
 use std::io;
 
 use thiserror::Error;
 
-/// A file, or what stands for one.
+/// File, or a stand-in for one.
 pub trait Source {
-    /// Reads bytes from a place on into a buffer; how many, 0 only at the end.
+    /// Reads bytes at an offset, and returns their number; 0 only at the end.
     ///
     /// # Errors
     /// When it cannot be read.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
 }
 
-/// Why a file cannot be imported.
+/// Error of an import.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
-    /// No log has such a line, and it would have to be held in memory.
+    /// The line is longer than any of a log, and would have to be held in memory.
     #[error("line {line} is longer than {mebibytes} MiB: not a log")]
     LongLine {
-        /// The line, counted from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What a line may have.
+        /// Limit of a line in MiB.
         mebibytes: u64,
     },
-    /// It would have to be decoded in memory.
+    /// The file is too large to be decoded in memory.
     #[error(
         "UTF-16 and quoted-printable mails are read up to {mebibytes} MiB only; convert it to UTF-8"
     )]
     Encoding {
-        /// What such a file may have.
+        /// Limit of such a file in MiB.
         mebibytes: u64,
     },
 }

@@ -1,33 +1,34 @@
-//! The lines of one output: how far it goes, and which of them were understood.
+//! Lines of one output: its extent, and the lines that were understood.
 
 use std::ops::Range;
 
 use crate::import::log::{Log, first_word, shortened};
 use crate::import::{Remark, any_begins};
 
-/// So many lines of somebody else's may stand between two of a tool that runs under MPI.
+/// Most foreign lines between two lines of a tool that runs under MPI.
 const GAP_LINES_MOST: usize = 60;
 
-/// The lines of an output, taken one after the other.
+/// Cursor over the lines of an output.
 #[derive(Debug)]
-pub struct Stretch {
+pub struct LineCursor {
     next: usize,
     end: usize,
     remarks: Vec<Remark>,
-    /// Neighbouring lines that were not understood: up to the last that was, and up to the next.
-    reported: Option<Odd>,
-    seen: Option<Odd>,
+    /// Neighbouring lines that were not understood: up to the last understood line, and up to the
+    /// next line.
+    reported: Option<UnparsedSpan>,
+    seen: Option<UnparsedSpan>,
 }
 
-/// Neighbouring lines that nobody understood, and how the first begins.
+/// Neighbouring lines that were not understood, and the first words of them.
 #[derive(Clone, Debug)]
-struct Odd {
+struct UnparsedSpan {
     first: usize,
     last: usize,
     words: String,
 }
 
-impl Odd {
+impl UnparsedSpan {
     fn remark(self) -> Remark {
         let words = self.words;
         let what = match self.last - self.first {
@@ -38,45 +39,45 @@ impl Odd {
     }
 }
 
-impl Stretch {
-    /// From a line on.
+impl LineCursor {
+    /// Begins at a line.
     pub const fn from(first: usize) -> Self {
         Self { next: first, end: first, remarks: Vec::new(), reported: None, seen: None }
     }
 
-    /// The line to be read next.
+    /// Number of the line to be read next.
     pub const fn next(&self) -> usize {
         self.next
     }
 
-    /// Behind the last line that was understood.
+    /// Number of the line after the last one that was understood.
     pub const fn end(&self) -> usize {
         self.end
     }
 
-    /// The next lines are understood.
+    /// Marks the next lines as understood.
     pub fn take(&mut self, log: &Log<'_>, lines: usize) {
         let taken = self.next..self.next + lines;
         if taken.clone().any(|line| !log.line(line).trim().is_empty()) {
-            self.remarks.extend(self.seen.take().map(Odd::remark));
+            self.remarks.extend(self.seen.take().map(UnparsedSpan::remark));
         }
         self.next = taken.end;
         self.end = taken.end;
         self.reported.clone_from(&self.seen);
     }
 
-    /// The next line is not.
+    /// Marks the next line as not understood.
     pub fn pass(&mut self, log: &Log<'_>) {
         let line = log.line(self.next);
         if !line.trim().is_empty() {
-            let new = || Odd { first: self.next, last: self.next, words: shortened(line) };
+            let new = || UnparsedSpan { first: self.next, last: self.next, words: shortened(line) };
             self.seen.get_or_insert_with(new).last = self.next;
         }
         self.next += 1;
     }
 
-    /// What the next line says that says anything; those before it are passed. `None` where too
-    /// many are, or the output of another tool begins.
+    /// Parses the next line that `read` recognises; lines before it are skipped. `None` after too
+    /// many skipped lines, or where the output of another tool begins.
     pub fn said<L>(&mut self, log: &Log<'_>, read: impl Fn(&str) -> Option<L>) -> Option<L> {
         while self.next < log.len().min(self.end + GAP_LINES_MOST) {
             let line = log.line(self.next);
@@ -91,19 +92,23 @@ impl Stretch {
         None
     }
 
-    /// Goes back behind the last line that was understood.
+    /// Returns to the line after the last one that was understood.
     pub fn go_back(&mut self) {
         self.seen.clone_from(&self.reported);
         self.next = self.end;
     }
 
-    /// What is said of the lines that were not understood.
+    /// Remarks about the lines that were not understood.
     pub fn remarks(&self) -> Vec<Remark> {
-        self.remarks.iter().cloned().chain(self.reported.clone().map(Odd::remark)).collect()
+        self.remarks
+            .iter()
+            .cloned()
+            .chain(self.reported.clone().map(UnparsedSpan::remark))
+            .collect()
     }
 }
 
-/// Remarks about lines that nobody understood, runs of them in one.
+/// Remarks about lines that were not understood, one for consecutive ones.
 pub fn not_understood(log: &Log<'_>, within: Range<usize>, understood: &[bool]) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut run: Option<(usize, usize)> = None;
@@ -123,18 +128,18 @@ pub fn not_understood(log: &Log<'_>, within: Range<usize>, understood: &[bool]) 
 }
 
 fn skipped(log: &Log<'_>, (first, last): (usize, usize)) -> Remark {
-    Odd { first, last, words: shortened(log.line(first)) }.remark()
+    UnparsedSpan { first, last, words: shortened(log.line(first)) }.remark()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Stretch;
+    use super::LineCursor;
     use crate::import::log::Log;
 
     #[test]
-    fn what_was_passed_is_remarked_up_to_the_last_line_understood() {
+    fn skipped_lines_are_remarked_up_to_the_last_understood_line() {
         let log = Log::of("a\nodd\n\nodder\nb\nc\nbehind\n");
-        let mut stretch = Stretch::from(0);
+        let mut stretch = LineCursor::from(0);
         stretch.take(&log, 1);
         stretch.pass(&log);
         stretch.pass(&log);

@@ -1,4 +1,4 @@
-//! A trial as it comes out of a log, and its events.
+//! Trials read from logs, and their events.
 
 use std::iter::once;
 
@@ -9,56 +9,56 @@ use treering_model::{
 
 use crate::import::rows::Rows;
 
-/// The trial in an output.
+/// Trial in an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content {
-    /// From another tool: has no identity and no label yet.
+    /// Trial of another tool, which has no identity and no label yet.
     Foreign(Box<ForeignTrial>),
-    /// From treering itself, whole.
+    /// Complete trial of treering.
     Own(Box<Trial>),
 }
 
-/// What the log of another tool says of a run.
+/// Run as the log of another tool describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ForeignTrial {
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: &'static str,
-    /// What the log calls it, for a label; empty when it does not.
+    /// Name of the run in the log, for a label; empty if there is none.
     pub name: String,
-    /// The directory under test, empty when the log does not say.
+    /// Directory under test, empty when the log does not state it.
     pub target: String,
-    /// When it began, by the log: local time of that machine, taken as UTC. Milliseconds since
-    /// 1970.
+    /// Start of the run by the log, in milliseconds since 1970; local time of that machine is taken
+    /// as UTC.
     pub started_unix_ms: Option<i64>,
-    /// How it was run.
+    /// Parameters of the run.
     pub parameters: Vec<(String, String)>,
-    /// What the log says of the place.
+    /// Facts about the target.
     pub facts: Vec<Fact>,
-    /// Cautions.
+    /// Cautions about the run.
     pub cautions: Vec<Caution>,
-    /// Phases that come before the others, and their metrics.
+    /// Leading phases with their metrics.
     pub rows: Rows,
-    /// Phases.
+    /// Further phases.
     pub phases: Vec<PhaseTotals>,
-    /// Tasks, in the order of their phases.
+    /// Tasks in the order of their phases.
     pub tasks: Vec<TaskTotals>,
-    /// Numbers.
+    /// Metrics of the run.
     pub metrics: Vec<Metric>,
-    /// Whether it is no complete run. Why is in the remarks.
+    /// True if the run is incomplete, for a reason given in the remarks.
     pub is_interrupted: bool,
-    /// How long it took, 0 when the log does not say.
+    /// Wall time of the run; 0 when the log does not state it.
     pub wall_ns: u64,
 }
 
 impl ForeignTrial {
-    /// Makes phases and metrics of the rows.
+    /// Converts the rows to phases and metrics.
     pub fn unfold(&mut self) {
         let rows = std::mem::take(&mut self.rows);
         self.phases.splice(..0, rows.phases());
         self.metrics.splice(..0, rows.metrics());
     }
 
-    /// Puts it together with what is decided outside of the log: identity, label, time.
+    /// Completes the trial by the data that the log lacks: identity, label, time.
     pub fn with(mut self, beginning: Beginning) -> Trial {
         self.unfold();
         let ending = if self.is_interrupted { Ending::Interrupted } else { Ending::Completed };
@@ -81,13 +81,14 @@ impl ForeignTrial {
         }
     }
 
-    /// Says which tool it is from: the workload, in this version where the log names one.
+    /// Records the tool: the workload, and its version if the log states one.
     pub fn made_by(&mut self, version: Option<&str>) {
         let tool = format!("{} {}", self.workload, version.unwrap_or_default());
         self.fact(IMPORT_FACT, tool.trim());
     }
 
-    /// When it ended, in milliseconds since 1970: so long it took, if it is known when it began.
+    /// Sets the end of the run, in milliseconds since 1970; if the start is known, this determines
+    /// the wall time.
     pub fn ended(&mut self, ended_unix_ms: Option<i64>) {
         if let Some((began, ended)) = self.started_unix_ms.zip(ended_unix_ms) {
             let took_ms = u64::try_from(ended.saturating_sub(began)).unwrap_or(0);
@@ -106,7 +107,7 @@ impl ForeignTrial {
     }
 }
 
-/// The events from which a store takes a trial and rows that are kept apart from it, one at a time.
+/// Events by which a store receives a trial and its separate rows, one at a time.
 pub fn events_of<'t>(trial: &'t Trial, rows: &'t Rows) -> impl Iterator<Item = TrialEvent> + 't {
     let Trial { facts, ending, wall_ns, .. } = trial;
     let of_phase = |phase: PhaseTotals| {

@@ -1,4 +1,4 @@
-//! What mdtest measures of each rank, and the text that it prints of it.
+//! Per-rank measurements of mdtest, and the text printed from them.
 
 pub(crate) mod results;
 pub(crate) mod table;

@@ -1,4 +1,4 @@
-//! What each rank's part of each test took, in every iteration.
+//! Times of each rank in each test of every iteration.
 
 /// A test, in the order of the original's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ pub(crate) enum Test {
 }
 
 impl Test {
-    /// All of them.
+    /// All tests, in the order of the table.
     pub(crate) const ALL: [Self; 11] = [
         Self::DirectoryCreation,
         Self::DirectoryStat,
@@ -32,7 +32,7 @@ impl Test {
         Self::TreeRemoval,
     ];
 
-    /// As the original prints it.
+    /// Name printed by the original.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::DirectoryCreation => "Directory creation",
@@ -49,21 +49,21 @@ impl Test {
         }
     }
 
-    /// That of this name.
+    /// Test of this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|test| test.name() == name)
     }
 
-    /// Whether only rank 0 has a result of it.
+    /// True for tests of which only rank 0 has a result.
     pub(crate) const fn is_of_tree(self) -> bool {
         matches!(self, Self::TreeCreation | Self::TreeRemoval)
     }
 }
 
-/// What a rank's part took.
+/// Times of a rank in a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RankTime {
-    /// Until it was at the barrier behind the test.
+    /// Time until the rank reached the barrier after the test.
     pub seconds_before_barrier: f64,
     /// Until all were.
     pub seconds: f64,
@@ -72,9 +72,9 @@ pub(crate) struct RankTime {
 /// A test in an iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TestResult {
-    /// Items of each rank; of a tree, its directories.
+    /// Number of items of each rank; for a tree, of its directories.
     pub items: u64,
-    /// What each rank took.
+    /// Times of each rank.
     pub ranks: Vec<RankTime>,
 }
 
@@ -84,7 +84,7 @@ fn rate(items: u64, seconds: f64) -> f64 {
 }
 
 impl TestResult {
-    /// What a rank took; nothing where it had no part.
+    /// Times of a rank; 0 if it had no part in the test.
     pub(crate) fn of_rank(&self, rank: usize) -> RankTime {
         self.ranks.get(rank).copied().unwrap_or_default()
     }

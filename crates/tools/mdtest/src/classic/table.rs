@@ -3,31 +3,31 @@
 
 use super::results::{Iteration, Test};
 
-/// What a table shows.
+/// Quantity shown in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
     /// Operations a second.
     Rate,
-    /// What the original calls ms/op: the seconds of the phase.
+    /// Phase time in seconds, under the original's heading ms/op.
     Time,
 }
 
-/// What is asked of the tables.
+/// Options that select the contents of the tables.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Shown {
+pub(crate) struct TableOptions {
     /// Ranks.
     pub ranks: usize,
-    /// Whether directories were tested.
+    /// Directory tests were done.
     pub dirs: bool,
-    /// Whether files were.
+    /// File tests were done.
     pub files: bool,
-    /// Whether each process's figures are printed.
+    /// Print the figures of each process.
     pub each_process: bool,
-    /// Whether the table also has the extremes over single ranks.
+    /// Also show the extremes over single ranks.
     pub rank_statistics: bool,
 }
 
-impl Shown {
+impl TableOptions {
     /// The tests of the upper part.
     fn tests(&self) -> &'static [Test] {
         match (self.dirs, self.files) {
@@ -61,8 +61,8 @@ impl Range {
     }
 }
 
-/// The table, with what each process had before it where that is asked for.
-pub(crate) fn summary(iterations: &[Iteration], shown: &Shown, figure: Figure) -> String {
+/// Table of results, preceded by the figures of each process if requested.
+pub(crate) fn summary(iterations: &[Iteration], shown: &TableOptions, figure: Figure) -> String {
     let mut text =
         if shown.each_process { processes(iterations, shown, figure) } else { String::new() };
     let (title, count) = (
@@ -92,8 +92,8 @@ pub(crate) fn summary(iterations: &[Iteration], shown: &Shown, figure: Figure) -
     text
 }
 
-/// One line of the upper part.
-fn row(iterations: &[Iteration], shown: &Shown, figure: Figure, test: Test) -> String {
+/// Row of the upper part, with the items.
+fn row(iterations: &[Iteration], shown: &TableOptions, figure: Figure, test: Test) -> String {
     let (mut each, mut all) = (Range::NONE, Range::NONE);
     let mut values = Vec::with_capacity(iterations.len());
     let times = shown.ranks as f64;
@@ -131,8 +131,8 @@ fn row(iterations: &[Iteration], shown: &Shown, figure: Figure, test: Test) -> S
     )
 }
 
-/// One line of the lower part.
-fn tree_row(iterations: &[Iteration], shown: &Shown, figure: Figure, test: Test) -> String {
+/// Row of the lower part, with the trees.
+fn tree_row(iterations: &[Iteration], shown: &TableOptions, figure: Figure, test: Test) -> String {
     let mut range = Range::NONE;
     let value = |iteration: &Iteration| match figure {
         Figure::Rate => iteration.of(test).rate(0),
@@ -164,7 +164,7 @@ fn deviation(values: &[f64]) -> f64 {
     (squares / (count - 1.0)).sqrt()
 }
 
-fn processes(iterations: &[Iteration], shown: &Shown, figure: Figure) -> String {
+fn processes(iterations: &[Iteration], shown: &TableOptions, figure: Figure) -> String {
     let what = if figure == Figure::Rate { "rate" } else { "time" };
     let mut text = format!("\nPer process result ({what}):\n");
     let first = shown.tests().first().map_or(Test::ALL.len(), |&test| test as usize);
@@ -175,7 +175,7 @@ fn processes(iterations: &[Iteration], shown: &Shown, figure: Figure) -> String 
             text += &format!("Test {}", test.name());
             for rank in 0..shown.ranks {
                 let result = iteration.of(test);
-                // Of trees the original prints a figure that it does not fill.
+                // For trees the original prints a variable that it never sets.
                 let value = match figure {
                     _ if test.is_of_tree() => 0.0,
                     Figure::Rate => result.rate_before_barrier(rank),
@@ -189,7 +189,7 @@ fn processes(iterations: &[Iteration], shown: &Shown, figure: Figure) -> String 
     text
 }
 
-/// A number as `%.*e` has it.
+/// Number in the format of C's `%.*e`.
 pub(crate) fn exponential(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "nan" } else { "inf" }.to_owned();
@@ -249,7 +249,7 @@ fn pair(rate: f64, seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::results::{Iteration, RankTime, Test, TestResult};
-    use super::{Figure, Shown, exponential, rank_details, summary};
+    use super::{Figure, TableOptions, exponential, rank_details, summary};
 
     fn iteration(seconds: f64) -> Iteration {
         let mut iteration = Iteration::default();
@@ -263,9 +263,9 @@ mod tests {
 
     #[test]
     fn the_table_is_that_of_the_original() {
-        let shown = Shown { ranks: 2, files: true, ..Shown::default() };
+        let shown = TableOptions { ranks: 2, files: true, ..TableOptions::default() };
         let text = summary(&[iteration(1.0), iteration(2.0)], &shown, Figure::Rate);
-        // Of `mdtest -F -C`, figures exchanged.
+        // Output of `mdtest -F -C`, with other figures.
         let wanted = "
 SUMMARY rate (in ops/sec): (of 2 iterations)
    Operation                     Max            Min           Mean        Std Dev
@@ -282,7 +282,12 @@ SUMMARY rate (in ops/sec): (of 2 iterations)
 
     #[test]
     fn ranks_have_columns_of_their_own() {
-        let shown = Shown { ranks: 2, files: true, rank_statistics: true, ..Shown::default() };
+        let shown = TableOptions {
+            ranks: 2,
+            files: true,
+            rank_statistics: true,
+            ..TableOptions::default()
+        };
         let text = summary(&[iteration(1.0)], &shown, Figure::Time);
         let line = text.lines().find(|line| line.contains("File creation")).unwrap();
         let wanted = "   File creation               1.000          0.500          0.750                  \

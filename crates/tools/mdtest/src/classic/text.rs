@@ -1,39 +1,39 @@
-//! What mdtest says before and after its tables, byte for byte.
+//! Output of mdtest before and after its tables, byte for byte.
 
 use std::fmt::Write as _;
 
 use treering_kit::space::{Filesystem, space};
 
-/// The version whose words these are.
+/// Version of mdtest that the output imitates.
 pub(crate) const VERSION: &str = "4.1.0+dev";
 
-/// The line of the original's source that tells the shift.
+/// Source line number that the original prints with the shift.
 const SHIFT_LINE: u32 = 2594;
 
-/// What the first lines say of a run.
+/// Parameters shown in the header.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct HeaderParams {
     /// Ranks.
     pub ranks: usize,
-    /// The first directory, as it was typed.
+    /// First directory as typed.
     pub path: String,
-    /// How far each phase is shifted.
+    /// Number of ranks by which each phase is shifted.
     pub stride: u64,
     /// Machines.
     pub nodes: u64,
-    /// Which ranks are on the machine of rank 0.
+    /// Per rank: true if it is on the machine of rank 0.
     pub on_first: Vec<bool>,
-    /// The seed of rank 0's order, where the order is random.
+    /// Seed of rank 0's random order, if the order is random.
     pub random_seed: Option<u64>,
-    /// Whether files are read, but nothing of them.
+    /// Files are opened for reading, but no bytes are read.
     pub reads_nothing: bool,
     /// Items of all ranks.
     pub items: u64,
-    /// Whether directories are tested.
+    /// Directory tests are done.
     pub dirs: bool,
-    /// Whether files are.
+    /// File tests are done.
     pub files: bool,
-    /// Whether all ranks have the same file.
+    /// All ranks use the same file.
     pub shared_file: bool,
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn stamp(ctime: &str) -> String {
     format!("{number:02}/{day:0>2}/{year} {clock}")
 }
 
-/// The command line as it is shown again.
+/// Command line as echoed.
 pub(crate) fn typed(words: &[String]) -> String {
     let mut words = words.iter();
     let mut text = words.next().cloned().unwrap_or_default();
@@ -62,21 +62,21 @@ pub(crate) fn typed(words: &[String]) -> String {
 pub(crate) fn header(
     started: &str,
     words: &[String],
-    asked: &Asked,
+    params: &HeaderParams,
     filesystem: Option<Filesystem>,
 ) -> String {
-    let Asked { ranks, path, stride, items, .. } = asked;
+    let HeaderParams { ranks, path, stride, items, .. } = params;
     let mut text = format!(
         "-- started at {} --\n\nmdtest-{VERSION} was launched with {ranks} total task(s) on {} \
          node(s)\nCommand line used: {}\n",
         stamp(started),
-        asked.nodes,
+        params.nodes,
         typed(words)
     );
-    if asked.reads_nothing {
+    if params.reads_nothing {
         text += "WARNING: Read bytes is 0, thus, a read test will actually just open/close\n";
     }
-    let map = asked.on_first.iter().map(|&is_on_first| if is_on_first { '1' } else { '0' });
+    let map = params.on_first.iter().map(|&is_on_first| if is_on_first { '1' } else { '0' });
     text += &format!("Nodemap: {}\n", map.collect::<String>());
     text += &format!("{:<20}: {path}\n", "Path");
     text += &space(filesystem);
@@ -86,12 +86,12 @@ pub(crate) fn header(
             0
         );
     }
-    if let Some(seed) = asked.random_seed {
+    if let Some(seed) = params.random_seed {
         text += &format!("random seed: {seed}\n");
     }
-    text += &match (asked.dirs, asked.files) {
+    text += &match (params.dirs, params.files) {
         (true, true) => format!("{ranks} tasks, {items} files/directories\n"),
-        (false, true) if asked.shared_file => format!("{ranks} tasks, 1 file\n"),
+        (false, true) if params.shared_file => format!("{ranks} tasks, 1 file\n"),
         (false, true) => format!("{ranks} tasks, {items} files\n"),
         (true, false) => format!("{ranks} tasks, {items} directories\n"),
         (false, false) => String::new(),
@@ -113,12 +113,12 @@ pub(crate) fn footer(now: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Filesystem, footer, header, stamp};
+    use super::{Filesystem, HeaderParams, footer, header, stamp};
 
     #[test]
     fn the_first_lines_are_those_of_the_original() {
         let words = ["mdtest", "-n", "10"].map(str::to_owned);
-        let asked = Asked {
+        let params = HeaderParams {
             ranks: 4,
             path: "./out".to_owned(),
             stride: 1,
@@ -136,7 +136,7 @@ mod tests {
             unused_bytes: 12_670_153_523,
             inodes: (30, 3_040_870),
         };
-        let text = header("Tue Nov  4 05:48:01 2026", &words, &asked, Some(filesystem));
+        let text = header("Tue Nov  4 05:48:01 2026", &words, &params, Some(filesystem));
         let wanted = "\
 -- started at 11/04/2026 05:48:01 --
 

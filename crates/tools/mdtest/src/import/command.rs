@@ -17,7 +17,7 @@ const VALUES: [(char, &str); 14] = [
     ('s', "stride"),
     ('a', "api"),
 ];
-/// Letters with a value that says nothing about the work.
+/// Letters of options whose values do not affect the work.
 const VALUES_LEFT_OUT: [char; 5] = ['d', 'x', 'V', 'G', 'B'];
 /// Letters alone.
 const FLAGS: [(char, &str); 19] = [
@@ -42,7 +42,7 @@ const FLAGS: [(char, &str); 19] = [
     ('Z', "print-time"),
 ];
 
-/// What the words say of the work.
+/// Parameters of the work, from the words of a command line.
 pub(super) fn parameters(words: &[String]) -> Vec<(String, String)> {
     let mut parameters = Vec::new();
     let mut words = words.iter();

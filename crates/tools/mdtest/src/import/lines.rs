@@ -1,4 +1,4 @@
-//! The lines of mdtest, one at a time.
+//! Parser of mdtest's output lines.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -8,40 +8,40 @@ use treering_kit::import::number::{decimal, whole};
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// When it began, in milliseconds since 1970.
+    /// Start time, in milliseconds since 1970.
     Started(Option<i64>),
-    /// Which version, and how many ranks on how many machines.
+    /// Version, number of ranks and number of machines.
     Launched { version: String, ranks: u64, nodes: u64 },
-    /// How it was called, without the program's name.
+    /// Command line without the program's name.
     Command(Vec<String>),
-    /// Where it worked.
+    /// Test directory.
     Path(String),
-    /// How full the filesystem was, in percent.
+    /// Used share of the filesystem, in percent.
     Used(f64),
     /// A table begins.
     Table { is_time: bool, iterations: u64 },
-    /// A line of it.
+    /// Row of a table.
     Row(Row),
     /// Items that a rank had when time ended creation: the fewest, the most, the mean.
     Wall([f64; 3]),
-    /// Data were not what was written.
+    /// Report of wrong data.
     WrongData,
-    /// When it ended.
+    /// End time, in milliseconds since 1970.
     Finished(Option<i64>),
-    /// Nothing that is wanted.
+    /// Line of mdtest that is not imported.
     Furniture,
 }
 
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
-    /// What it is about, as native runs call it.
+    /// Task kind, as native runs name it.
     pub(super) kind: &'static str,
     /// The greatest, the least, the mean and the standard deviation over the iterations.
     pub(super) numbers: [f64; 4],
 }
 
-/// What rows are called in its versions, and in ours.
+/// Row names in mdtest's versions, and the task kinds here.
 const TESTS: [(&str, &str); 10] = [
     ("Directory creation", "dir-create"),
     ("Directory stat", "dir-stat"),
@@ -55,7 +55,7 @@ const TESTS: [(&str, &str); 10] = [
     ("Tree removal", "tree-remove"),
 ];
 
-/// Beginnings of lines that say nothing that is wanted.
+/// Prefixes of lines that are not imported.
 const FURNITURE: [&str; 11] = [
     "V-",
     "WARNING: ",
@@ -112,7 +112,8 @@ fn launched(text: &str) -> Option<Line> {
     Some(Line::Launched { version: version.to_owned(), ranks: whole(ranks)?, nodes: whole(nodes)? })
 }
 
-/// `SUMMARY rate (in ops/sec): (of 2 iterations)`, and what older versions have for it.
+/// Parses a table heading: `SUMMARY rate (in ops/sec): (of 2 iterations)`, or that of an older
+/// version.
 fn table(text: &str) -> Option<Line> {
     let rest = text.strip_prefix("SUMMARY")?;
     let (title, rest) = rest.split_once("(of ")?;
@@ -125,7 +126,7 @@ fn table(text: &str) -> Option<Line> {
     }
 }
 
-/// A name and numbers: four, or three more before them.
+/// Parses a row: a name, and four or seven numbers.
 fn row(text: &str) -> Option<Row> {
     let (kind, rest) =
         TESTS.iter().find_map(|(name, kind)| text.strip_prefix(name).map(|rest| (*kind, rest)))?;

@@ -1,4 +1,4 @@
-//! Output of mdtest 1.9 to 4.1: how it was run, and a table of rates over its iterations.
+//! Import of mdtest 1.9 to 4.1: the command, and the table of rates over its iterations.
 //!
 //! The table that is called ms/op has the seconds of whole phases, so that it is passed over.
 
@@ -10,14 +10,14 @@ use treering_model::{Scope, USED_FACT};
 
 use lines::{Line, Row, line};
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark};
 
 /// Reads output of mdtest.
 pub(crate) struct Mdtest;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "mdtest";
 
 impl Importer for Mdtest {
@@ -37,7 +37,7 @@ impl Importer for Mdtest {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut run = Run::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while let Some(said) = stretch.said(log, line) {
             if !run.goes_on(&said) {
                 break;
@@ -69,7 +69,7 @@ struct Run {
     used_percent: Option<f64>,
     iterations: u64,
     rows: Vec<Row>,
-    /// Whether the rows that come are of the table of rates.
+    /// True once the table of rates has begun; its rows follow.
     has_rates: bool,
     has_times: bool,
     wall: Option<[f64; 3]>,
@@ -78,7 +78,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether this line can be the next one of the run.
+    /// True if `said` can be the next line of the run.
     fn goes_on(&self, said: &Line) -> bool {
         let has_table = self.has_rates || self.has_times;
         match said {

@@ -1,5 +1,5 @@
-//! The tables of tasks and of metrics of an export. They hold a part of a trial: its parameters and
-//! its environment are only in the JSON.
+//! Import of exported tables of tasks and of metrics. They hold a part of a trial: its parameters
+//! and its environment are only in the JSON.
 
 use treering_model::{
     Beginning, Better, Cpu, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, Scope,
@@ -11,20 +11,20 @@ use treering_kit::import::number::{decimal, nanoseconds, whole};
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Reading, Remark};
 
-/// Columns that every table begins with.
+/// Leading columns of every table.
 const TRIAL: [&str; 4] = ["trial", "workload", "mode", "label"];
 
-/// Which table it is.
+/// Kind of an exported table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Table {
+pub(super) enum TableKind {
     Tasks,
     Metrics,
-    /// Of calls or of seconds: nothing that a trial could be made of.
+    /// Table of calls or of seconds, from which no trial can be built.
     Other,
 }
 
-/// The columns of a table, if its header is here.
-pub(super) fn table(log: &Log<'_>, at: usize) -> Option<Table> {
+/// Kind of the table whose header is at this line.
+pub(super) fn table(log: &Log<'_>, at: usize) -> Option<TableKind> {
     let text = log.line(at);
     if !text.trim_start_matches('"').starts_with(TRIAL[0]) {
         return None;
@@ -36,17 +36,17 @@ pub(super) fn table(log: &Log<'_>, at: usize) -> Option<Table> {
         return None;
     }
     Some(if has(&["subject", "seconds", "listed_bytes"]) {
-        Table::Tasks
+        TableKind::Tasks
     } else if has(&["metric", "scope", "value", "unit", "better"]) {
-        Table::Metrics
+        TableKind::Metrics
     } else {
-        Table::Other
+        TableKind::Other
     })
 }
 
 /// Reads a table.
 pub(super) fn read(log: &Log<'_>, at: usize) -> Reading {
-    let table = table(log, at).unwrap_or(Table::Other);
+    let table = table(log, at).unwrap_or(TableKind::Other);
     let names = fields(log.line(at)).unwrap_or_default();
     let mut trials: Vec<Trial> = Vec::new();
     let mut remarks = Vec::new();
@@ -57,16 +57,16 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Reading {
             break;
         }
         let row = Row { names: &names, values: &values };
-        if table != Table::Other && row.add_to(&mut trials, table).is_none() {
+        if table != TableKind::Other && row.add_to(&mut trials, table).is_none() {
             let what = "this row of a table of treering cannot be read; skipped".to_owned();
             remarks.push(Remark { line: end + 1, what });
         }
         end += 1;
     }
     let what = match table {
-        Table::Tasks => "a table of tasks, without parameters, environment and metrics",
-        Table::Metrics => "a table of metrics, without parameters, environment and tasks",
-        Table::Other => "a table of calls or of seconds cannot be imported",
+        TableKind::Tasks => "a table of tasks, without parameters, environment and metrics",
+        TableKind::Metrics => "a table of metrics, without parameters, environment and tasks",
+        TableKind::Other => "a table of calls or of seconds cannot be imported",
     };
     let what = format!("{what}; `treering export --format json` keeps everything");
     remarks.push(Remark { line: at + 1, what });
@@ -89,7 +89,7 @@ impl Row<'_> {
         whole(self.get(name))
     }
 
-    /// 0 where the export left out what it did not know.
+    /// Number of a field; 0 if the export left it empty.
     fn number_or_none(&self, name: &str) -> Option<u64> {
         if self.get(name).is_empty() { Some(0) } else { self.number(name) }
     }
@@ -101,16 +101,16 @@ impl Row<'_> {
         }
     }
 
-    /// Adds the row to its trial; `None` when a field is not what it should be.
-    fn add_to(&self, trials: &mut Vec<Trial>, table: Table) -> Option<()> {
+    /// Adds the row to its trial; `None` if a field is invalid.
+    fn add_to(&self, trials: &mut Vec<Trial>, table: TableKind) -> Option<()> {
         let id: TrialId = self.get("trial").parse().ok()?;
         let mode = match self.get("mode") {
             "native" => Mode::Native,
             "classic" => Mode::Classic,
             _ => return None,
         };
-        let task = if table == Table::Tasks { Some(self.task()?) } else { None };
-        let metric = if table == Table::Metrics { Some(self.metric()?) } else { None };
+        let task = if table == TableKind::Tasks { Some(self.task()?) } else { None };
+        let metric = if table == TableKind::Metrics { Some(self.metric()?) } else { None };
         let place = trials.iter().position(|trial| trial.beginning.trial == id);
         let place = place.unwrap_or_else(|| {
             trials.push(self.trial(id, mode));
@@ -123,7 +123,7 @@ impl Row<'_> {
             self.phase(trial, &task, end_ns);
             trial.tasks.push(task);
             if self.get("user_s").is_empty() && trial.fact(IMPORT_FACT).is_none() {
-                // The export left out what it did not know: here it would look like 0.
+                // Empty fields of the export would look like 0.
                 let (name, value) = (IMPORT_FACT.to_owned(), "treering csv".to_owned());
                 trial.facts.push(Fact { name, value });
             }
@@ -148,8 +148,8 @@ impl Row<'_> {
         if place.is_none() {
             let name = self.get("phase_name").to_owned();
             let began_ns = self.ns("began_s").unwrap_or(0);
-            let found = PhaseTotals { phase, name, began_ns, ..PhaseTotals::default() };
-            trial.phases.push(found);
+            let phase_totals = PhaseTotals { phase, name, began_ns, ..PhaseTotals::default() };
+            trial.phases.push(phase_totals);
         }
         if let Some(phase) = trial.phases.iter_mut().find(|known| known.phase == phase) {
             phase.wall_ns = phase.wall_ns.max(end_ns.saturating_sub(phase.began_ns));
@@ -207,7 +207,7 @@ impl Row<'_> {
     }
 }
 
-/// The fields of a line of CSV (RFC 4180); `None` when quotation marks do not close.
+/// Splits a line of CSV (RFC 4180); `None` if a quotation is not closed.
 fn fields(line: &str) -> Option<Vec<String>> {
     let mut all = Vec::new();
     let mut letters = line.chars().peekable();
@@ -225,7 +225,7 @@ fn fields(line: &str) -> Option<Vec<String>> {
         while let Some(letter) = letters.next_if(|letter| *letter != ',') {
             field.push(letter);
         }
-        // The apostrophe that keeps a spreadsheet from computing a text.
+        // An apostrophe keeps a spreadsheet from evaluating the text as a formula.
         if field.starts_with('\'') && is_formula(&field) {
             field.remove(0);
         }
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_apostrophe_before_a_formula_is_taken_away_and_no_other() {
+    fn only_the_apostrophe_before_a_formula_is_removed() {
         let read = fields("\"'=1\",\"''=1\",'a,-5,\"'-x\"").unwrap();
         assert_eq!(read, ["=1", "'=1", "'a", "-5", "-x"]);
     }

@@ -1,4 +1,4 @@
-//! The JSON of an export, and the lines of JSON of `--events`.
+//! Import of exported JSON, and of the JSON lines of `--events`.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,7 +13,7 @@ use treering_kit::import::log::Log;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{HandOn, Reading, Remark};
 
-/// The newest version of the export that is understood.
+/// Newest supported version of the export.
 const EXPORT_VERSION: u32 = 2;
 
 #[derive(Deserialize)]
@@ -21,7 +21,7 @@ struct Version {
     version: u32,
 }
 
-/// Whether the JSON of an export begins here, however it is laid out.
+/// True if the JSON of an export begins here, however it is laid out.
 pub(super) fn begins_export(log: &Log<'_>, at: usize) -> bool {
     let line = log.line(at).trim_start();
     let mark = "\"treering_export\"";
@@ -31,19 +31,20 @@ pub(super) fn begins_export(log: &Log<'_>, at: usize) -> bool {
     })
 }
 
-/// Whether lines of events begin here.
+/// True if lines of events begin here.
 pub(super) fn begins_events(log: &Log<'_>, at: usize) -> bool {
     let line = log.line(at);
     line.starts_with('{') && line.contains("\"event\":\"began\"")
 }
 
-/// Reads an export, of which one trial is in memory at a time. Those before a fault are handed on.
+/// Reads an export with one trial in memory at a time. Trials before an error are handed on.
 pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
     let lines = Cell::new(0);
-    let text = BufReader::new(Text { log: &mut *log, line: at, place: 0 });
+    let text = BufReader::new(LogText { log: &mut *log, line: at, place: 0 });
     let mut refused = None;
     let export = Export { hand_on, refused: &mut refused };
-    let read = export.deserialize(&mut Deserializer::from_reader(Counted { text, lines: &lines }));
+    let read =
+        export.deserialize(&mut Deserializer::from_reader(LineCounter { text, lines: &lines }));
     let fault = |line: usize, what: String| Reading {
         end: log.len(),
         outputs: Vec::new(),
@@ -55,7 +56,7 @@ pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> 
         }
         (Err(_), Some(version)) => fault(at + 1, too_new(version)),
         (Err(error), None) => {
-            // Its own words count lines from where the export begins.
+            // The parser's message counts lines from the start of the export.
             let words = error.to_string();
             let words = words.split(" at line ").next().unwrap_or("");
             let what = format!("this export of treering cannot be read: {words}");
@@ -64,14 +65,14 @@ pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> 
     }
 }
 
-/// The text of a log from a line on, as bytes.
-struct Text<'l, 't> {
+/// Text of a log from a line on, as a stream of bytes.
+struct LogText<'l, 't> {
     log: &'l mut Log<'t>,
     line: usize,
     place: usize,
 }
 
-impl Read for Text<'_, '_> {
+impl Read for LogText<'_, '_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.line >= self.log.len() || into.is_empty() {
             return Ok(0);
@@ -90,13 +91,13 @@ impl Read for Text<'_, '_> {
     }
 }
 
-/// Counts the lines that were read to their ends.
-struct Counted<'c, R> {
+/// Counts the lines that were read completely.
+struct LineCounter<'c, R> {
     text: R,
     lines: &'c Cell<usize>,
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl<R: Read> Read for LineCounter<'_, R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.text.read(into)?;
         let ends = into[..count].iter().filter(|byte| **byte == b'\n').count();
@@ -105,10 +106,10 @@ impl<R: Read> Read for Counted<'_, R> {
     }
 }
 
-/// An export: its version comes first, then its trials, which are handed on.
+/// Export: its version comes first, then its trials, which are handed on.
 struct Export<'e, 'h> {
     hand_on: &'e mut HandOn<'h>,
-    /// A version that is too new.
+    /// Version that is too new.
     refused: &'e mut Option<u32>,
 }
 
@@ -152,7 +153,7 @@ impl<'de> Visitor<'de> for Export<'_, '_> {
     }
 }
 
-/// The list of trials.
+/// Deserialiser of the list of trials.
 struct Trials<'e, 'h> {
     hand_on: &'e mut HandOn<'h>,
 }

@@ -1,4 +1,4 @@
-//! treering's own trials, as it exports them: JSON whole, lines of events, CSV in part.
+//! Import of treering's own exports: JSON completely, event lines, CSV in part.
 
 mod csv;
 mod json;
@@ -9,10 +9,10 @@ use treering_kit::Tool;
 use treering_kit::import::log::Log;
 use treering_kit::import::{HandOn, Importer, Reading, handed_on};
 
-/// The list of tools has treering itself.
+/// Entry of treering itself in the tool registry.
 pub(crate) const TOOL: Tool = Tool { workload: None, importer: Some(&Own) };
 
-/// Reads what treering exports.
+/// Importer of treering's exports.
 pub(crate) struct Own;
 
 impl Importer for Own {

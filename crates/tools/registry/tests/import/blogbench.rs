@@ -1,11 +1,12 @@
-//! Outputs of blogbench: whole, scores alone, of a full filesystem, with and without a version.
+//! Import of blogbench: complete outputs, scores alone, of a full filesystem, with and without a
+//! version.
 
 use treering_model::{CautionCode, Scope};
-use treering_registry::{Content, ForeignTrial, Imported, import};
+use treering_registry::{Content, ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 
-/// A run of two rows, made up.
+/// Invented run of two rows.
 pub(crate) const BLOGBENCH: &str = "
 Frequency = 5 secs
 Scratch dir = [/m/w]
@@ -38,12 +39,12 @@ fn codes(trial: &ForeignTrial) -> Vec<CautionCode> {
     trial.cautions.iter().map(|caution| caution.code).collect()
 }
 
-fn says(imported: &Imported, words: &str) -> bool {
+fn says(imported: &ImportResult, words: &str) -> bool {
     imported.remarks.iter().any(|remark| remark.what.contains(words))
 }
 
 #[test]
-fn a_whole_run_is_read() {
+fn a_complete_run_is_read() {
     let imported = import(BLOGBENCH.as_bytes());
     let trial = only(&imported);
     assert_eq!((trial.workload, trial.target.as_str()), ("blogbench", "/m/w"));
@@ -75,7 +76,7 @@ fn a_whole_run_is_read() {
 }
 
 #[test]
-fn the_version_is_that_of_the_text_around() {
+fn version_is_taken_from_the_surrounding_text() {
     for (text, version, bytes) in [
         (format!("$ ./blogbench-1.1/src/blogbench -d /m/w\n{BLOGBENCH}"), "1.1", "65536"),
         (format!("Blogbench 1.2:\n{BLOGBENCH}"), "1.2", "8"),
@@ -112,7 +113,7 @@ fn scores_alone_are_a_trial_of_unknown_length() {
 }
 
 #[test]
-fn torn_full_and_contradicting_outputs_are_reported() {
+fn truncated_full_and_contradictory_outputs_are_remarked() {
     let (torn, _) = BLOGBENCH.split_once("\nFinal").unwrap();
     let imported = import(format!("{torn}\nBye\n{BLOGBENCH}").as_bytes());
     assert_eq!(imported.found.len(), 2);

@@ -1,13 +1,13 @@
-//! Results of bonnie++: lines and tables, by themselves, together, broken and glued; and the
-//! published report of 2011, which is no part of the project.
+//! Import of bonnie++: lines and tables, separate, together, broken and joined; and the published
+//! report of 2011, which is not part of the project.
 
 use treering_model::{Scope, Unit};
-use treering_registry::{Content, ForeignTrial, Imported, import};
+use treering_registry::{Content, ForeignTrial, ImportResult, import};
 use treering_testkit::{shared, skip};
 
 use crate::logs::only;
 
-/// A run, made up, as it prints itself.
+/// Invented run as bonnie++ prints it.
 pub(crate) const BONNIE: &str = "\
 Version  1.96       ------Sequential Output------ --Sequential Input- --Random-
 Concurrency   1     -Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--
@@ -30,7 +30,7 @@ fn line() -> &'static str {
     BONNIE.lines().last().unwrap()
 }
 
-fn trials(imported: &Imported) -> Vec<&ForeignTrial> {
+fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
     let mut trials = Vec::new();
     for found in &imported.found {
         match &found.content {
@@ -51,7 +51,7 @@ fn fact<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
     trial.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
 }
 
-/// All that both forms of the run say.
+/// Checks the content that both forms of the run have in common.
 fn check(trial: &ForeignTrial) {
     assert_eq!(trial.workload, "bonnie++");
     assert_eq!(fact(trial, "import.tool"), Some("bonnie++ 1.96"));
@@ -104,7 +104,7 @@ fn a_table_and_its_line_are_one_trial() {
 }
 
 #[test]
-fn each_form_stands_for_itself() {
+fn each_output_format_alone_is_a_trial() {
     for text in [table(), line().to_owned()] {
         check(only(&import(text.as_bytes())));
     }
@@ -122,7 +122,7 @@ fn each_form_stands_for_itself() {
 }
 
 #[test]
-fn runs_that_a_page_glued_are_distinguished() {
+fn runs_joined_by_a_web_page_are_separated() {
     let glued: String = BONNIE.lines().collect();
     let other = glued.replace("106.5", "99.5").replace("2048", "3000");
     let page = format!(
@@ -141,7 +141,7 @@ fn runs_that_a_page_glued_are_distinguished() {
 }
 
 #[test]
-fn a_table_that_says_something_else_is_remarked() {
+fn a_table_that_contradicts_its_line_is_remarked() {
     let torn = BONNIE.replace("oak              1G   512", "oak              2G   513");
     let imported = import(torn.as_bytes());
     check(only(&imported));
@@ -160,7 +160,7 @@ fn a_table_that_says_something_else_is_remarked() {
 }
 
 #[test]
-fn what_is_cut_or_out_of_range_is_no_figure() {
+fn truncated_or_out_of_range_figures_are_dropped() {
     let cut = &line()[..150];
     let imported = import(format!("{cut}\n\n\nand text, of words, and, more\n").as_bytes());
     assert!(imported.found.is_empty());
@@ -174,9 +174,9 @@ fn what_is_cut_or_out_of_range_is_no_figure() {
     assert!(!imported.remarks.iter().any(|remark| remark.what.chars().any(char::is_control)));
 }
 
-/// Tens of thousands of each take as long as they do, not the square of it.
+/// Megabytes of commas take linear, not quadratic time.
 #[test]
-fn megabytes_of_commas_come_to_an_end() {
+fn megabytes_of_commas_are_parsed_in_linear_time() {
     let heads = "1.96,1.96,a,1,2,1G,,";
     let table = "Version 1.96 ------Sequential Output------ %CP";
     for piece in [",", "1.9", "1.96,", heads, table, "Version ", "cat $ ", "+,", "%CP "] {

@@ -1,11 +1,11 @@
-//! Outputs of dbench: of versions 3, 4 and 5, of the variant of MMTests, whole and in parts.
+//! Import of dbench: versions 3, 4 and 5, and the variant of MMTests, complete and in parts.
 
 use treering_model::{CautionCode, Scope};
-use treering_registry::{Content, ForeignTrial, Imported, import};
+use treering_registry::{Content, ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 
-/// A run of dbench 4, made up.
+/// Invented run of dbench 4.
 pub(crate) const DBENCH: &str = "\
 dbench version 4.00 - Copyright Andrew Tridgell 1999-2004
 
@@ -30,7 +30,7 @@ releasing clients
 Throughput 150 MB/sec  2 clients  2 procs  max_latency=20.000 ms
 ";
 
-fn trials(imported: &Imported) -> Vec<&ForeignTrial> {
+fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
     let mut trials = Vec::new();
     for found in &imported.found {
         match &found.content {
@@ -61,12 +61,12 @@ fn parameters(trial: &ForeignTrial) -> String {
     said.collect::<Vec<_>>().join(" ")
 }
 
-fn says(imported: &Imported, words: &str) -> bool {
+fn says(imported: &ImportResult, words: &str) -> bool {
     imported.remarks.iter().any(|remark| remark.what.contains(words))
 }
 
 #[test]
-fn a_whole_run_is_read() {
+fn a_complete_run_is_read() {
     let imported = import(DBENCH.as_bytes());
     let trial = only(&imported);
     assert_eq!(trial.workload, "dbench");
@@ -126,7 +126,7 @@ fn version_3_has_neither_latencies_nor_a_table() {
 }
 
 #[test]
-fn version_5_has_longer_names_and_forms_for_machines() {
+fn version_5_has_longer_names_and_machine_readable_output() {
     let head = "dbench version 5.00 - Copyright Andrew Tridgell 1999-2004\n\n\
                 Running for 3 seconds with load 'client.txt' and minimum warmup 1 secs\n\
                 Waiting for child processes to finish setup.\nReleasing clients\n";
@@ -156,7 +156,7 @@ fn version_5_has_longer_names_and_forms_for_machines() {
 }
 
 #[test]
-fn the_time_of_a_pass_decides_where_it_is_there() {
+fn pass_time_is_preferred_if_present() {
     let passes = "   0 completed in 800 ms at time 800 ms\n   1 completed in 900 ms at time 900 \
                   ms\n   0 completed in 1000 ms at time 1800 ms\n";
     let text = DBENCH.replace(" Operation  ", &format!("{passes}\n Operation  "));
@@ -179,7 +179,7 @@ fn the_time_of_a_pass_decides_where_it_is_there() {
 }
 
 #[test]
-fn one_pass_as_warm_up_has_no_throughput() {
+fn a_warm_up_pass_alone_has_no_throughput() {
     let text = "dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\n\n\
                 Running for 600 seconds with load 'client-warmup.txt' and minimum warmup 120 secs\n\
                 releasing clients\n\n Operation      Count    AvgLat    MaxLat\n \
@@ -198,7 +198,7 @@ fn one_pass_as_warm_up_has_no_throughput() {
 }
 
 #[test]
-fn a_wait_of_the_warm_up_is_not_taken_for_an_operation() {
+fn a_warm_up_wait_is_not_an_operation() {
     let text =
         DBENCH.replace("12.500", "221.210").replace("max_latency=20.000", "max_latency=221.210");
     let imported = import(text.as_bytes());
@@ -236,7 +236,7 @@ fn parts_of_outputs_in_a_mail_are_trials() {
 }
 
 #[test]
-fn several_runs_and_torn_ones_are_distinguished() {
+fn several_and_truncated_runs_are_separated() {
     let torn = DBENCH.split(" Operation").next().unwrap();
     let failed = torn.replace("   2  cleanup   3 sec\n", "Child failed with status 1\n");
     let imported = import(format!("{DBENCH}{torn}{DBENCH}{failed}rest\n").as_bytes());
@@ -250,7 +250,7 @@ fn several_runs_and_torn_ones_are_distinguished() {
 }
 
 #[test]
-fn tables_of_clients_are_left_to_that_of_all() {
+fn per_client_tables_are_ignored_beside_the_total() {
     let (head, result) = DBENCH.split_once("Throughput").unwrap();
     let client = |number: u32| {
         format!(

@@ -1,11 +1,11 @@
-//! Reports of FFSB: what they determine and what they do not, and parts of them.
+//! Import of FFSB reports, complete ones and parts.
 
 use treering_model::Metric;
 use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 
-/// A report of one thread group; these rows, and these counts of open, unlink and stat.
+/// Report of one thread group with these rows, and these counts of open, unlink and stat.
 fn report(rows: &str, calls: Option<[u32; 3]>) -> String {
     let mut text = format!(
         "FFSB version 6.0-RC2 started\n\nbenchmark time = 10\nThreadGroup 0\n================\n\
@@ -62,7 +62,7 @@ fn operations_are_a_metric_only_where_the_report_determines_them() {
 }
 
 #[test]
-fn a_report_cut_off_is_interrupted_and_keeps_what_it_says() {
+fn a_truncated_report_is_interrupted_and_keeps_its_figures() {
     let whole = report(&(row("delete", 4, "10.526") + &row("readall", 900, "89.474")), None);
     assert!(!only(&import(whole.as_bytes())).is_interrupted);
     for end in ["\n\nThroughput Results", "-\n90.00", "\n\nTotal Results", "\n\n2.1% User"] {
@@ -78,7 +78,7 @@ fn a_report_cut_off_is_interrupted_and_keeps_what_it_says() {
 }
 
 #[test]
-fn a_report_without_its_head_is_found() {
+fn a_report_without_its_header_is_found() {
     let whole = report(&(row("delete", 4, "10.526") + &row("readall", 900, "89.474")), None);
     for begin in ["Starting Actual", "Benchmark took", "             Op Name"] {
         let cut = &whole[whole.find(begin).unwrap()..];

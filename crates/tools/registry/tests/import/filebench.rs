@@ -1,11 +1,11 @@
-//! Outputs of filebench, shortened; the numbers are invented.
+//! Import of filebench: shortened outputs with invented numbers.
 
 use treering_model::{CautionCode, Scope};
 use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 
-/// Of 1.5.
+/// Output of 1.5.
 pub(crate) const FILEBENCH: &str = "\
 Filebench Version 1.5-alpha3
 0.000: Allocated 177MB of shared memory
@@ -24,7 +24,7 @@ deletefile1          50000ops     5000ops/s   0.0mb/s    0.279ms/op [0.005ms - 5
 11.770: Shutting down processes
 ";
 
-/// Of 1.4, with the numbers of its processes.
+/// Output of 1.4, with the numbers of its processes.
 const OLD: &str = "\
 Filebench Version 1.4.9.1
 35318: 0.000: Allocated 170MB of shared memory
@@ -156,7 +156,7 @@ fn tables(all: &[(u64, u64)]) -> String {
 }
 
 #[test]
-fn tables_of_all_so_far_and_of_periods_are_distinguished() {
+fn cumulative_and_periodic_tables_are_distinguished() {
     let of_all = tables(&[(10_000, 1000), (21_000, 1050), (30_000, 1000)]);
     let imported = import(of_all.as_bytes());
     let trial = only(&imported);

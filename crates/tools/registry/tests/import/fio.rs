@@ -1,11 +1,11 @@
-//! Outputs of fio in each of its forms; the texts are as fio prints them, shortened.
+//! Import of fio in each output format; the texts are real, but shortened.
 
 use treering_model::{CautionCode, Metric, Op, Scope};
-use treering_registry::{Content, ForeignTrial, Imported, import};
+use treering_registry::{Content, ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 
-/// Of 1.38, broken as mail programs do.
+/// Output of 1.38, with lines broken by a mail program.
 pub(crate) const FIO_OLD: &str = "\
 seq: (g=0): rw=read, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=8
 ...
@@ -51,7 +51,7 @@ Disk stats (read/write):
   loop0: ios=10/20, merge=1/2, ticks=300/400, in_queue=700, util=12.50%
 ";
 
-/// Of 3.33.
+/// Output of 3.33.
 pub(crate) const FIO_NEW: &str = "\
 w: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1
 fio-3.33
@@ -92,7 +92,7 @@ Disk stats (read/write):
   vda: ios=1/2, sectors=8/16, merge=0/0, ticks=3/4, in_queue=7, util=0.50%
 ";
 
-/// Of the same run as `FIO_NEW`.
+/// JSON of the same run as `FIO_NEW`.
 pub(crate) const FIO_JSON: &str = r#"{
   "fio version" : "fio-3.33",
   "timestamp" : 1795314704,
@@ -159,12 +159,12 @@ fn parameter<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
     found.map(|(_, value)| value.as_str())
 }
 
-fn reported(imported: &Imported) -> Vec<String> {
+fn reported(imported: &ImportResult) -> Vec<String> {
     imported.remarks.iter().map(|remark| format!("{}: {}", remark.line, remark.what)).collect()
 }
 
 #[test]
-fn a_text_of_an_old_version_is_joined_and_read_to_its_end() {
+fn broken_output_of_an_old_version_is_joined_and_read() {
     let imported = import(format!("Hi,\n\n{FIO_OLD}\nBye\n").as_bytes());
     let trial = only(&imported);
     assert_eq!(imported.found[0].lines, (3, 3 + FIO_OLD.lines().count() - 1));
@@ -231,7 +231,7 @@ fn a_text_of_a_new_version_is_read() {
 }
 
 #[test]
-fn json_with_its_counts_is_read_whole() {
+fn json_with_bins_is_read_completely() {
     let imported = import(format!("note: both iodepth\n{FIO_JSON}").as_bytes());
     let trial = only(&imported);
     assert_eq!(reported(&imported), [""; 0]);
@@ -284,7 +284,7 @@ fn json_of_old_versions_is_in_kib_and_microseconds() {
     assert_eq!(trial.cautions, [], "options are reported since 2.3");
 }
 
-/// A terse line of this version: a read with these KiB, and a device with so many reads.
+/// Terse line of this version: a read of `kib` KiB, and a device with `disk_reads` reads.
 fn terse(version: u32, name: &str, kib: u64, disk_reads: u64) -> String {
     let head = match version {
         2 => format!("2;{name};0;0"),
@@ -349,7 +349,7 @@ fn terse_lines_of_all_versions_are_read() {
 }
 
 #[test]
-fn neighbours_among_terse_lines_are_clones_or_runs() {
+fn neighbouring_terse_lines_are_clones_or_separate_runs() {
     let twice = |reads: [u64; 2]| {
         format!("{}\n{}\n", terse(3, "a", 1024, reads[0]), terse(3, "a", 2048, reads[1]))
     };
@@ -363,7 +363,7 @@ fn neighbours_among_terse_lines_are_clones_or_runs() {
 }
 
 #[test]
-fn a_run_in_two_forms_is_one_trial() {
+fn a_run_in_two_formats_is_one_trial() {
     let (heads, results) = FIO_NEW.split_once("\n\n").unwrap();
     let both = format!("{heads}\n{FIO_JSON}\n{results}");
     let imported = import(both.as_bytes());
@@ -375,7 +375,7 @@ fn a_run_in_two_forms_is_one_trial() {
 }
 
 #[test]
-fn a_status_meanwhile_is_no_run_of_its_own() {
+fn an_interim_status_is_not_a_separate_run() {
     let later = FIO_JSON
         .replace("1795314704250", "1795314705250")
         .replace("\"elapsed\" : 2", "\"elapsed\" : 3");
@@ -410,7 +410,7 @@ fn clones_and_groups_are_summed_up() {
 }
 
 #[test]
-fn what_failed_or_was_cut_is_reported_and_interrupted() {
+fn failed_and_truncated_runs_are_remarked_and_interrupted() {
     let failed = FIO_OLD
         .replace("jobs=4): err= 0: pid=77\n  write", "jobs=4): err=28 (file:x): pid=77\n  write");
     let imported = import(failed.as_bytes());
@@ -439,7 +439,7 @@ fn what_failed_or_was_cut_is_reported_and_interrupted() {
 }
 
 #[test]
-fn a_run_keeps_its_figures_through_a_mail() {
+fn figures_survive_mail_formatting() {
     let whole = import(FIO_NEW.as_bytes());
     let quoted: String = format!("> {}", FIO_NEW.replace('\n', "\n> "));
     assert_eq!(only(&import(quoted.as_bytes())), only(&whole));
@@ -452,7 +452,7 @@ fn a_run_keeps_its_figures_through_a_mail() {
 }
 
 #[test]
-fn passes_of_a_script_are_distinguished_by_their_command_lines() {
+fn runs_of_a_script_are_distinguished_by_command_line() {
     let pass = |jobs: u32, reads: u64| {
         let command = format!("fio --directory=/m --name=a --rw=read --direct=1 --numjobs={jobs}");
         format!("{command} --runtime=15\n{}\n", terse(5, "a", 1 << 14, reads))
@@ -469,7 +469,7 @@ fn passes_of_a_script_are_distinguished_by_their_command_lines() {
 }
 
 #[test]
-fn texts_of_versions_between_are_read() {
+fn output_of_intermediate_versions_is_read() {
     let text = "\
 t: (g=0): rw=randrw, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1
 fio-2.1.11

@@ -1,4 +1,4 @@
-//! Any bytes: an end, no panic, and nothing that is not there.
+//! Arbitrary bytes: the import ends, does not panic, and invents nothing.
 
 use proptest::prelude::*;
 use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
@@ -14,7 +14,7 @@ use crate::ior::IOR;
 use crate::logs::{COMPILEBENCH, FS_MARK};
 use crate::mdtest::MDTEST;
 
-/// Pieces of logs, whole lines and torn ones, in any order.
+/// Generates pieces of logs, complete and truncated lines, in any order.
 fn pieces() -> impl Strategy<Value = String> {
     let all = [
         COMPILEBENCH,
@@ -58,7 +58,7 @@ fn pieces() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.join("\n"))
 }
 
-/// A document of fio in which some numbers are others.
+/// Generates documents of fio with some numbers replaced.
 fn documents() -> impl Strategy<Value = String> {
     let number = prop_oneof![
         Just("18446744073709551615".to_owned()),

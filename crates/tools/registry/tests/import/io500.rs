@@ -1,12 +1,12 @@
-//! Results of IO500: the summary and the long form, of old and new versions, with numbers made up;
-//! what is no number, or does not follow.
+//! Import of IO500: the summary and the long form, of old and new versions, with invented numbers;
+//! also invalid and inconsistent ones.
 
 use treering_model::Scope;
-use treering_registry::{ForeignTrial, Imported, import};
+use treering_registry::{ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 
-/// A summary in the form of today. Its scores follow from its phases.
+/// Summary in the present format. Its scores follow from its phases.
 pub(crate) const SUMMARY: &str = "\
 IO500 version io500-sc99_v1 (standard)
 [RESULT]       ior-easy-write        4.000000 GiB/s : time 310.500 seconds
@@ -25,7 +25,7 @@ IO500 version io500-sc99_v1 (standard)
 [SCORE ] Bandwidth 2.828427 GiB/s : IOPS 17.448124 kiops : TOTAL 7.025009
 ";
 
-/// A long result, cut after two phases.
+/// Long result, truncated after two phases.
 pub(crate) const RESULT: &str = "\
 [run]
 procs           = 4
@@ -60,7 +60,7 @@ fn value(trial: &ForeignTrial, kind: &str, name: &str) -> Option<f64> {
     trial.metrics.iter().find(|one| one.scope == scope && one.name == name).map(|one| one.value)
 }
 
-fn says(imported: &Imported, words: &str) -> Option<usize> {
+fn says(imported: &ImportResult, words: &str) -> Option<usize> {
     let found = imported.remarks.iter().find(|remark| remark.what.contains(words));
     found.map(|remark| remark.line)
 }
@@ -70,7 +70,7 @@ fn fact<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
 }
 
 #[test]
-fn a_summary_is_read_whole() {
+fn a_summary_is_read_completely() {
     let imported = import(SUMMARY.as_bytes());
     let trial = only(&imported);
     assert_eq!(trial.workload, "io500");
@@ -118,7 +118,7 @@ fn old_and_invalid_results_are_marked() {
 }
 
 #[test]
-fn what_a_result_does_not_determine_is_left_out_with_the_line() {
+fn undetermined_values_are_left_out_with_a_remark() {
     // A score that its phases do not give.
     let forged = SUMMARY.replace("TOTAL 7.025009", "TOTAL 70.25009");
     let imported = import(forged.as_bytes());
@@ -148,7 +148,7 @@ fn what_a_result_does_not_determine_is_left_out_with_the_line() {
 }
 
 #[test]
-fn a_run_without_figures_is_none_and_several_are_several() {
+fn a_run_without_figures_is_no_trial_and_several_runs_are_separate() {
     let imported = import(b"IO500 version io500-sc99_v1 (standard)\n");
     assert!(imported.found.is_empty());
     assert_eq!(says(&imported, "no figures"), Some(1));
@@ -158,7 +158,7 @@ fn a_run_without_figures_is_none_and_several_are_several() {
 }
 
 #[test]
-fn more_phases_than_there_are_take_no_time() {
+fn excess_phases_are_read_in_linear_time() {
     let mut text = "version = io500-x\n".to_owned();
     for number in 0..50_000 {
         text += &format!("[ior-{number}]\nscore = 1.0\n");

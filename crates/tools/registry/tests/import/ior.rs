@@ -1,11 +1,11 @@
-//! Outputs of ior: several repetitions, the older table, cut off.
+//! Import of ior: several repetitions, the older table, truncated outputs.
 
 use treering_model::{Metric, Scope};
 use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 
-/// A run of two ranks and two repetitions, figures made up.
+/// Run of two ranks and two repetitions, with invented figures.
 pub(crate) const IOR: &str = "IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O
 Began               : Tue Nov 24 06:40:34 2026
 Command line        : ior -b 4m -t 1m -s 2 -i 2 -o /m/x/f
@@ -65,7 +65,7 @@ fn a_run_of_several_repetitions_is_read() {
 }
 
 #[test]
-fn a_summary_alone_is_enough_and_a_run_without_results_is_none() {
+fn a_summary_alone_is_a_trial_and_a_run_without_results_is_not() {
     let without: Vec<&str> = IOR.lines().filter(|line| !line.ends_with("   ")).collect();
     let imported = import(without.join("\n").as_bytes());
     assert!((metric(only(&imported), "read", "mib_per_second").unwrap().value - 550.0).abs() < 9.0);
@@ -76,7 +76,7 @@ fn a_summary_alone_is_enough_and_a_run_without_results_is_none() {
 }
 
 #[test]
-fn runs_one_after_the_other_are_two() {
+fn consecutive_runs_are_separate() {
     let twice = format!("{IOR}\nsome words\n{IOR}");
     assert_eq!(import(twice.as_bytes()).found.len(), 2);
 }

@@ -1,9 +1,9 @@
-//! Logs of each tool, with all that people put around them.
+//! Logs of each tool, with the decoration that mails and terminals add.
 
 use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
-use treering_registry::{Content, ForeignTrial, Imported, Rows, events_of, import};
+use treering_registry::{Content, ForeignTrial, ImportResult, Rows, events_of, import};
 
-/// A small run of compilebench with its summary, which was computed by hand.
+/// Small run of compilebench with its summary, which was computed by hand.
 pub(crate) const COMPILEBENCH: &str = "\
 using working directory /mnt/a b/, 2 intial dirs 6 runs
 native unpatched native-0 222MB in 10.00 seconds (22.24 MB/s)
@@ -31,7 +31,7 @@ no runs for stat tree
 stat compiled tree total runs 1 avg 2.00 seconds (user 1.00s sys 2.00s)
 ";
 
-/// A short run of fs_mark.
+/// Short run of fs_mark.
 pub(crate) const FS_MARK: &str = "
 #  ./fs_mark  -n  100  -s  512  -d  /m/0  -L  2 
 #\tVersion 3.3, 1 thread(s) starting at Wed Dec  5 03:20:58 2012
@@ -46,7 +46,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
      6          200          512         50.0             2000
 ";
 
-pub(crate) fn only(imported: &Imported) -> &ForeignTrial {
+pub(crate) fn only(imported: &ImportResult) -> &ForeignTrial {
     match imported.found.as_slice() {
         [found] => match &found.content {
             Content::Foreign(trial) => trial,
@@ -101,7 +101,7 @@ fn compilebench_is_read_line_by_line_and_its_summary_checked() {
 }
 
 #[test]
-fn what_does_not_agree_is_reported_with_its_line() {
+fn contradictions_are_remarked_with_their_line() {
     let reported = |text: &str| -> Vec<String> {
         let imported = import(text.as_bytes());
         imported.remarks.iter().map(|remark| format!("{}: {}", remark.line, remark.what)).collect()
@@ -154,7 +154,7 @@ fn fs_mark_is_read_row_by_row() {
 }
 
 #[test]
-fn a_run_of_fs_mark_that_found_too_little_room_is_interrupted() {
+fn fs_mark_without_space_is_interrupted() {
     let said = "Insufficient free space in /m/0 to create 100 new files, exiting\n";
     let imported = import(format!("{FS_MARK}{said}").as_bytes());
     let trial = only(&imported);
@@ -182,7 +182,7 @@ fn a_summary_of_compilebench_alone_is_a_trial() {
 }
 
 #[test]
-fn an_initial_tree_behind_a_lost_line_is_no_later_create() {
+fn an_initial_tree_after_a_lost_line_is_not_a_later_create() {
     let lost = "create dir kernel-0 222MB in 20.00 seconds (11.12 MB/s)\n";
     let imported = import(COMPILEBENCH.replace(lost, "").as_bytes());
     let trial = only(&imported);
@@ -196,7 +196,7 @@ fn an_initial_tree_behind_a_lost_line_is_no_later_create() {
 }
 
 #[test]
-fn logs_survive_mails_line_ends_and_quotation() {
+fn logs_survive_mail_line_ends_and_quotation() {
     let plain = import(COMPILEBENCH.as_bytes());
     let wanted = only(&plain);
     let broken = COMPILEBENCH.replace(" sys 2.00s)\ncreate", " sys\n2.00s)\ncreate");
@@ -250,7 +250,7 @@ fn logs_survive_terminals_and_recorders() {
 }
 
 #[test]
-fn several_outputs_in_one_file_are_several_trials() {
+fn each_output_of_a_file_is_a_trial() {
     let text = format!("{COMPILEBENCH}{COMPILEBENCH}\nthen\n{FS_MARK}{FS_MARK}");
     let imported = import(text.as_bytes());
     assert_eq!(imported.remarks, []);
@@ -275,7 +275,7 @@ fn own() -> Trial {
 }
 
 #[test]
-fn the_events_of_a_trial_make_it_again() {
+fn events_round_trip_a_trial() {
     let trial = own();
     let mut builder = TrialBuilder::default();
     for event in events_of(&trial, &Rows::default()) {

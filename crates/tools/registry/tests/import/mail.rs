@@ -1,5 +1,5 @@
-//! The published report of 2012, which is no part of the project: two kernels and four tools in
-//! one mail.
+//! Published report of 2012, which is not part of the project: two kernels and four tools in one
+//! mail.
 
 use treering_model::{CautionCode, Metric, Scope};
 use treering_registry::{Content, ForeignTrial, import};
@@ -47,8 +47,7 @@ fn the_published_mail_holds_eight_outputs() {
     assert_eq!(remarks, [463, 574, 722, 877], "{:?}", imported.remarks);
 }
 
-/// Each of the four groups has its figures: 8 KiB times the operations that it counts, over its
-/// time.
+/// Checks the figures of the four groups: 8 KiB times the number of operations, over the time.
 fn fio(trial: &ForeignTrial, place: usize) {
     let counted = [
         [(362_940.0, 120.021), (220_282.0, 120.277), (8_141.0, 120.381), (25_536.0, 120.331)],

@@ -1,4 +1,4 @@
-//! Tests of the importers from outside: whole files in, trials and remarks out.
+//! Integration tests of the importers: complete files in, trials and remarks out.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
 
 mod blogbench;

@@ -1,11 +1,11 @@
-//! Outputs of mdtest: with iterations and ranks, with the table of times, cut off.
+//! Import of mdtest: with iterations and ranks, with the table of times, truncated outputs.
 
 use treering_model::{Metric, Scope};
 use treering_registry::{ForeignTrial, import};
 
 use crate::logs::only;
 
-/// A run of four ranks and two iterations, figures made up.
+/// Run of four ranks and two iterations, with invented figures.
 pub(crate) const MDTEST: &str = "-- started at 11/24/2026 06:00:27 --
 
 mdtest-4.1.0+dev was launched with 4 total task(s) on 2 node(s)
@@ -75,7 +75,7 @@ fn a_run_of_several_iterations_is_read() {
 }
 
 #[test]
-fn runs_one_after_the_other_are_two_and_a_run_without_table_is_none() {
+fn consecutive_runs_are_separate_and_a_run_without_table_is_no_trial() {
     let twice = format!("{MDTEST}\nsome words\n{MDTEST}");
     assert_eq!(import(twice.as_bytes()).found.len(), 2);
     let cut = MDTEST.split("SUMMARY").next().unwrap();
@@ -85,7 +85,7 @@ fn runs_one_after_the_other_are_two_and_a_run_without_table_is_none() {
 }
 
 #[test]
-fn a_table_alone_is_a_run_too() {
+fn a_table_alone_is_a_trial() {
     let (_, table) = MDTEST.split_once("SUMMARY rate").unwrap();
     let text = format!("SUMMARY rate{table}");
     let imported = import(text.as_bytes());

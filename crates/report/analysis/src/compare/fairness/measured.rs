@@ -1,20 +1,23 @@
-//! For how long a primary metric was measured, whatever the workload: too short a time says little.
+//! Measured time of a primary metric, for any workload: too short a time is not conclusive.
 
 use treering_model::metrics::times;
 use treering_model::{Metric, Scope, Trial, Unit};
 use treering_stats::median;
 
 use crate::compare::outcome::metric_name;
-use crate::compare::terms::Terms;
+use crate::compare::terms::ComparisonTerms;
 
-/// In less measured time than this one write-back of the kernel, or one commit of a journal, which
-/// come every five seconds, weighs as much as the work.
+/// Measured time in seconds below which a single kernel write-back or journal commit (every five
+/// seconds) weighs as much as the work.
 pub(super) const SHORT_SECONDS: f64 = 1.0;
 
-/// Primary metrics that were measured for so short a time that it says little, in words: how long
-/// in the median trial of the variant that took less. That a run was limited to that time on
-/// purpose makes no difference.
-pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms) -> Vec<String> {
+/// Describes the primary metrics measured for too short a time: the median time of the variant that
+/// took less. A deliberate time limit makes no difference.
+pub(super) fn too_short(
+    baseline: &[&Trial],
+    contender: &[&Trial],
+    terms: &ComparisonTerms,
+) -> Vec<String> {
     let Some(first) = baseline.first() else { return Vec::new() };
     let decides = |metric: &&Metric| {
         terms.is_primary(&metric_name(&metric.scope, &metric.name), metric.primary)
@@ -22,8 +25,8 @@ pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms
     let primary = first.metrics.iter().filter(decides).filter(|metric| metric.value > 0.0);
     let short = primary.filter_map(|metric| {
         let median_of = |trials: &[&Trial]| {
-            let all = trials.iter().filter_map(|trial| measured_seconds(trial, metric));
-            median(&all.collect::<Vec<f64>>()).ok()
+            let measured = trials.iter().filter_map(|trial| measured_seconds(trial, metric));
+            median(&measured.collect::<Vec<f64>>()).ok()
         };
         let seconds = median_of(baseline)?.min(median_of(contender)?);
         let name = metric_name(&metric.scope, &metric.name);
@@ -32,8 +35,8 @@ pub(super) fn too_short(baseline: &[&Trial], contender: &[&Trial], terms: &Terms
     short.collect()
 }
 
-/// For how long a metric was measured in a trial, in seconds: what the trial says of it, else what
-/// its tasks took, else what they took at most; `None` where nothing says.
+/// Measured time of a metric in a trial, in seconds: the trial's own figure, else the time of its
+/// tasks, else an upper bound; `None` if unknown.
 fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     let beside = |name: &str| {
         let is_it = |one: &&Metric| one.scope == metric.scope && one.name == name;
@@ -42,7 +45,7 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     if let Some(elapsed) = beside(times::ELAPSED_SECONDS.name) {
         return Some(elapsed.value);
     }
-    // So many of something, and so many a second.
+    // An amount divided by its rate is the time.
     let own = trial.metrics.iter().find(|one| one.scope == metric.scope && one.name == metric.name);
     if let Some(rate) = own
         && let Some(amount) = rate.name.strip_suffix("_per_second").and_then(beside)
@@ -71,7 +74,8 @@ fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// The time in which at least one task of a kind was under way; `None` where tasks were not read.
+/// Time in seconds during which at least one task of a kind was running; `None` when tasks were not
+/// read.
 fn of_tasks(trial: &Trial, kind: &str) -> Option<f64> {
     let own = trial.tasks.iter().filter(|task| task.kind == kind);
     let mut spans: Vec<(u64, u64)> =

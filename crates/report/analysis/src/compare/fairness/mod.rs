@@ -1,4 +1,4 @@
-//! Whether a comparison is fair: checked before any number.
+//! Fairness checks, made before any number is compared.
 
 mod measured;
 mod one_sided;
@@ -12,35 +12,35 @@ use treering_model::{CautionCode, Trial, Work};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::jobs::Job;
-use super::pairs::Rounds;
-use super::terms::Terms;
+use super::jobs::ComparedJob;
+use super::pairs::AlignedTrials;
+use super::terms::ComparisonTerms;
 use super::variant::{ComparedVariant, Factor, fact, is_completed};
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
 use order::{always_first, apart};
 pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
-use places::{FACTS, Place, is_declared};
+use places::{FACTS, VariantFacts, is_declared};
 pub(super) use played::of_played_disks;
 
-/// A variant as fairness sees it.
+/// View of a variant for the fairness checks.
 #[derive(Clone, Copy)]
-pub(super) struct Seen<'t> {
+pub(super) struct VariantView<'t> {
     pub(super) name: &'t str,
     pub(super) factor: Factor,
     pub(super) rounds: &'t [&'t Trial],
 }
 
-impl<'t> Seen<'t> {
-    /// A variant with its trials in the order of time.
-    pub(super) fn of(variant: &'t ComparedVariant, rounds: &'t [&'t Trial]) -> Self {
+impl<'t> VariantView<'t> {
+    /// Creates the view from a variant and its trials in time order.
+    pub(super) fn new(variant: &'t ComparedVariant, rounds: &'t [&'t Trial]) -> Self {
         Self { name: &variant.name, factor: variant.factor, rounds }
     }
 }
 
-/// What is wrong with one variant by itself.
-pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
+/// Cautions about one variant by itself.
+pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     let mut cautions = Vec::new();
     let failed: Vec<&&Trial> = variant.rounds.iter().filter(|trial| !is_completed(trial)).collect();
     if let Some(first) = failed.first() {
@@ -59,7 +59,7 @@ pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
         cautions.push(ComparisonCaution::new(Code::FailedTrial, message));
     }
     let mut mixed: Vec<String> = Vec::new();
-    let place = Place::of(variant);
+    let place = VariantFacts::new(variant);
     for (name, code, compared) in FACTS {
         let values = place.values(name);
         if compared.is_mixed(&values) && !is_declared(variant.factor, code) {
@@ -86,8 +86,12 @@ pub(super) fn of_variant(variant: Seen<'_>) -> Vec<ComparisonCaution> {
     cautions
 }
 
-/// What is wrong with a job: unequal work, no pairs, no turns.
-pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<ComparisonCaution> {
+/// Cautions about a job: unequal work, unpaired rounds, no interleaving.
+pub(super) fn of_job(
+    job: &ComparedJob<'_>,
+    names: (&str, &str),
+    terms: &ComparisonTerms,
+) -> Vec<ComparisonCaution> {
     let rounds = &job.rounds;
     let what = if job.name.is_empty() {
         job.workload.to_owned()
@@ -102,7 +106,7 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return cautions;
     }
-    // Only pairs of which both completed can be held against each other one by one.
+    // Amounts of work are comparable only where both trials of a pair completed.
     let unequal = unequal_work(&baseline, &contender);
     let about = format!("{what}: a trial of '{}' against one of '{}': ", names.0, names.1);
     cautions.extend(of_list(Code::UnequalWork, about, &unequal));
@@ -134,8 +138,12 @@ pub(super) fn of_job(job: &Job<'_>, names: (&str, &str), terms: &Terms) -> Vec<C
     cautions
 }
 
-/// Whether the variants took turns, and in a changing order.
-fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<ComparisonCaution> {
+/// Caution about variants that did not interleave, or always in the same order.
+fn of_order(
+    rounds: &AlignedTrials<'_>,
+    names: (&str, &str),
+    what: &str,
+) -> Option<ComparisonCaution> {
     let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
     if baseline.len() > 1
         && contender.len() > 1
@@ -154,7 +162,7 @@ fn of_order(rounds: &Rounds<'_>, names: (&str, &str), what: &str) -> Option<Comp
     Some(ComparisonCaution::new(Code::OrderNeverChanges, message))
 }
 
-/// A caution about all that is listed behind these words; none where nothing is.
+/// Caution that lists items after the text `about`; `None` when the list is empty.
 fn of_list(code: Code, about: String, listed: &[String]) -> Option<ComparisonCaution> {
     let message = about + &listed.join(", ");
     (!listed.is_empty()).then(|| ComparisonCaution::new(code, message))
@@ -164,10 +172,10 @@ fn completed<'t>(trials: &[&'t Trial]) -> Vec<&'t Trial> {
     trials.iter().copied().filter(|trial| is_completed(trial)).collect()
 }
 
-/// By so much of the larger variant, work may differ that draws decide.
+/// Tolerated difference of randomly drawn work, as a share of the larger variant's.
 const DRAWN_SLACK: f64 = 0.02;
 
-/// Work by which a median trial of one variant differs from one of the other, in words.
+/// Describes the work by which the median trials of the two variants differ.
 fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     type Amount = fn(&Trial) -> u64;
     let kinds: [(&str, Amount); 3] = [
@@ -176,12 +184,12 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         ("operations", operations),
     ];
     let slack = match baseline.iter().chain(contender).map(|trial| work_of(trial)).next() {
-        // How much is done is what is compared.
+        // The amount of work is the result.
         Some(Work::Timed) => return Vec::new(),
         Some(Work::Drawn) => DRAWN_SLACK,
         Some(Work::Fixed) | None => 0.0,
     };
-    let mut said = Vec::new();
+    let mut differences = Vec::new();
     for (name, amount) in kinds {
         let of = |trials: &[&Trial]| {
             let amounts: Vec<f64> = trials.iter().map(|trial| amount(trial) as f64).collect();
@@ -189,18 +197,18 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         };
         let (left, right) = (of(baseline), of(contender));
         if (left - right).abs() > left.max(right) * slack {
-            said.push(format!("{left} and {right} {name}"));
+            differences.push(format!("{left} and {right} {name}"));
         }
     }
-    said
+    differences
 }
 
-/// What decides how much a trial does.
+/// Determinant of the amount of work a trial does.
 fn work_of(trial: &Trial) -> Work {
     fact(trial, Work::FACT).map_or(Work::Fixed, Work::from_name)
 }
 
-/// Operations of a trial: the tasks of its phases, or those its metrics are made of.
+/// Number of operations of a trial: tasks of its phases, or those that its metrics summarise.
 fn operations(trial: &Trial) -> u64 {
     let of_phases: u64 = trial.phases.iter().map(|phase| u64::from(phase.tasks)).sum();
     let of_metrics = || trial.metrics.iter().map(|metric| metric.tasks).sum();

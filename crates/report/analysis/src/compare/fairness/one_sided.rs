@@ -1,14 +1,14 @@
-//! Facts and cautions of one variant only.
+//! Facts and cautions present on one variant only.
 
 use std::collections::BTreeMap;
 
 use treering_model::CautionCode;
 
-use super::Seen;
+use super::VariantView;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 
-/// What is no difference of conditions: a cache that could not be dropped has words of its own, the
-/// others follow from how fast a variant was, or from where the results were kept.
+/// Cautions that are no difference of conditions: undropped caches have a caution of their own, the
+/// others follow from a variant's speed or from where results were kept.
 const ELSEWHERE: [CautionCode; 5] = [
     CautionCode::CachesNotDropped,
     CautionCode::StoreStaged,
@@ -17,40 +17,47 @@ const ELSEWHERE: [CautionCode; 5] = [
     CautionCode::FlushesDecide,
 ];
 
-/// What all trials of one variant carry as a caution and none of the other: then it is a difference
-/// between the variants.
+/// Cautions about the cautions that all trials of one variant carry and none of the other: a
+/// difference between the variants.
 pub(in crate::compare) fn of_cautions(
-    baseline: Seen<'_>,
-    contender: Seen<'_>,
+    baseline: VariantView<'_>,
+    contender: VariantView<'_>,
 ) -> Vec<ComparisonCaution> {
     let (left, right) = (counted(baseline), counted(contender));
-    let of = |variant: Seen<'_>, own: &Cautions<'_>, other: Seen<'_>, others: &Cautions<'_>| {
-        let all = variant.rounds.len();
+    let of = |variant: VariantView<'_>,
+              own: &CautionCounts<'_>,
+              other: VariantView<'_>,
+              others: &CautionCounts<'_>| {
+        let trial_count = variant.rounds.len();
         let is_one_sided = |(code, (count, _)): &(&CautionCode, &(usize, &str))| {
-            *count == all && !others.contains_key(code) && !ELSEWHERE.contains(code)
+            *count == trial_count && !others.contains_key(code) && !ELSEWHERE.contains(code)
         };
-        let found = own.iter().filter(is_one_sided);
-        let said: Vec<String> =
-            found.map(|(code, (_, first))| format!("{} ({first})", code.name())).collect();
-        let trials = if all == 1 { "the trial".to_owned() } else { format!("all {all} trials") };
+        let one_sided = own.iter().filter(is_one_sided);
+        let descriptions: Vec<String> =
+            one_sided.map(|(code, (_, first))| format!("{} ({first})", code.name())).collect();
+        let trials = if trial_count == 1 {
+            "the trial".to_owned()
+        } else {
+            format!("all {trial_count} trials")
+        };
         let message = format!(
             "{trials} of '{}' and none of '{}': {}",
             variant.name,
             other.name,
-            said.join("; ")
+            descriptions.join("; ")
         );
-        let is_known = all > 0 && !other.rounds.is_empty() && !said.is_empty();
+        let is_known = trial_count > 0 && !other.rounds.is_empty() && !descriptions.is_empty();
         is_known.then(|| ComparisonCaution::new(Code::OneSided, message))
     };
-    let found = [of(baseline, &left, contender, &right), of(contender, &right, baseline, &left)];
-    found.into_iter().flatten().collect()
+    let cautions = [of(baseline, &left, contender, &right), of(contender, &right, baseline, &left)];
+    cautions.into_iter().flatten().collect()
 }
 
-/// How many trials carry a caution, and what the first of them says.
-type Cautions<'t> = BTreeMap<CautionCode, (usize, &'t str)>;
+/// Number of trials with each caution, with the message of the first.
+type CautionCounts<'t> = BTreeMap<CautionCode, (usize, &'t str)>;
 
-fn counted(variant: Seen<'_>) -> Cautions<'_> {
-    let mut counts = Cautions::new();
+fn counted(variant: VariantView<'_>) -> CautionCounts<'_> {
+    let mut counts = CautionCounts::new();
     for trial in variant.rounds {
         let mut own: Vec<(CautionCode, &str)> =
             trial.cautions.iter().map(|one| (one.code, one.message.as_str())).collect();

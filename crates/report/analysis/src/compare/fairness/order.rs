@@ -1,16 +1,16 @@
-//! In which order the trials of two variants were run: whether they took turns, and whether the
-//! same variant always went first.
+//! Order of the trials of two variants: whether they interleave, and whether the same variant
+//! always ran first.
 
 use treering_model::Trial;
 
-/// From so many pairs on an order that never changes is no chance of a fair schedule.
+/// Number of pairs from which an unchanging order cannot come from a fair schedule by chance.
 pub(super) const PAIRS_FEWEST: usize = 4;
-/// With more than this share of its trials before all of the other variant, or after all of it, a
-/// variant stands apart in time.
+/// Share of a variant's trials before all, or after all, of the other's from which the variants
+/// count as not interleaved.
 const APART_SHARE: f64 = 0.75;
 
-/// Why the variants did not take turns, in words; `None` where they did. Each variant has two
-/// trials at least.
+/// Explains why the variants did not interleave; `None` if they did. Each variant must have at
+/// least two trials.
 pub(super) fn apart(
     baseline: &[&Trial],
     contender: &[&Trial],
@@ -23,9 +23,9 @@ pub(super) fn apart(
         let (before, after) = outside(own, others);
         for (count, word) in [(before, "before"), (after, "after")] {
             if count as f64 > APART_SHARE * own.len() as f64 {
-                let all = own.len();
+                let trial_count = own.len();
                 return Some(format!(
-                    "{count} of {all} trials of '{name}' were run {word} all of '{other}'"
+                    "{count} of {trial_count} trials of '{name}' were run {word} all of '{other}'"
                 ));
             }
         }
@@ -44,7 +44,7 @@ pub(super) fn apart(
     })
 }
 
-/// Which variant went first in each of the pairs; `None` where that changes, or nobody knows.
+/// Name of the variant that ran first in every pair; `None` if that changes or is unknown.
 pub(super) fn always_first<'n>(
     baseline: &[&Trial],
     contender: &[&Trial],
@@ -69,14 +69,13 @@ fn times(trials: &[&Trial]) -> Vec<i64> {
     times
 }
 
-/// How many moments are before all of the others, and how many after. Both ascend.
+/// Number of moments before all of the others, and after all of them. Both lists ascend.
 fn outside(own: &[i64], others: &[i64]) -> (usize, usize) {
     let (Some(first), Some(last)) = (others.first(), others.last()) else { return (0, 0) };
     (own.iter().filter(|at| *at < first).count(), own.iter().filter(|at| *at > last).count())
 }
 
-/// The most pairs of neighbours in time with one trial of each variant, each trial in one pair.
-/// Both ascend.
+/// Maximum number of disjoint pairs of adjacent trials from different variants. Both lists ascend.
 fn neighbours(left: &[i64], right: &[i64]) -> usize {
     let of = |times: &[i64], variant: bool| -> Vec<(i64, bool)> {
         times.iter().map(|at| (*at, variant)).collect()
@@ -86,7 +85,7 @@ fn neighbours(left: &[i64], right: &[i64]) -> usize {
     let (mut count, mut place) = (0, 0);
     while place + 1 < order.len() {
         let (one, next) = (order[place], order[place + 1]);
-        // Who began in the same moment has no order.
+        // Trials that began at the same moment have no order.
         if one.1 == next.1 && one.0 != next.0 {
             place += 1;
         } else {

@@ -1,4 +1,4 @@
-//! What differs between the places of two variants beyond what was declared: machine, kernel,
+//! Differences of the environments of two variants beyond the declared factor: machine, kernel,
 //! device, filesystem.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -10,32 +10,32 @@ use treering_model::{
 };
 use treering_stats::median;
 
-use super::{Seen, listed};
+use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::terms::LEVEL_FACT;
 use crate::compare::variant::{Factor, fact};
 
-/// How the values of a fact are held against each other.
+/// Method by which the values of a fact are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compared {
-    /// As they are.
-    Whole,
-    /// The one in brackets of several, as `[none] mq-deadline`: which others a kernel offers makes
-    /// no difference.
-    Chosen,
-    /// Word by word: only the words that one variant lacks are reported.
+pub(super) enum FactComparison {
+    /// Compares whole values.
+    Exact,
+    /// Compares the bracketed choice of a list such as `[none] mq-deadline`; the other choices a
+    /// kernel offers make no difference.
+    Bracketed,
+    /// Compares word by word; only the words that one variant lacks are reported.
     Words,
-    /// As numbers: another kernel keeps another part of the memory for itself.
-    Roughly,
+    /// Compares as numbers with a tolerance: another kernel reserves another part of the memory.
+    Approximate,
 }
 
-impl Compared {
-    /// Whether the trials of one variant have several values.
+impl FactComparison {
+    /// Reports whether the trials of one variant have different values.
     pub(super) fn is_mixed(self, values: &BTreeSet<&str>) -> bool {
         let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
         match (self, numbers) {
-            (Self::Chosen, _) => chosen(values).len() > 1,
-            (Self::Roughly, Some(numbers)) => {
+            (Self::Bracketed, _) => chosen(values).len() > 1,
+            (Self::Approximate, Some(numbers)) => {
                 let most = numbers.iter().copied().fold(0.0, f64::max);
                 numbers.iter().any(|one| most - one > MEMORY_TOLERANCE * most)
             }
@@ -44,50 +44,51 @@ impl Compared {
     }
 }
 
-use Compared::{Chosen, Roughly, Whole, Words};
+use FactComparison::{Approximate, Bracketed, Exact, Words};
 
-/// Facts that should be alike on both variants, and the caution when they are not.
-pub(super) const FACTS: [(&str, Code, Compared); 37] = [
-    ("kernel.release", Code::KernelsDiffer, Whole),
+/// Facts that should agree, each with the caution raised when they do not.
+pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
+    ("kernel.release", Code::KernelsDiffer, Exact),
     ("kernel.command_line", Code::KernelSettingsDiffer, Words),
     ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
     ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
-    ("kernel.preemption", Code::KernelSettingsDiffer, Whole),
-    ("kernel.preemption_built", Code::KernelSettingsDiffer, Whole),
-    ("cpu.governor", Code::KernelSettingsDiffer, Whole),
-    ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Whole),
-    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Chosen),
-    ("memory.swappiness", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Whole),
-    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Whole),
-    (TYPE, Code::FilesystemsDiffer, Whole),
-    (BLOCK_BYTES, Code::FeaturesDiffer, Whole),
+    ("kernel.preemption", Code::KernelSettingsDiffer, Exact),
+    ("kernel.preemption_built", Code::KernelSettingsDiffer, Exact),
+    ("cpu.governor", Code::KernelSettingsDiffer, Exact),
+    ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Exact),
+    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Bracketed),
+    ("memory.swappiness", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Exact),
+    (TYPE, Code::FilesystemsDiffer, Exact),
+    (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
     ("filesystem.features", Code::FeaturesDiffer, Words),
     (GEOMETRY, Code::FeaturesDiffer, Words),
-    (PROFILE, Code::MetadataProfilesDiffer, Whole),
-    ("cpu.model", Code::MachinesDiffer, Whole),
-    ("cpu.count", Code::MachinesDiffer, Whole),
-    ("memory.bytes", Code::MachinesDiffer, Roughly),
-    ("machine.architecture", Code::MachinesDiffer, Whole),
+    (PROFILE, Code::MetadataProfilesDiffer, Exact),
+    ("cpu.model", Code::MachinesDiffer, Exact),
+    ("cpu.count", Code::MachinesDiffer, Exact),
+    ("memory.bytes", Code::MachinesDiffer, Approximate),
+    ("machine.architecture", Code::MachinesDiffer, Exact),
     ("cgroup.limits", Code::MachinesDiffer, Words),
-    (MODEL, Code::DevicesDiffer, Whole),
-    (ROTATIONAL, Code::DevicesDiffer, Whole),
-    ("device.scheduler", Code::DevicesDiffer, Chosen),
-    (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Whole),
-    (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Whole),
-    (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Whole),
-    ("device.read_ahead_kib", Code::DevicesDiffer, Whole),
-    ("device.write_cache", Code::DevicesDiffer, Whole),
-    ("device.nr_requests", Code::DevicesDiffer, Whole),
-    ("device.nomerges", Code::DevicesDiffer, Whole),
-    ("device.writeback_latency_us", Code::DevicesDiffer, Whole),
-    ("device.max_io_kib", Code::DevicesDiffer, Whole),
+    (MODEL, Code::DevicesDiffer, Exact),
+    (ROTATIONAL, Code::DevicesDiffer, Exact),
+    ("device.scheduler", Code::DevicesDiffer, Bracketed),
+    (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Exact),
+    ("device.read_ahead_kib", Code::DevicesDiffer, Exact),
+    ("device.write_cache", Code::DevicesDiffer, Exact),
+    ("device.nr_requests", Code::DevicesDiffer, Exact),
+    ("device.nomerges", Code::DevicesDiffer, Exact),
+    ("device.writeback_latency_us", Code::DevicesDiffer, Exact),
+    ("device.max_io_kib", Code::DevicesDiffer, Exact),
 ];
 
-/// Of the devices, where we made the filesystem; otherwise what the filesystem says of itself.
+/// Size of the device, where treering made the filesystem; otherwise the filesystem's capacity is
+/// used.
 const DEVICE_BYTES: &str = "variant.device_bytes";
 const CAPACITY: &str = "filesystem.capacity_bytes";
 const FREE: &str = "filesystem.free_bytes";
@@ -97,14 +98,14 @@ const GEOMETRY: &str = "filesystem.geometry";
 const PROFILE: &str = "filesystem.metadata_profile";
 const MODEL: &str = "device.model";
 const ROTATIONAL: &str = "device.rotational";
-/// What a plan says of the loop devices it makes.
+/// Facts by which a plan configures the loop devices it creates.
 const PLANNED_OF_LOOPS: [&str; 3] =
     ["device.logical_block_bytes", "device.direct_io", "device.image_allocation"];
-/// The mount options that a plan asked for.
+/// Mount options requested by the plan.
 const MOUNT_ASKED: &str = "mount.asked";
 const DISK: &str = "device.disk";
 const DEVICE: &str = "device.name";
-/// How the filesystem was made, where treering made it.
+/// mkfs command, where treering made the filesystem.
 const MKFS: &str = "mkfs.command";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
 const OTHERS: [&str; 19] = [
@@ -129,7 +130,7 @@ const OTHERS: [&str; 19] = [
     PlayedStatus::FINGERPRINT_FACT,
 ];
 
-/// The facts of a trial that a comparison looks at; the others need not be read for it.
+/// Names of the facts that a comparison reads.
 pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
     let mut names = [""; FACTS.len() + OTHERS.len()];
     let mut place = 0;
@@ -141,21 +142,21 @@ pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
     names
 };
 
-/// Filesystems keep some of their room for themselves, each its own share: only sizes further
-/// apart than this are of different devices.
+/// Tolerated relative difference of filesystem capacities: filesystems reserve different shares, so
+/// only larger differences mean different devices.
 const SIZE_TOLERANCE: f64 = 0.05;
-/// Two kernels find this much more or less memory on one machine.
+/// Tolerated relative difference of the memory that two kernels find on one machine.
 const MEMORY_TOLERANCE: f64 = 0.01;
-/// So much more of one filesystem may be taken than of the other.
+/// Tolerated difference of the share in use.
 const FREE_TOLERANCE: f64 = 0.1;
-/// A variant with the facts of all its trials by their names: they are asked for again and again.
-pub(super) struct Place<'t> {
-    variant: Seen<'t>,
+/// A variant with the facts of all its trials by name, cached because they are looked up often.
+pub(super) struct VariantFacts<'t> {
+    variant: VariantView<'t>,
     facts: HashMap<&'t str, Vec<&'t str>>,
 }
 
-impl<'t> Place<'t> {
-    pub(super) fn of(variant: Seen<'t>) -> Self {
+impl<'t> VariantFacts<'t> {
+    pub(super) fn new(variant: VariantView<'t>) -> Self {
         let mut facts: HashMap<&str, Vec<&str>> = HashMap::with_capacity(COMPARED_FACTS.len());
         for fact in variant.rounds.iter().flat_map(|trial| &trial.facts) {
             facts.entry(&fact.name).or_default().push(&fact.value);
@@ -171,41 +172,43 @@ impl<'t> Place<'t> {
         self.facts.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The different values of a fact.
+    /// Distinct values of a fact.
     pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
-        let all = self.all(name);
-        // Trials of one place say the same, one after the other.
-        let changes = all.iter().enumerate().filter(|(at, one)| *at == 0 || all[at - 1] != **one);
+        let values = self.all(name);
+        // Consecutive trials mostly have the same value: skip repetitions cheaply.
+        let changes =
+            values.iter().enumerate().filter(|(at, one)| *at == 0 || values[at - 1] != **one);
         changes.map(|(_, one)| *one).collect()
     }
 
-    /// The median of a number among the facts.
+    /// Median of a numeric fact.
     fn number(&self, name: &str) -> Option<f64> {
         let parsed = self.all(name).iter().filter_map(|value| value.parse::<f64>().ok());
         median(&parsed.collect::<Vec<f64>>()).ok()
     }
 
-    /// Whether a mkfs of this filesystem was reported something.
+    /// Reports whether a recorded mkfs command of this filesystem contains an option.
     fn mkfs_has(&self, filesystem: &str, option: &str) -> bool {
         let commands = self.values(MKFS);
         commands.iter().any(|command| command.contains(filesystem) && command.contains(option))
     }
 }
 
-/// Two variants.
-struct Pair<'t> {
-    baseline: Place<'t>,
-    contender: Place<'t>,
+/// Two variants with their facts.
+struct VariantPair<'t> {
+    baseline: VariantFacts<'t>,
+    contender: VariantFacts<'t>,
     differing: BTreeMap<Code, Vec<String>>,
 }
 
-/// What differs between the variants beyond what was declared.
+/// Cautions about differences beyond the declared factor.
 pub(in crate::compare) fn of_places(
-    baseline: Seen<'_>,
-    contender: Seen<'_>,
+    baseline: VariantView<'_>,
+    contender: VariantView<'_>,
 ) -> Vec<ComparisonCaution> {
-    let variants = (Place::of(baseline), Place::of(contender));
-    let mut pair = Pair { baseline: variants.0, contender: variants.1, differing: BTreeMap::new() };
+    let variants = (VariantFacts::new(baseline), VariantFacts::new(contender));
+    let mut pair =
+        VariantPair { baseline: variants.0, contender: variants.1, differing: BTreeMap::new() };
     let mut known = OneSided::default();
     for (name, code, how) in FACTS {
         if !pair.is_excused(name, code) {
@@ -234,7 +237,7 @@ pub(in crate::compare) fn of_places(
     pair.differing.into_iter().map(caution).collect()
 }
 
-/// Facts that are known of one variant only: of the baseline, and of the contender.
+/// Facts known of one variant only: of the baseline, and of the contender.
 #[derive(Default)]
 struct OneSided {
     known: [Vec<&'static str>; 2],
@@ -242,7 +245,7 @@ struct OneSided {
 }
 
 impl OneSided {
-    fn look(&mut self, pair: &Pair<'_>, name: &'static str) {
+    fn look(&mut self, pair: &VariantPair<'_>, name: &'static str) {
         match (pair.baseline.all(name).is_empty(), pair.contender.all(name).is_empty()) {
             (false, true) => self.known[0].push(name),
             (true, false) => self.known[1].push(name),
@@ -251,7 +254,7 @@ impl OneSided {
         }
     }
 
-    fn tell(self, pair: &mut Pair<'_>) {
+    fn tell(self, pair: &mut VariantPair<'_>) {
         let names = [pair.baseline.variant.name, pair.contender.variant.name];
         for (known, (own, other)) in
             self.known.into_iter().zip([(names[0], names[1]), (names[1], names[0])])
@@ -259,37 +262,37 @@ impl OneSided {
             if known.is_empty() {
                 continue;
             }
-            let said = if self.of_both {
+            let message = if self.of_both {
                 format!("known for '{own}' but not for '{other}': {}", known.join(", "))
             } else {
                 format!("the environment of '{own}' is known, that of '{other}' is not")
             };
-            pair.say(Code::KnownOfOneSide, said);
+            pair.say(Code::KnownOfOneSide, message);
         }
     }
 }
 
-impl Pair<'_> {
+impl VariantPair<'_> {
     fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
-        let said = format!(
+        let message = format!(
             "{name} is {left} for '{}' and {right} for '{}'",
             self.baseline.variant.name, self.contender.variant.name
         );
-        self.say(code, said);
+        self.say(code, message);
     }
 
     fn say(&mut self, code: Code, said: String) {
         self.differing.entry(code).or_default().push(said);
     }
 
-    fn compare(&mut self, name: &str, code: Code, how: Compared) {
+    fn compare(&mut self, name: &str, code: Code, how: FactComparison) {
         let (left, right) = (self.baseline.values(name), self.contender.values(name));
         if left.is_empty() || right.is_empty() || left == right {
             return;
         }
         match how {
-            Whole => self.note(code, name, &listed(&left), &listed(&right)),
-            Chosen => {
+            Exact => self.note(code, name, &listed(&left), &listed(&right)),
+            Bracketed => {
                 let (left, right) = (chosen(&left), chosen(&right));
                 if left != right {
                     self.note(code, name, &listed(&left), &listed(&right));
@@ -301,7 +304,7 @@ impl Pair<'_> {
                     self.note(code, name, &only(&left, &right), &only(&right, &left));
                 }
             }
-            Roughly => {
+            Approximate => {
                 let variants = (self.baseline.number(name), self.contender.number(name));
                 if let (Some(one), Some(other)) = variants
                     && (one - other).abs() > MEMORY_TOLERANCE * one.max(other)
@@ -316,29 +319,30 @@ impl Pair<'_> {
         self.baseline.values(TYPE) == self.contender.values(TYPE)
     }
 
-    /// Whether a difference of a fact is what was asked about, or none.
+    /// Reports whether a difference belongs to the declared factor, or is none.
     fn is_excused(&self, name: &str, code: Code) -> bool {
         let factor = self.contender.variant.factor;
         match code {
-            Code::MetadataProfilesDiffer => true, // has words of its own
+            Code::MetadataProfilesDiffer => true, // reported by `profiles`
             Code::FeaturesDiffer => {
                 let both = [&self.baseline, &self.contender];
                 let is_made = both.iter().all(|variant| !variant.values(MKFS).is_empty());
-                // Variants of a plan are made as the plan says.
+                // Filesystems of a plan's variants are made as the plan declares.
                 let is_planned = factor == Factor::Variant && is_made;
                 let types = both.iter().flat_map(|variant| variant.values(TYPE));
                 let has_blocks =
                     types.into_iter().all(|one| by_name(one).is_some_and(|fs| fs.has_blocks));
-                let is_asked = |variant: &&Place<'_>| variant.mkfs_has("", " -b ");
+                let is_asked = |variant: &&VariantFacts<'_>| variant.mkfs_has("", " -b ");
                 match name {
-                    // Groups and logs grow with the filesystem; its size has a caution of its own.
+                    // Groups and logs grow with the filesystem, and its size has a caution of its
+                    // own.
                     GEOMETRY if self.sizes_apart().is_some() => true,
                     BLOCK_BYTES => !has_blocks || (is_planned && both.iter().any(is_asked)),
                     _ => !self.is_same_type() || is_planned,
                 }
             }
             Code::DevicesDiffer => is_declared(factor, code) && self.is_of_devices(name),
-            // Variants of a plan have the kernels that the plan gives them.
+            // Kernels of a plan's variants are declared by the plan.
             Code::KernelsDiffer if factor == Factor::Variant => {
                 let both = [&self.baseline, &self.contender];
                 [GuestSpec::KERNEL_FACT, REBOOT_KERNEL_FACT]
@@ -349,10 +353,10 @@ impl Pair<'_> {
         }
     }
 
-    /// Whether a fact tells one device from another where devices are what is compared. How the
-    /// queues of two devices of one kind are set does not, unless a plan said so.
+    /// Reports whether a fact identifies the device, where devices are compared. Queue settings of
+    /// two devices of one kind do not, unless a plan set them.
     fn is_of_devices(&self, name: &str) -> bool {
-        let is_planned = |variant: &Place<'_>| {
+        let is_planned = |variant: &VariantFacts<'_>| {
             variant.variant.factor == Factor::Variant && !variant.values(MKFS).is_empty()
         };
         let of_plan = PLANNED_OF_LOOPS.contains(&name)
@@ -362,23 +366,22 @@ impl Pair<'_> {
     }
 
     fn is_same_kind_of_device(&self) -> bool {
-        let drivers = |variant: &Place<'_>| -> BTreeSet<String> {
+        let drivers = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
             variant.values(DEVICE).into_iter().map(|name| driver(name).to_owned()).collect()
         };
         let same = |name: &str| self.baseline.values(name) == self.contender.values(name);
         same(MODEL) && same(ROTATIONAL) && drivers(&self.baseline) == drivers(&self.contender)
     }
 
-    /// Flushes that one variant leaves out are reported whatever was asked about, unless a plan
-    /// asked for that very option: then writes may be lost, which the other variant pays for not to
-    /// happen.
+    /// Reports disabled flushes on one variant regardless of the factor, unless a plan requested
+    /// that very option: the other variant pays for writes that may be lost here.
     fn barriers(&mut self) {
-        let without = |variant: &Place<'_>| -> Option<bool> {
+        let without = |variant: &VariantFacts<'_>| -> Option<bool> {
             let all: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
             let is_off = all.iter().flat_map(|text| text.split(',')).any(is_barrier_off);
             (!all.is_empty()).then_some(is_off)
         };
-        let is_asked = |variant: &Place<'_>| {
+        let is_asked = |variant: &VariantFacts<'_>| {
             let all = variant.values(MOUNT_ASKED);
             all.into_iter().flat_map(|text| text.split(',')).any(is_barrier_off)
         };
@@ -391,7 +394,7 @@ impl Pair<'_> {
         self.note(Code::MountOptionsDiffer, "mounting", word(left), word(right));
     }
 
-    /// The sizes in bytes, where they are those of different devices.
+    /// Sizes in bytes, if they are those of different devices.
     fn sizes_apart(&self) -> Option<(f64, f64)> {
         let sizes = |name: &str| Some((self.baseline.number(name)?, self.contender.number(name)?));
         let (left, right) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY))?;
@@ -408,15 +411,16 @@ impl Pair<'_> {
         }
     }
 
-    /// How full they were before. What was made for the trial is empty, however much of it the
-    /// filesystem keeps for itself.
+    /// Compares the space in use before the trials. A filesystem made for the trial counts as
+    /// empty, whatever it reserves for itself.
     fn room(&mut self) {
-        let is_fresh = |variant: &Place<'_>| !variant.values(MKFS).is_empty();
+        let is_fresh = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
         if is_fresh(&self.baseline) && is_fresh(&self.contender) {
             return;
         }
-        let taken =
-            |variant: &Place<'_>| Some(1.0 - variant.number(FREE)? / variant.number(CAPACITY)?);
+        let taken = |variant: &VariantFacts<'_>| {
+            Some(1.0 - variant.number(FREE)? / variant.number(CAPACITY)?)
+        };
         let (Some(left), Some(right)) = (taken(&self.baseline), taken(&self.contender)) else {
             return;
         };
@@ -427,19 +431,19 @@ impl Pair<'_> {
         }
     }
 
-    /// That one keeps its metadata twice is cautioned also between filesystems that were asked
-    /// about: it is a choice of mkfs, not of the filesystem.
+    /// Compares metadata profiles. Duplicated metadata is cautioned even between different
+    /// filesystems: it is a choice of mkfs, not of the filesystem.
     fn profiles(&mut self) {
         let (left, right) = (self.baseline.values(PROFILE), self.contender.values(PROFILE));
         if left.is_empty() || right.is_empty() || left == right {
             return;
         }
         let (left, right) = (listed(&left), listed(&right));
-        let said = format!(
+        let message = format!(
             "metadata is kept {left} by '{}' and {right} by '{}'",
             self.baseline.variant.name, self.contender.variant.name
         );
-        let is_asked = |variant: &Place<'_>| {
+        let is_asked = |variant: &VariantFacts<'_>| {
             all().any(|filesystem| match filesystem.metadata {
                 Metadata::Chosen { options, .. } => options
                     .iter()
@@ -448,12 +452,12 @@ impl Pair<'_> {
             })
         };
         let asked = is_asked(&self.baseline) || is_asked(&self.contender);
-        let said = if asked { format!("{said}, as mkfs was asked to") } else { said };
-        self.say(Code::MetadataProfilesDiffer, said);
+        let message = if asked { format!("{message}, as mkfs was asked to") } else { message };
+        self.say(Code::MetadataProfilesDiffer, message);
     }
 
     fn disks(&mut self) {
-        let pairs = |variant: &Place<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
+        let pairs = |variant: &VariantFacts<'_>| -> (BTreeSet<String>, BTreeSet<String>) {
             let own = |name: &str| variant.values(name).iter().map(ToString::to_string).collect();
             (own(DISK), own(DEVICE))
         };
@@ -467,7 +471,7 @@ impl Pair<'_> {
             return;
         }
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-        let said = format!(
+        let message = format!(
             "'{}' is on {} and '{}' on {}, both of the disk {}",
             self.baseline.variant.name,
             list(&left),
@@ -475,27 +479,28 @@ impl Pair<'_> {
             list(&right),
             shared[0]
         );
-        self.say(Code::SameDisk, said);
+        self.say(Code::SameDisk, message);
     }
 
-    /// Logs do not tell where they were made. Ours do, but for what has no disk, as memory.
+    /// Cautions about unknown disks: imported logs do not record them. Own trials do, except on
+    /// filesystems without a disk, such as tmpfs.
     fn unknown_disks(&mut self) {
-        let is_imported = |variant: Seen<'_>| {
+        let is_imported = |variant: VariantView<'_>| {
             variant.rounds.iter().any(|trial| fact(trial, IMPORT_FACT).is_some())
         };
         let (left, right) = (self.baseline.variant, self.contender.variant);
         if is_imported(left) && is_imported(right) {
-            let said = format!(
+            let message = format!(
                 "it is unknown on which disk, and where on it, '{}' and '{}' were measured: two \
                  places of one disk, or two disks, are not equally fast",
                 left.name, right.name
             );
-            self.say(Code::PlacesUnknown, said);
+            self.say(Code::PlacesUnknown, message);
         }
     }
 
     fn caches(&mut self) {
-        let share = |variant: Seen<'_>| {
+        let share = |variant: VariantView<'_>| {
             let has = |trial: &&&Trial| {
                 trial.cautions.iter().any(|one| one.code == CautionCode::CachesNotDropped)
             };
@@ -503,33 +508,33 @@ impl Pair<'_> {
         };
         let (left, right) = (share(self.baseline.variant), share(self.contender.variant));
         if (left.0 == 0) != (right.0 == 0) {
-            let said = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
+            let proportion = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
             let what = "dropping caches failed: that";
-            self.note(Code::CachesDiffer, what, &said(left), &said(right));
+            self.note(Code::CachesDiffer, what, &proportion(left), &proportion(right));
         }
     }
 }
 
-/// The words in brackets; all of a value where there is none.
+/// Bracketed words of each value; the whole value where it has none.
 fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
     let bracketed = |word: &'t str| word.strip_prefix('[')?.strip_suffix(']');
     let of = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
     values.iter().map(of).collect()
 }
 
-/// The kind of a device by its name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
+/// Driver part of a device name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
 fn driver(name: &str) -> &str {
     let letters = name.find(|one: char| !one.is_ascii_alphabetic()).unwrap_or(name.len());
     let lettered = ["sd", "vd", "hd", "xvd"].into_iter().find(|kind| name.starts_with(kind));
     lettered.unwrap_or(&name[..letters])
 }
 
-/// Whether a mount option leaves out the flushes that keep the order of writes.
+/// Reports whether a mount option disables the flushes that order writes.
 fn is_barrier_off(option: &str) -> bool {
     all().any(|filesystem| filesystem.barrier_off.contains(&option))
 }
 
-/// Whether a difference is what the user asked about.
+/// Reports whether a caution concerns the declared factor.
 pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     match factor {
         Factor::Label | Factor::Id => false,
@@ -541,36 +546,39 @@ pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     }
 }
 
-/// The mount options that one variant has and the other lacks, unless they were declared to differ.
-/// Of different filesystems only access times can be held against each other.
-fn differing_options(baseline: &Place<'_>, contender: &Place<'_>) -> Option<(String, String)> {
+/// Mount options that one variant has and the other lacks, unless declared to differ. Between
+/// different filesystems only access-time options are comparable.
+fn differing_options(
+    baseline: &VariantFacts<'_>,
+    contender: &VariantFacts<'_>,
+) -> Option<(String, String)> {
     if matches!(contender.variant.factor, Factor::Variant | Factor::Target) {
         return None;
     }
     let is_same_type = baseline.values(TYPE) == contender.values(TYPE);
-    let options = |variant: &Place<'_>| -> BTreeSet<String> {
-        let all = OPTIONS.iter().flat_map(|name| variant.values(name));
-        let all = all.flat_map(|text| text.split(','));
-        // What is usual need not be written out.
+    let options = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
+        let listed = OPTIONS.iter().flat_map(|name| variant.values(name));
+        let listed = listed.flat_map(|text| text.split(','));
+        // Default options may be omitted from the list.
         let is_usual = |option: &str| ["barrier", "barrier=1", "barrier=flush"].contains(&option);
         let counts =
             |option: &&str| !is_usual(option) && (is_same_type || option.ends_with("atime"));
-        all.filter(counts).map(str::to_owned).collect()
+        listed.filter(counts).map(str::to_owned).collect()
     };
     let (left, right) = (options(baseline), options(contender));
     if left.is_empty() || right.is_empty() {
-        return None; // of an imported log, say: nothing is known
+        return None; // unknown, as for an imported log
     }
     (left != right).then(|| (only(&left, &right), only(&right, &left)))
 }
 
-/// What one has and the other lacks.
+/// Options in `one` that are missing in `other`.
 fn only(one: &BTreeSet<String>, other: &BTreeSet<String>) -> String {
     let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
     if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
 }
 
-/// The words of all values. Where the kernel lies is a matter of its release.
+/// Words of all values, without the path of the kernel image, which follows from its release.
 fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     let of = |text: &&str| -> Vec<String> {
         let between = if text.contains(", ") { ", " } else { " " };
@@ -583,6 +591,6 @@ fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     values.iter().flat_map(of).collect()
 }
 
-fn versions(variant: Seen<'_>) -> BTreeSet<&str> {
+fn versions(variant: VariantView<'_>) -> BTreeSet<&str> {
     variant.rounds.iter().map(|trial| trial.beginning.treering_version.as_str()).collect()
 }

@@ -1,30 +1,30 @@
-//! Played disks: one against another, or against a device as it is.
+//! Simulated disks: compared with one another, or with a plain device.
 
 use std::collections::BTreeSet;
 
 use treering_model::PlayedStatus;
 
-use super::Seen;
+use super::VariantView;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::Factor;
 
-/// What a trial has whose place a plan had made.
+/// Fact of a trial whose filesystem a plan created.
 const MADE: &str = "mkfs.command";
 
-/// The caution about variants on different disks, unless a plan has put them there.
+/// Caution about variants on different simulated disks, unless a plan placed them there.
 pub(in crate::compare) fn of_played_disks(
-    baseline: Seen<'_>,
-    contender: Seen<'_>,
+    baseline: VariantView<'_>,
+    contender: VariantView<'_>,
 ) -> Option<ComparisonCaution> {
     let both = [baseline, contender];
-    let is_planned = |variant: &Seen<'_>| {
+    let is_planned = |variant: &VariantView<'_>| {
         variant.factor == Factor::Variant && !values(*variant, MADE).is_empty()
     };
     let prints = both.map(|variant| values(variant, PlayedStatus::FINGERPRINT_FACT));
     if prints[0] == prints[1] || both.iter().all(is_planned) {
         return None;
     }
-    let said = |variant: Seen<'_>| {
+    let disks_of = |variant: VariantView<'_>| {
         let disks: Vec<&str> = values(variant, PlayedStatus::DISK_FACT).into_iter().collect();
         let prints = values(variant, PlayedStatus::FINGERPRINT_FACT);
         let prints: Vec<&str> = prints.into_iter().collect();
@@ -35,15 +35,15 @@ pub(in crate::compare) fn of_played_disks(
     };
     let message = format!(
         "the played disk is {} for '{}' and {} for '{}'",
-        said(baseline),
+        disks_of(baseline),
         baseline.name,
-        said(contender),
+        disks_of(contender),
         contender.name
     );
     Some(ComparisonCaution::new(Code::DevicesDiffer, message))
 }
 
-fn values<'t>(variant: Seen<'t>, name: &str) -> BTreeSet<&'t str> {
+fn values<'t>(variant: VariantView<'t>, name: &str) -> BTreeSet<&'t str> {
     let facts = variant.rounds.iter().flat_map(|trial| &trial.facts);
     facts.filter(|fact| fact.name == name).map(|fact| fact.value.as_str()).collect()
 }

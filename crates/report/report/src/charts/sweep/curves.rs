@@ -1,5 +1,5 @@
-//! What was measured over the values of a sweep: the means with their intervals, a curve for each
-//! value of the other keys. Values stand side by side, whatever they are.
+//! Chart of a metric over a swept key: means with intervals, a curve for each combination of the
+//! other keys. Values are evenly spaced, whatever they are.
 
 use maud::{Markup, html};
 
@@ -14,11 +14,11 @@ use super::{legend, room, spoken, whisker};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
-/// Values that are named below the plot.
+/// Maximum number of labelled values below the plot.
 const NAMED: usize = 10;
-/// From this ratio of the largest to the smallest value on, the axis is logarithmic.
+/// Ratio of the largest to the smallest value from which the axis is logarithmic.
 const LOG_FROM: f64 = 8.0;
-/// Marks of several curves at one value stand so far apart.
+/// Horizontal distance between the marks of different curves at one value.
 const APART: f64 = 5.0;
 
 pub(in super::super) fn figure(chart: &Curves) -> Figure {

@@ -1,5 +1,5 @@
-//! Two keys of a sweep as rows and columns: the better a cell, the deeper its colour, with its
-//! share of the best in it.
+//! Map of two swept keys as rows and columns: a better cell has a deeper colour, with its share of
+//! the best value as text.
 
 use maud::{Markup, html};
 use treering_model::Better;
@@ -11,11 +11,11 @@ use super::super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, feet, spread};
 use crate::Cell;
 use crate::escape::visible;
 
-/// Values that are named at the left, and below.
+/// Maximum number of labelled rows and columns.
 const NAMED: usize = 10;
-/// Cells that are narrower or lower have no number in them.
+/// Minimum width and height of a cell with text.
 const ROOM: (f64, f64) = (30.0, 14.0);
-/// How deep the colours of the worst and of the best are.
+/// Opacities of the worst and the best cell.
 const DEPTHS: (f64, f64) = (0.06, 0.75);
 
 pub(in super::super) fn figure(chart: &SweepMap) -> Figure {
@@ -48,7 +48,7 @@ fn drawing(chart: &SweepMap) -> Markup {
     let is_higher = chart.better == Better::Higher;
     let best = if is_higher { high } else { low };
     let depth = |mean: f64| {
-        // As logarithms, like the curves' errors: twice as much is as far everywhere.
+        // Logarithmic, like the curves' errors: equal ratios have equal distances.
         let share = if high > low { (mean / low).ln() / (high / low).ln() } else { 1.0 };
         let share = if is_higher { share } else { 1.0 - share };
         DEPTHS.0 + (DEPTHS.1 - DEPTHS.0) * share.clamp(0.0, 1.0)

@@ -1,5 +1,5 @@
-//! Throughput over the number of those who work at once, on logarithmic axes: the means with their
-//! intervals, the straight line of the ideal, and the model that was fitted.
+//! Chart of throughput over concurrency on logarithmic axes: means with intervals, the ideal as a
+//! straight line, and the fitted model.
 
 use maud::{Markup, html};
 
@@ -14,7 +14,7 @@ use super::{legend, room, spoken, whisker};
 use crate::escape::visible;
 use crate::{Cell, Number};
 
-/// Sizes that are numbered below the plot.
+/// Maximum number of labelled sizes below the plot.
 const NUMBERED: usize = 10;
 
 pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {

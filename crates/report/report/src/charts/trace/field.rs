@@ -1,4 +1,4 @@
-//! Offsets over time. Devices of a run stand above each other, with a gap between.
+//! Panel of offsets over time. Devices of a run are stacked with a gap between them.
 
 use std::fmt::Write;
 
@@ -8,56 +8,60 @@ use treering_trace::Map;
 use super::{FIELD, NS_PER_MS, Panel, SECTORS_PER_MIB, TraceChartRun, seeks};
 use crate::escape::visible;
 
-/// Between two devices, as a share of all.
+/// Gap between two devices, as a share of the total height.
 const GAP: f64 = 0.03;
 
-/// No more columns and rows than this are drawn as one.
+/// Maximum number of map columns and rows merged into one.
 const COARSEST: u64 = 64;
 
-/// Where on the axis of offsets each device of any run begins, in MiB.
-pub(super) struct Scale {
-    devices: Vec<Place>,
+/// Offset axis: start of each device of any run, in MiB.
+pub(super) struct OffsetScale {
+    devices: Vec<DeviceRange>,
     high: f64,
     low: f64,
-    /// So many columns and rows of a map are drawn as one.
+    /// Number of map columns and rows merged into one.
     merged: u64,
 }
 
-struct Place {
+struct DeviceRange {
     name: String,
-    /// The first and the last MiB that anybody used.
+    /// First and last MiB accessed in any run.
     used: (f64, f64),
-    /// What is added to a place on the device.
+    /// Offset in MiB added to positions on the device.
     shift: f64,
 }
 
-impl Scale {
-    /// `strokes` is how many of them all maps together may be drawn with.
-    pub(super) fn of(runs: &[TraceChartRun], strokes: usize) -> Self {
+impl OffsetScale {
+    /// Creates the scale; `strokes` limits the strokes of all maps together.
+    pub(super) fn new(runs: &[TraceChartRun], strokes: usize) -> Self {
         let merged = merged(runs, strokes);
-        let mut devices: Vec<Place> = Vec::new();
+        let mut devices: Vec<DeviceRange> = Vec::new();
         for map in runs.iter().flat_map(|run| &run.digest.maps) {
             let (low, high) = range(map);
             match devices.iter_mut().find(|place| place.name == map.device) {
                 Some(place) => place.used = (place.used.0.min(low), place.used.1.max(high)),
                 None => {
-                    devices.push(Place { name: map.device.clone(), used: (low, high), shift: 0.0 });
+                    devices.push(DeviceRange {
+                        name: map.device.clone(),
+                        used: (low, high),
+                        shift: 0.0,
+                    });
                 }
             }
         }
-        // One device alone is drawn at its true offsets, and so is whatever begins at 0.
+        // A single device is drawn at its true offsets, and from 0 if its range begins low.
         if let [only] = devices.as_slice() {
             let (low, high) = only.used;
             let low = if low < high * 0.5 { 0.0 } else { low };
             return Self { devices, high, low, merged };
         }
-        let all: f64 = devices.iter().map(|place| place.used.1).sum();
+        let total_mib: f64 = devices.iter().map(|place| place.used.1).sum();
         let mut at = 0.0;
         for place in &mut devices {
             place.shift = at;
-            at += place.used.1 + all * GAP;
+            at += place.used.1 + total_mib * GAP;
         }
-        Self { devices, high: (at - all * GAP).max(1.0), low: 0.0, merged }
+        Self { devices, high: (at - total_mib * GAP).max(1.0), low: 0.0, merged }
     }
 
     fn shift(&self, device: &str) -> f64 {
@@ -65,7 +69,7 @@ impl Scale {
     }
 }
 
-/// The first and the last MiB of a map's rows.
+/// First and last MiB of a map's rows.
 fn range(map: &Map) -> (f64, f64) {
     let mib = |sector: f64| sector / SECTORS_PER_MIB;
     let first = map.first_sector as f64;
@@ -73,7 +77,7 @@ fn range(map: &Map) -> (f64, f64) {
     (mib(first), mib(last).max(mib(first) + 1.0 / 256.0))
 }
 
-pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -> Markup {
+pub(super) fn panel(run: &TraceChartRun, scale: &OffsetScale, end_ms: f64, top: f64) -> Markup {
     let figures = &run.digest.figures;
     let names: Vec<String> = run.digest.maps.iter().map(|map| visible(&map.device)).collect();
     let (unit, word) = unit(scale.high);
@@ -100,7 +104,7 @@ pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -
         if scale.devices.len() < 2 {
             return format!("{text} {word}");
         }
-        let place = |device: &&Place| device.shift <= value * unit;
+        let place = |device: &&DeviceRange| device.shift <= value * unit;
         let device = scale.devices.iter().rev().find(place);
         let (name, shift) = device.map_or(("", 0.0), |one| (one.name.as_str(), one.shift));
         format!("{} {:.1}", visible(name), value - shift / unit)
@@ -110,7 +114,7 @@ pub(super) fn panel(run: &TraceChartRun, scale: &Scale, end_ms: f64, top: f64) -
     Panel { kind: "field", title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
 }
 
-/// The unit that offsets are read in most easily: how many MiB it has, and its word.
+/// Most readable unit for offsets: its size in MiB, and its symbol.
 fn unit(high_mib: f64) -> (f64, &'static str) {
     const KIB: f64 = 1024.0;
     match high_mib {
@@ -121,8 +125,8 @@ fn unit(high_mib: f64) -> (f64, &'static str) {
     }
 }
 
-/// The cells of a map in units of cells, stretched to milliseconds and MiB.
-fn of_map(map: &Map, scale: &Scale) -> Markup {
+/// Draws a map in units of its cells, scaled to milliseconds and MiB.
+fn of_map(map: &Map, scale: &OffsetScale) -> Markup {
     let by = scale.merged;
     let column_ms = map.column_ns as f64 / NS_PER_MS * by as f64;
     let row_mib = map.row_sectors as f64 / SECTORS_PER_MIB * by as f64;
@@ -153,7 +157,7 @@ fn of_map(map: &Map, scale: &Scale) -> Markup {
     }
 }
 
-/// How many columns and rows have to be drawn as one so that there are not too many strokes.
+/// Number of columns and rows to merge so that the strokes stay within the limit.
 fn merged(runs: &[TraceChartRun], strokes: usize) -> u64 {
     let maps = || runs.iter().flat_map(|run| &run.digest.maps);
     let count = |by: u64| -> usize {
@@ -169,19 +173,19 @@ fn merged(runs: &[TraceChartRun], strokes: usize) -> u64 {
     by
 }
 
-/// The runs of cells of a map, so many columns and rows taken as one: column, lowest row, rows.
+/// Vertical runs of cells, with `by` columns and rows merged: column, lowest row, number of rows.
 fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
     if by < 2 {
         return map.marks(runs).collect();
     }
-    // Column, and from which row to which; columns of one place come after each other.
+    // Column, first row and last row; entries of one column are adjacent.
     let coarse = |(column, row, rows): (u64, u64, u64)| {
         (column / by, row / by, (row + rows.max(1) - 1) / by)
     };
-    let mut all: Vec<(u64, u64, u64)> = map.marks(runs).map(coarse).collect();
-    all.sort_unstable();
+    let mut coarse_runs: Vec<(u64, u64, u64)> = map.marks(runs).map(coarse).collect();
+    coarse_runs.sort_unstable();
     let mut merged: Vec<(u64, u64, u64)> = Vec::new();
-    for (column, from, to) in all {
+    for (column, from, to) in coarse_runs {
         match merged.last_mut() {
             Some(last) if last.0 == column && from <= last.1 + last.2 => {
                 last.2 = last.2.max(to + 1 - last.1);
@@ -192,11 +196,11 @@ fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
     merged
 }
 
-/// A stroke for every run of cells: its column, its lowest row, and how far it goes up.
+/// Path with a stroke for every run of cells: column, lowest row, height.
 fn path(marks: &[(u64, u64, u64)]) -> String {
     let mut path = String::new();
     for &(column, row, rows) in marks {
-        // One of no length would not be drawn.
+        // A stroke of zero length would be invisible.
         let _it_is_a_string = match rows {
             1 => write!(path, "M{column} {row}v.5"),
             _ => write!(path, "M{column} {row}v{}", rows - 1),

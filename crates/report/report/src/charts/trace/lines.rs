@@ -1,4 +1,4 @@
-//! What was measured over time, a line for each run; of one run alone reads and writes.
+//! Panels of values over time, a line for each run; for a single run, reads and writes separately.
 
 use maud::{Markup, html};
 use treering_trace::{LatencyBin, Slot};
@@ -7,32 +7,32 @@ use super::{LINES, NS_PER_MS, Panel, TraceChart, TraceChartRun};
 use crate::charts::mark::{px, time_tick};
 use crate::charts::plot::class;
 
-/// The panel of traces without percentiles.
+/// Title of the latency panel for traces without percentiles.
 const MEAN_LATENCY: &str = "issue to complete, mean";
 
 const MIB: f64 = (1u64 << 20) as f64;
 
 /// A panel of lines.
-pub(super) struct Measure {
+pub(super) struct LinePanel {
     title: &'static str,
-    lines: Vec<Line>,
+    lines: Vec<PanelLine>,
     high: f64,
     is_time: bool,
 }
 
-struct Line {
+struct PanelLine {
     class: String,
     is_dashed: bool,
-    /// Milliseconds and values.
+    /// Points in milliseconds and values.
     points: Vec<(f64, f64)>,
 }
 
-/// A value of a slice, of so many seconds; none where it says nothing.
-type Value = fn(&Slot, f64) -> Option<f64>;
+/// Value of a time slice that lasts the given seconds; `None` where it has none.
+type SlotValue = fn(&Slot, f64) -> Option<f64>;
 
-/// All that is measured of these runs.
-pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
-    let rates: [(&'static str, Value, bool); 4] = [
+/// All line panels of these runs.
+pub(super) fn measures(chart: &TraceChart) -> Vec<LinePanel> {
+    let rates: [(&'static str, SlotValue, bool); 4] = [
         ("seeks a second", |slot, seconds| Some(slot.seeks as f64 / seconds), false),
         ("requests a second", |slot, s| Some((slot.reads + slot.writes) as f64 / s), false),
         ("mean queue depth", |slot, seconds| Some(slot.depth_ns as f64 / (seconds * 1e9)), false),
@@ -43,25 +43,25 @@ pub(super) fn measures(chart: &TraceChart) -> Vec<Measure> {
         ),
     ];
     let points = chart.points();
-    let mut all = vec![throughput(chart)];
-    all.extend(rates.into_iter().map(|(title, of, is_time)| {
+    let mut panels = vec![throughput(chart)];
+    panels.extend(rates.into_iter().map(|(title, of, is_time)| {
         let runs = chart.shown();
         let variants = runs.iter().enumerate();
         let count = runs.len().max(2);
         let lines = variants.map(|(place, run)| line(run, class(place, count), of, points));
-        Measure::new(title, lines.collect(), is_time)
+        LinePanel::new(title, lines.collect(), is_time)
     }));
     if chart.shown().iter().any(|run| !run.digest.latency.is_empty()) {
-        // Traces that were kept before have only the mean.
-        all.retain(|measure| measure.title != MEAN_LATENCY);
-        all.extend(latencies(chart));
+        // Traces stored by earlier versions have only the mean.
+        panels.retain(|measure| measure.title != MEAN_LATENCY);
+        panels.extend(latencies(chart));
     }
-    all.retain(|measure| measure.high > 0.0);
-    all
+    panels.retain(|measure| measure.high > 0.0);
+    panels
 }
 
-/// Percentiles in a panel, and the longest in another, which would press them flat.
-fn latencies(chart: &TraceChart) -> [Measure; 2] {
+/// Panel of latency percentiles, and one of the maximum, which would flatten the others.
+fn latencies(chart: &TraceChart) -> [LinePanel; 2] {
     let of = |value: fn(&LatencyBin) -> u64, is_dashed: bool| {
         let runs = chart.shown();
         let count = runs.len().max(2);
@@ -70,8 +70,8 @@ fn latencies(chart: &TraceChart) -> [Measure; 2] {
     };
     let percentiles = of(|bin| bin.p50_ns, false).chain(of(|bin| bin.p99_ns, true));
     [
-        Measure::new("latency, p50 and (dashed) p99", percentiles.collect(), true),
-        Measure::new("latency, longest", of(|bin| bin.max_ns, false).collect(), true),
+        LinePanel::new("latency, p50 and (dashed) p99", percentiles.collect(), true),
+        LinePanel::new("latency, longest", of(|bin| bin.max_ns, false).collect(), true),
     ]
 }
 
@@ -80,15 +80,15 @@ fn latency_line(
     class: String,
     of: fn(&LatencyBin) -> u64,
     is_dashed: bool,
-) -> Line {
+) -> PanelLine {
     let latency = &run.digest.latency;
     let middle_ms = |place: usize| (place as f64 + 0.5) * latency.bin_ns as f64 / NS_PER_MS;
     let measured = latency.bins.iter().enumerate().filter(|(_, bin)| bin.samples > 0);
     let points = measured.map(|(place, bin)| (middle_ms(place), of(bin) as f64));
-    Line { class, is_dashed, points: points.collect() }
+    PanelLine { class, is_dashed, points: points.collect() }
 }
 
-fn throughput(chart: &TraceChart) -> Measure {
+fn throughput(chart: &TraceChart) -> LinePanel {
     let title = "throughput, MiB/s";
     let points = chart.points();
     let lines = match chart.shown() {
@@ -98,34 +98,34 @@ fn throughput(chart: &TraceChart) -> Measure {
         ],
         runs => {
             let variants = runs.iter().enumerate();
-            let of: Value =
+            let of: SlotValue =
                 |slot, s| Some((slot.read_bytes.saturating_add(slot.write_bytes)) as f64 / MIB / s);
             variants.map(|(place, run)| line(run, class(place, runs.len()), of, points)).collect()
         }
     };
-    Measure::new(title, lines, false)
+    LinePanel::new(title, lines, false)
 }
 
-fn line(run: &TraceChartRun, class: String, of: Value, points: usize) -> Line {
+fn line(run: &TraceChartRun, class: String, of: SlotValue, points: usize) -> PanelLine {
     let timeline = run.digest.timeline.in_slots(points);
     let span_ns = run.digest.figures.span_ns as f64;
     let slot_ns = timeline.slot_ns as f64;
     let points = timeline.slots.iter().enumerate().filter_map(|(place, slot)| {
         let begin = place as f64 * slot_ns;
-        // The last slice ends with the run; what is left of it must not look like a peak.
+        // The last slice ends with the run; a short remainder must not look like a peak.
         let length = (span_ns - begin).clamp(slot_ns / 2.0, slot_ns);
         let value = of(slot, length / 1e9)?;
         value.is_finite().then_some(((begin + length / 2.0) / NS_PER_MS, value))
     });
-    Line { class, is_dashed: false, points: points.collect() }
+    PanelLine { class, is_dashed: false, points: points.collect() }
 }
 
-impl Measure {
-    fn new(title: &'static str, lines: Vec<Line>, is_time: bool) -> Self {
+impl LinePanel {
+    fn new(title: &'static str, lines: Vec<PanelLine>, is_time: bool) -> Self {
         let values = lines.iter().flat_map(|line| &line.points).map(|(_, value)| *value);
         let high = values.fold(0.0, f64::max);
-        // What nobody did needs no line.
-        let lines: Vec<Line> = lines
+        // A quantity that is zero throughout needs no line.
+        let lines: Vec<PanelLine> = lines
             .into_iter()
             .filter(|line| line.points.iter().any(|(_, value)| *value > 0.0))
             .collect();
@@ -134,7 +134,7 @@ impl Measure {
 
     pub(super) fn panel(&self, end_ms: f64, top: f64) -> Markup {
         let high = self.high * 1.05;
-        let path = |line: &Line| {
+        let path = |line: &PanelLine| {
             let points: Vec<String> = line
                 .points
                 .iter()

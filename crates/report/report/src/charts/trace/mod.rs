@@ -1,8 +1,8 @@
-//! Block traces stacked on a common scale: for each run its offsets over time, and below them
-//! throughput, seeks, requests a second, queue depth and latency.
+//! Chart of block traces on a common scale: for each run its offsets over time, and below them
+//! throughput, seeks, request rate, queue depth and latency.
 //!
-//! Every panel is a drawing of its own whose units are milliseconds and MiB (or the unit of its
-//! values), so that a script zooms by changing the part that is shown, and nothing else.
+//! Every panel is a drawing of its own in milliseconds and MiB (or the unit of its values), so that
+//! a script can zoom by changing only the visible part.
 
 mod field;
 mod lines;
@@ -11,25 +11,25 @@ use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use treering_trace::{Digest, Figures};
 
-use self::lines::Measure;
+use self::lines::LinePanel;
 use super::axis::{Axis, Scale};
-use super::figure::{Entry, Figure};
+use super::figure::{Figure, LegendEntry};
 use super::mark::{Shape, label, line, px, trimmed};
 use super::plot::{MOST_SIDES, class};
 use crate::escape::visible;
 
-/// Traces, drawn on one scale.
+/// Traces drawn on one scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceChart {
-    /// The runs, from top to bottom; more than six are left out.
+    /// Runs from top to bottom; those after the sixth are left out.
     pub runs: Vec<TraceChartRun>,
-    /// Of what they are; empty where the names of the runs say it.
+    /// Subject of the traces; empty where the names of the runs suffice.
     #[serde(default)]
     pub of: String,
-    /// How many charts of a page share what detail a page can have; 1 for all of it.
+    /// Number of charts that share the page's budget of detail; 1 for full detail.
     #[serde(default = "alone")]
     pub sharing: usize,
-    /// What the time axis begins with, in nanoseconds: a part of a trace keeps its times.
+    /// Start of the time axis in nanoseconds: an excerpt keeps the times of its trace.
     #[serde(default)]
     pub from_ns: u64,
 }
@@ -41,45 +41,45 @@ fn alone() -> usize {
 /// A trace, or a phase of one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TraceChartRun {
-    /// Its name.
+    /// Name of the run.
     pub name: String,
-    /// What it says.
+    /// Figures, series and maps of the trace.
     pub digest: Digest,
 }
 
 const WIDTH: f64 = 960.0;
-/// From where to where the panels go.
+/// Left and right edge of the panels.
 const ACROSS: (f64, f64) = (86.0, 950.0);
-/// The height of a panel of offsets, and of one of lines.
+/// Height of an offset panel, and of a line panel.
 const FIELD: f64 = 210.0;
 const LINES: f64 = 76.0;
-/// Above a panel, for its words.
+/// Height of the title above a panel.
 const HEAD: f64 = 22.0;
 const GAP: f64 = 10.0;
 const FOOT: f64 = 40.0;
 
-/// Points of a line; of all charts that share a page's detail in each line; and the fewest.
+/// Points of a line: at most, shared by all charts of a page for each line, and at least.
 const POINTS: usize = 480;
 const SHARED_POINTS: usize = 720;
 const FEWEST_POINTS: usize = 120;
-/// Strokes that all charts have together which share a page's detail.
+/// Number of strokes shared by all charts of a page.
 const SHARED_STROKES: usize = 20_000;
 
 const NS_PER_MS: f64 = 1e6;
 const SECTORS_PER_MIB: f64 = 2048.0;
 
 impl TraceChart {
-    /// Runs with all detail there is.
-    pub fn of(runs: Vec<TraceChartRun>) -> Self {
+    /// Creates a chart of these runs at full detail.
+    pub fn new(runs: Vec<TraceChartRun>) -> Self {
         Self { runs, of: String::new(), sharing: alone(), from_ns: 0 }
     }
 
-    /// The same, of a part that begins so many nanoseconds after the beginning.
+    /// Sets the start of the time axis, in nanoseconds after the beginning of the trace.
     pub(crate) fn from(self, from_ns: u64) -> Self {
         Self { from_ns, ..self }
     }
 
-    /// Points of a line.
+    /// Number of points of a line.
     fn points(&self) -> usize {
         match self.sharing {
             0 | 1 => POINTS,
@@ -91,14 +91,14 @@ impl TraceChart {
         &self.runs[..self.runs.len().min(MOST_SIDES)]
     }
 
-    /// The longest run in milliseconds, never 0.
+    /// Duration of the longest run in milliseconds, never 0.
     fn end_ms(&self) -> f64 {
         let spans = self.shown().iter().map(|run| run.digest.figures.span_ns);
         spans.max().unwrap_or(0).max(1) as f64 / NS_PER_MS
     }
 }
 
-/// How many seeks there were, where that is known.
+/// Describes the number of seeks, or that it is unknown.
 pub(crate) fn seeks(figures: &Figures) -> String {
     if figures.is_ordered() || figures.reads.requests + figures.writes.requests == 0 {
         format!("{} seeks", figures.seeks)
@@ -136,8 +136,8 @@ pub(super) fn figure(chart: &TraceChart) -> Figure {
     }
 }
 
-/// Reads and writes have colours of their own in offsets, and runs in lines.
-fn legend(chart: &TraceChart) -> Vec<Entry> {
+/// Legend: colours of reads and writes in the offset panel, and of runs in the line panels.
+fn legend(chart: &TraceChart) -> Vec<LegendEntry> {
     let any = |of: fn(&Digest) -> bool| chart.shown().iter().any(|run| of(&run.digest));
     let has = [
         ("s1", "reads", any(|digest| digest.figures.reads.requests > 0)),
@@ -145,9 +145,9 @@ fn legend(chart: &TraceChart) -> Vec<Entry> {
         ("s3", "discards", any(|digest| digest.figures.discards.requests > 0)),
     ];
     let entry =
-        |class: String, shape, name: String, text: String| Entry { class, shape, name, text };
+        |class: String, shape, name: String, text: String| LegendEntry { class, shape, name, text };
     let kinds = has.into_iter().filter(|(.., there)| *there);
-    let mut legend: Vec<Entry> = kinds
+    let mut legend: Vec<LegendEntry> = kinds
         .map(|(class, name, _)| {
             entry(class.to_owned(), Shape::Square, name.to_owned(), String::new())
         })
@@ -163,9 +163,9 @@ fn legend(chart: &TraceChart) -> Vec<Entry> {
     legend
 }
 
-fn drawing(chart: &TraceChart, measures: &[Measure], height: f64) -> Markup {
+fn drawing(chart: &TraceChart, measures: &[LinePanel], height: f64) -> Markup {
     let end_ms = chart.end_ms();
-    let scale = field::Scale::of(chart.shown(), strokes(chart));
+    let scale = field::OffsetScale::new(chart.shown(), strokes(chart));
     let mut top = 0.0;
     let mut panels: Vec<Markup> = Vec::new();
     for run in chart.shown().iter().filter(|run| !run.digest.maps.is_empty()) {
@@ -182,7 +182,7 @@ fn drawing(chart: &TraceChart, measures: &[Measure], height: f64) -> Markup {
     }
 }
 
-/// The time axis below all panels, with lines through them.
+/// Time axis below all panels, with vertical lines through them.
 fn time_ticks(from_ms: f64, end_ms: f64, bottom: f64, height: f64) -> Markup {
     let (unit_ms, word) = match end_ms {
         ms if ms >= 600_000.0 => (60_000.0, "minutes"),
@@ -204,24 +204,24 @@ fn time_ticks(from_ms: f64, end_ms: f64, bottom: f64, height: f64) -> Markup {
     }
 }
 
-/// How many strokes the offsets of a chart may have.
+/// Maximum number of strokes of a chart's offset panels.
 fn strokes(chart: &TraceChart) -> usize {
     if chart.sharing < 2 { usize::MAX } else { SHARED_STROKES / chart.sharing }
 }
 
-/// A panel: its words, the grid of its values, and what is drawn in its own units.
+/// A panel: title, value grid, and contents in the panel's own units.
 struct Panel<'a> {
-    /// The word for what its units are.
+    /// CSS class of the panel's kind of units.
     kind: &'static str,
     title: &'a str,
     top: f64,
     height: f64,
     end_ms: f64,
-    /// The lowest and the highest value.
+    /// Lowest and highest value.
     values: (f64, f64),
-    /// What ticks are counted in.
+    /// Size of the unit that ticks are counted in.
     unit: f64,
-    /// How a tick is written.
+    /// Formats a tick.
     tick: &'a dyn Fn(f64, &str) -> String,
     inside: Markup,
 }

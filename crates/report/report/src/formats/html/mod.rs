@@ -1,7 +1,7 @@
-//! One HTML file: nothing is loaded from anywhere, and it reads the same without its script.
+//! HTML page in one file: nothing is loaded, and the contents are complete without the script.
 //!
-//! maud escapes every text; what acts on a screen or hides is made visible before. Charts are
-//! drawn by `charts`; the style and the script are files beside this one.
+//! maud escapes every text; control and invisible characters are made visible before. Charts come
+//! from `charts`; style and script are files in this directory.
 
 mod table;
 
@@ -12,22 +12,22 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::charts::{PALETTE, STYLE as CHARTS};
 use crate::escape::visible;
 use crate::formats::csv::spreadsheet_text;
-use crate::{Block, Chart, Format, Number, Pair, RawList, Report, Style, Tone, Warning};
+use crate::{Block, Chart, Format, KeyValue, Number, RawList, Report, Style, Tone, Warning};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
-/// What pages with block traces need besides.
+/// Script added to pages with block traces.
 const TRACE_SCRIPT: &str = include_str!("trace.js");
 
-/// What a browser may load for this page: nothing.
+/// Content security policy of the page: no loading at all.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
                       form-action 'none'";
 
-/// From so many headings on, a page begins with a list of them.
+/// Number of headings from which a page has a table of contents.
 const LISTED_FROM: usize = 4;
 
-/// The format for a browser, and for paper.
+/// HTML format, for browsers and printing.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Html;
 
@@ -47,12 +47,12 @@ fn page(report: &Report) -> Markup {
     frame(&report.title, "", trace, &whole(report))
 }
 
-/// A page's title and what is below it.
+/// Title and blocks of a page.
 pub(crate) fn whole(report: &Report) -> Markup {
     html! { h1 { (visible(&report.title)) } (blocks(&report.blocks)) }
 }
 
-/// A file around a body, with what it has of style and script beyond those of all pages.
+/// Complete file around a body, with additional style and script.
 pub(crate) fn frame(title: &str, style: &str, script: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
@@ -63,7 +63,7 @@ pub(crate) fn frame(title: &str, style: &str, script: &str, body: &Markup) -> Ma
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
-                // A browser that finds no icon here would ask a server for one.
+                // Without an icon a browser would request one from a server.
                 link rel="icon" href="data:,";
                 title { (visible(title)) }
                 style {
@@ -89,7 +89,7 @@ fn blocks(all: &[Block]) -> Markup {
     let mut place = 0;
     let mut parts: Vec<Markup> = Vec::new();
     while let Some(block) = all.get(place) {
-        // Paragraphs right below the title are what the page has to say.
+        // Paragraphs directly below the title are the page's summary.
         lead &= matches!(block, Block::Paragraph { .. });
         let run = all[place..].iter().take_while(|block| is_small_chart(block)).count();
         if run > 0 {
@@ -121,12 +121,12 @@ fn is_trace(block: &Block) -> bool {
     matches!(block, Block::Chart(Chart::Trace(_)))
 }
 
-/// Charts that stand beside each other where there is room.
+/// Reports whether a block is a chart that can be placed beside others.
 fn is_small_chart(block: &Block) -> bool {
     matches!(block, Block::Chart(chart) if chart.is_small())
 }
 
-/// The headings with links to them.
+/// Table of contents with links to the headings.
 fn contents(all: &[Block]) -> Markup {
     let headings = all.iter().filter_map(|block| match block {
         Block::Heading { text } => Some(text),
@@ -165,10 +165,10 @@ fn one(block: &Block) -> Markup {
     }
 }
 
-fn of_pairs(pairs: &[Pair]) -> Markup {
+fn of_pairs(pairs: &[KeyValue]) -> Markup {
     html! {
         dl {
-            @for Pair { key, value } in pairs {
+            @for KeyValue { key, value } in pairs {
                 div {
                     dt { (visible(key)) }
                     dd class=(tone_class(value.tone())) { (visible(&value.shown(""))) }
@@ -178,7 +178,7 @@ fn of_pairs(pairs: &[Pair]) -> Markup {
     }
 }
 
-/// A line for each kind of caution, the gravest open: advice is given once.
+/// Cautions grouped by kind, the most severe expanded; advice is given once for each kind.
 fn of_cautions(cautions: &[Warning]) -> Markup {
     html! {
         section class="cautions" aria-label="Cautions" {
@@ -204,7 +204,7 @@ fn of_cautions(cautions: &[Warning]) -> Markup {
     }
 }
 
-/// Lists of numbers in columns that a spreadsheet takes: tabs between them.
+/// Lists of numbers in tab-separated columns, for spreadsheets.
 fn of_raw_numbers(lists: &[RawList]) -> Markup {
     let most = lists.iter().map(|list| list.values.len()).max().unwrap_or(0);
     let mut text = String::from("job\tmetric\tunit\tside");

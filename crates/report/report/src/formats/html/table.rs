@@ -1,5 +1,4 @@
-//! Tables in HTML: they scroll in a box of their own where they are wide, the names of the rows
-//! staying in sight.
+//! HTML tables: wide ones scroll in a box of their own, with the row names fixed.
 
 use maud::{Markup, html};
 use treering_model::Better;
@@ -9,7 +8,7 @@ use super::tone_class;
 use crate::escape::visible;
 use crate::{Align, Cell, Column, Table};
 
-/// Texts up to this width are not broken into lines.
+/// Maximum length of texts that are not wrapped.
 const ONE_LINE: usize = 30;
 
 pub(super) fn markup(table: &Table) -> Markup {
@@ -27,7 +26,7 @@ fn open(table: &Table) -> Markup {
         @if table.rows.is_empty() {
             p class="aside" { "(no rows)" }
         } @else {
-            // With a tab stop, so that it can be scrolled with the keyboard.
+            // Focusable, so that it can be scrolled with the keyboard.
             div class="scroll" tabindex="0" role="region" aria-label=(visible(&table.name)) {
                 table {
                     thead {
@@ -72,14 +71,14 @@ fn heading(column: &Column, unit: &str) -> Markup {
     }
 }
 
-/// A cell; those that name the row are headings of it.
+/// Renders a cell; cells that identify the row are row headers.
 fn cell(cell: &Cell, column: &Column, names_row: bool) -> Markup {
     let text = visible(&cell.shown(&column.unit));
     let wraps = if column.wraps && text.width() > ONE_LINE { " wraps" } else { "" };
-    // Most cells of a large page are words on the left: these need no class.
+    // Most cells of a large page are left-aligned text, which needs no class.
     let class = format!("{}{wraps}", variant(column).unwrap_or_default());
     let class = Some(class.trim()).filter(|class| !class.is_empty());
-    // What the table is sorted by: people see rounded and scaled numbers.
+    // Exact sort key, since people see rounded and scaled numbers.
     let value = match cell {
         Cell::Number(number) => Some(number.exact()),
         Cell::Range { low, .. } => Some(low.exact()),

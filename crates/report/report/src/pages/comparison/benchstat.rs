@@ -1,6 +1,6 @@
-//! The trials as lines of Go benchmarks: `benchstat -col /variant FILE` is then an independent
-//! check of the medians and of the unpaired test. A value for each trial; cautions stand in lines
-//! that begin with `#`, which benchstat passes over.
+//! Trials as Go benchmark lines: `benchstat -col /variant FILE` then independently checks the
+//! medians and the unpaired test. Each trial is a value; cautions are lines that begin with `#`,
+//! which benchstat skips.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -24,9 +24,9 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     for (unit, better) in units {
         writeln!(out, "Unit {unit} better={better}")?;
     }
-    // Operations of one run would pass for runs.
+    // Operations of one run would be mistaken for runs.
     let of_runs = || outcome.comparisons.iter().filter(|one| !one.within_one_run);
-    // The baseline's values are the same against each contender, unless a round was dropped.
+    // The baseline has the same values against each contender, unless a round was dropped.
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for (baseline, contender) in outcome.contenders() {
         if !told.insert(baseline) {
@@ -60,7 +60,7 @@ fn metric(one: &MetricComparison) -> String {
     one.metric().split('/').map(word).collect::<Vec<_>>().join("/")
 }
 
-/// The unit; a plain number has none in our tables, but must have one here.
+/// Unit for benchstat, which requires one even for plain numbers.
 fn unit(one: &MetricComparison) -> &'static str {
     match one.unit.symbol() {
         "" => "count",
@@ -69,7 +69,7 @@ fn unit(one: &MetricComparison) -> &'static str {
     }
 }
 
-/// A name without what benchstat would take for an end or a part of it.
+/// Replaces characters that benchstat treats as separators.
 fn word(text: &str) -> String {
     let kept = |c: char| if c.is_alphanumeric() || "._-+=".contains(c) { c } else { '_' };
     text.chars().map(kept).collect()

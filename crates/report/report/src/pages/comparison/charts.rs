@@ -1,4 +1,4 @@
-//! The charts of a comparison and its raw numbers, put together from the comparisons of a job.
+//! Charts and raw numbers of a comparison, built from the comparisons of a job.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +10,10 @@ use crate::{
     Block, Chart, Forest, ForestRow, RatioVariant, Ratios, RawList, Rounds, RoundsVariant,
 };
 
-/// Charts of rounds that a job has at most.
+/// Maximum number of round charts of a job.
 const MOST_CHARTS: usize = 12;
 
-/// The ratios of all primary metrics, job by job and metric by metric.
+/// Forest plot of all primary metrics, by job and metric.
 pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
     let baseline = baseline_of(primary);
     let several = primary.iter().any(|one| one.title != primary[0].title);
@@ -21,7 +21,7 @@ pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
     Chart::Forest(Forest { baseline, rows })
 }
 
-/// What the ratios are ratios to.
+/// Name of the baseline that the ratios are relative to.
 fn baseline_of(comparisons: &[&MetricComparison]) -> String {
     match comparisons {
         [] => String::new(),
@@ -32,10 +32,10 @@ fn baseline_of(comparisons: &[&MetricComparison]) -> String {
     }
 }
 
-/// The primary metrics of a job by round, in at most so many charts: the ratio of each round, or
-/// the values of all trials where they are no pairs or have no ratio.
+/// Round charts of a job's primary metrics, at most `most`: ratio of each round, or values of all
+/// trials where they are unpaired or have no ratio.
 pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
-    // Operations of one run are no rounds.
+    // Operations of one run are not rounds.
     let of_rounds: Vec<&MetricComparison> =
         primary.iter().copied().filter(|one| !one.within_one_run).collect();
     let is_ratio = |one: &&MetricComparison| one.paired && one.ratio.is_some() && one.pairs() > 1;
@@ -57,7 +57,7 @@ pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
     charts
 }
 
-/// The ratio of each round of one metric; at least one comparison.
+/// Ratio chart of one metric, from at least one comparison.
 fn ratios(comparisons: &[&MetricComparison]) -> Ratios {
     let first = comparisons[0];
     let numbers: BTreeSet<u32> =
@@ -98,7 +98,7 @@ fn threshold(one: &MetricComparison) -> f64 {
     if is_positive(one.threshold) { one.threshold } else { 0.0 }
 }
 
-/// What was measured of the primary metrics. A baseline that several contenders share stands once.
+/// Raw values of the primary metrics. A baseline shared by several contenders is listed once.
 pub(super) fn raw_numbers(outcome: &Outcome) -> Option<Block> {
     let primary: Vec<&MetricComparison> =
         outcome.comparisons.iter().filter(|c| c.primary).collect();
@@ -155,8 +155,8 @@ fn row(one: &MetricComparison, several_jobs: bool) -> ForestRow {
     }
 }
 
-/// One chart for all contenders of a metric, or several where there are too many, or where they
-/// were not compared with the same trials of the baseline.
+/// Charts of a metric: one for all contenders, or several when they are too many or were paired
+/// with different baseline trials.
 fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
     let mut charts: Vec<Rounds> = Vec::new();
     let mut left: Vec<&MetricComparison> = comparisons.to_vec();
@@ -182,13 +182,13 @@ fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
     charts
 }
 
-/// The rounds of a comparison: the number of each with both values; none when not paired.
+/// Round number with both values, for each round of a comparison; empty if unpaired.
 fn numbered(one: &MetricComparison) -> impl Iterator<Item = (u32, f64, f64)> {
     let values = one.baseline_values.iter().zip(&one.contender_values);
     one.rounds.iter().zip(values).map(|(number, (base, other))| (*number, *base, *other))
 }
 
-/// The baseline with these contenders; paired rounds stand below each other.
+/// Chart of the baseline with these contenders, paired rounds aligned.
 fn chart(
     first: &MetricComparison,
     base: &BTreeMap<u32, f64>,

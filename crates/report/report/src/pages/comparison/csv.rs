@@ -1,11 +1,11 @@
-//! The comparison as CSV (RFC 4180): a row for each comparison, the columns named as the fields of
-//! the JSON. What the JSON has as `null` is empty; lists of values are left out.
+//! Comparison as CSV (RFC 4180): a row for each comparison, with the JSON's field names as columns.
+//! `null` is empty; lists of values are left out.
 
 use std::io;
 
 use treering_analysis::compare::Outcome;
 
-use super::json::Row;
+use super::json::ComparisonRow;
 use crate::formats::csv::{text_field, write_record};
 
 const HEADER: [&str; 33] = [
@@ -48,12 +48,12 @@ const HEADER: [&str; 33] = [
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     write_record(&HEADER.map(str::to_owned), out)?;
     for one in &outcome.comparisons {
-        write_record(&fields(&Row::of(one)), out)?;
+        write_record(&fields(&ComparisonRow::new(one)), out)?;
     }
     Ok(())
 }
 
-fn fields(row: &Row<'_>) -> [String; HEADER.len()] {
+fn fields(row: &ComparisonRow<'_>) -> [String; HEADER.len()] {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
     let better = row.better.word();
     [

@@ -1,4 +1,4 @@
-//! The comparison as JSON, as docs/json.md documents it. Fields may be added, never changed.
+//! Comparison as JSON, as docs/json.md documents it. Fields may be added but never changed.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::words::sentences;
 use crate::pages::gate::gate_reasons;
 use crate::{Warning, json};
 
-/// The version of this JSON.
+/// Version of the JSON document.
 const VERSION: u32 = 2;
 
 #[derive(Serialize)]
@@ -21,13 +21,13 @@ struct Document<'o> {
     gate: &'static str,
     gate_reasons: Vec<String>,
     baseline: Option<ComparedVariant<'o>>,
-    /// Those of other contenders.
+    /// Baselines of other contenders.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     baselines: Vec<ComparedVariant<'o>>,
     contenders: Vec<ComparedVariant<'o>>,
     cautions: Vec<Warning>,
-    comparisons: Vec<Row<'o>>,
-    control: Vec<Row<'o>>,
+    comparisons: Vec<ComparisonRow<'o>>,
+    control: Vec<ComparisonRow<'o>>,
 }
 
 #[derive(Serialize)]
@@ -47,9 +47,9 @@ struct ComparedVariant<'o> {
     filesystems: &'o [String],
 }
 
-/// A comparison as programs read it, here and in CSV.
+/// A comparison as programs read it, in JSON and CSV.
 #[derive(Serialize)]
-pub(super) struct Row<'o> {
+pub(super) struct ComparisonRow<'o> {
     pub(super) workload: &'o str,
     pub(super) mode: Mode,
     pub(super) job: &'o str,
@@ -90,8 +90,8 @@ pub(super) struct Row<'o> {
     pub(super) contender_values: &'o [f64],
 }
 
-impl<'o> Row<'o> {
-    pub(super) fn of(one: &'o MetricComparison) -> Self {
+impl<'o> ComparisonRow<'o> {
+    pub(super) fn new(one: &'o MetricComparison) -> Self {
         let [ratio, ratio_low, ratio_high] = parts(one.ratio);
         let [difference, difference_low, difference_high] = parts(one.difference);
         Self {
@@ -137,26 +137,26 @@ impl<'o> Row<'o> {
     }
 }
 
-/// An estimate and the ends of its interval.
+/// Estimate and both ends of its interval.
 fn parts(estimate: Option<Estimate>) -> [Option<f64>; 3] {
     let interval = estimate.and_then(|estimate| estimate.interval);
     [estimate.map(|e| e.value), interval.map(|i| i.0), interval.map(|i| i.1)]
 }
 
-/// Writes it in one line.
+/// Writes the comparison in one line.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     let is_baseline = |variant: &&VariantSummary| variant.against.is_none();
     let document = Document {
         treering_comparison: Version { version: VERSION },
         verdicts: sentences(outcome),
-        gate: Gate::of(outcome).name(),
+        gate: Gate::decide(outcome).name(),
         gate_reasons: gate_reasons(outcome),
         baseline: outcome.variants.first().map(variant),
         baselines: outcome.variants.iter().skip(1).filter(is_baseline).map(variant).collect(),
         contenders: outcome.contenders().map(|(_, contender)| variant(contender)).collect(),
         cautions: warnings(outcome),
-        comparisons: outcome.comparisons.iter().map(Row::of).collect(),
-        control: outcome.control.iter().map(Row::of).collect(),
+        comparisons: outcome.comparisons.iter().map(ComparisonRow::new).collect(),
+        control: outcome.control.iter().map(ComparisonRow::new).collect(),
     };
     json::write(&document, out)?;
     writeln!(out)

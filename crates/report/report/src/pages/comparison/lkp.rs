@@ -1,6 +1,5 @@
-//! The comparison as the kernel test robot's mails have it: means with their standard deviations
-//! in percent, and the change. Our verdict stands at the end of each line, since a change alone
-//! says nothing.
+//! Comparison in the style of the kernel test robot's mails: means with standard deviations in
+//! percent, and the change, followed by the verdict, since a change alone proves nothing.
 
 use std::io;
 
@@ -25,7 +24,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         writeln!(out, "---------------- --------------------------- ")?;
         writeln!(out, "         %stddev     %change         %stddev")?;
         writeln!(out, "             \\          |                \\")?;
-        // Operations of one run would pass for runs.
+        // Operations of one run would be mistaken for runs.
         let of_runs = outcome.comparisons.iter().filter(|one| !one.within_one_run);
         for one in of_runs.filter(|one| one.contender == variant.name) {
             row(one, out)?;
@@ -48,7 +47,7 @@ fn row(one: &MetricComparison, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "{base} {change:>9} {new}  {name}  ({})", one.verdict.name())
 }
 
-/// A mean and its standard deviation in percent, in 16 columns: `    233.10 ±  2%`.
+/// Formats mean and standard deviation in percent, in 16 columns: `    233.10 ±  2%`.
 fn value(values: &[f64]) -> String {
     let mean = mean(values);
     let number = if mean.abs() >= 1e7 || (mean != 0.0 && mean.abs() < 0.01) {
@@ -67,7 +66,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The standard deviation in percent of the mean; `None` for a single value.
+/// Standard deviation in percent of the mean; `None` for a single value.
 fn spread(values: &[f64], mean: f64) -> Option<f64> {
     if values.len() < 2 || mean == 0.0 {
         return None;

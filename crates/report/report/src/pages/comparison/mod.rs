@@ -1,10 +1,9 @@
-//! `treering report`: sets of trials against each other. First the verdict in words, then all
-//! ratios in one picture, the cautions, the jobs one by one, the environment, and last the
-//! command that gives the same page again.
+//! Page of `treering report`: comparison of sets of trials. First the verdict in words, then all
+//! ratios in one chart, the cautions, each job, the environment, and last the command that
+//! reproduces the page.
 //!
-//! The sentences are in `words`, the tables in `tables`, the charts in
-//! `charts`; the formats for programs, which want the numbers and not the page, have a
-//! file each: `json`, `csv`, `benchstat`, `lkp`.
+//! Sentences are in `words`, tables in `tables`, charts in `charts`; the machine-readable formats,
+//! which need numbers instead of a page, have a file each: `json`, `csv`, `benchstat`, `lkp`.
 
 mod benchstat;
 mod charts;
@@ -31,50 +30,50 @@ use super::environment::{differences, everything};
 use super::profile;
 use crate::{Block, Chart, Report, Warning};
 
-/// Contenders that the title names; the others it counts.
+/// Maximum number of contenders named in the title; further ones are counted.
 const TITLED: usize = 6;
 
-/// Charts of one sort that all jobs of a page have together, at most: a page is to be mailed.
+/// Maximum number of charts of one sort for all jobs of a page, which must be small enough to mail.
 const MOST_CHARTS: usize = 36;
 const MOST_ROUNDS_CHARTS: usize = 150;
 
-/// What the page says beside the comparison.
+/// Context of a comparison page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct View<'v> {
-    /// The command line that gives this page again, quoted for a shell.
+    /// Command line that reproduces the page, quoted for a shell.
     pub command: &'v str,
-    /// The command lines that repeat a trial of each variant, with the variant's name.
+    /// Command lines that repeat a trial, each with the name of its variant.
     pub repeat: &'v [(String, String)],
-    /// Remarks about the selection.
+    /// Remarks about the selection of trials.
     pub notes: &'v [String],
-    /// The facts of the environment on all variants, in the order of the outcome.
+    /// Facts of the environment on all variants, in the order of the outcome.
     pub environment: &'v [EnvironmentFact],
-    /// What the trials show of their timeline, for pages with pictures.
+    /// Profiles of the trials over time, for formats with graphics.
     pub profiles: &'v [JobProfile],
-    /// What observers saw of the jobs, for pages with pictures.
+    /// Observer results of the jobs, for formats with graphics.
     pub observed: &'v [ObservedJob],
-    /// Only what fits a mail: the sentences, the cautions without advice, the primary metrics.
+    /// True for a brief page that fits a mail: sentences, cautions without advice, primary metrics.
     pub brief: bool,
 }
 
-/// The formats for programs.
+/// Machine-readable formats of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataFormat {
-    /// The documented JSON (docs/json.md).
+    /// Documented JSON (docs/json.md).
     Json,
-    /// One row for each comparison.
+    /// CSV with one row for each comparison.
     Csv,
-    /// Lines of Go benchmarks, a value for each trial: benchstat reads them.
+    /// Go benchmark lines for benchstat, one value for each trial.
     Benchstat,
-    /// The table of mails of the kernel test robot.
+    /// Table in the style of the kernel test robot's mails.
     Lkp,
 }
 
 impl DataFormat {
-    /// Every one.
+    /// All formats.
     pub const ALL: [Self; 4] = [Self::Json, Self::Csv, Self::Benchstat, Self::Lkp];
 
-    /// The word that chooses it.
+    /// Name that selects the format.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -84,15 +83,15 @@ impl DataFormat {
         }
     }
 
-    /// The format with this name.
+    /// Looks up a format by its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Writes the comparison.
+    /// Writes the comparison in this format.
     ///
     /// # Errors
-    /// When the writer does not take it.
+    /// If the writer fails.
     pub fn write(self, outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
         match self {
             Self::Json => json::write(outcome, out),
@@ -103,7 +102,7 @@ impl DataFormat {
     }
 }
 
-/// The page.
+/// Page of a comparison.
 pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     let mut page = Report::new(title(outcome));
     for sentence in sentences(outcome) {
@@ -147,7 +146,7 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
     page
 }
 
-/// The primary metrics job by job, for a mail.
+/// Adds the primary metrics by job, for a mail.
 fn add_brief(
     page: &mut Report,
     outcome: &Outcome,
@@ -172,7 +171,7 @@ fn add_brief(
     page.command("The whole page", view.command);
 }
 
-/// The variants and what they ran on.
+/// Adds the variants and their environment.
 fn add_environment(page: &mut Report, outcome: &Outcome, view: &View<'_>) {
     page.heading("Environment");
     page.table(variants(outcome));
@@ -185,7 +184,7 @@ fn add_environment(page: &mut Report, outcome: &Outcome, view: &View<'_>) {
     }
 }
 
-/// A job: the charts and tables of its primary metrics, how its trials went, all other metrics.
+/// Adds a job: charts and tables of its primary metrics, profile charts, and all other metrics.
 fn add_job(
     page: &mut Report,
     outcome: &Outcome,
@@ -195,7 +194,7 @@ fn add_job(
 ) {
     page.heading(&heading(job[0]));
     let several = outcome.contenders().count() > 1;
-    // Other units of a primary result stand below it, whatever they are alone.
+    // Other units of a primary result are listed below it, even if they are not primary.
     let decides = |one: &MetricComparison| {
         let leads = |other: &&MetricComparison| {
             other.primary
@@ -227,7 +226,7 @@ fn add_job(
     }
 }
 
-/// What a job is called above its part of the page.
+/// Heading of a job's section.
 fn heading(first: &MetricComparison) -> String {
     let plain = format!("{} {}", first.workload, first.job);
     let run = format!("{} ({})", first.workload, first.mode.name());
@@ -239,7 +238,7 @@ fn heading(first: &MetricComparison) -> String {
     }
 }
 
-/// What observers saw of a job: seeks and all else that traces tell, where the files lie.
+/// Adds the observer results of a job: seeks and other trace figures, and file layouts.
 fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison], view: &View<'_>) {
     let several = outcome.contenders().count() > 1;
     let seen = |one: &&&MetricComparison| !one.primary && is_observation(&one.name);
@@ -249,15 +248,15 @@ fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison],
     }
     let first = job[0];
     let same = |known: &&ObservedJob| {
-        let given = (&known.workload, known.mode, &known.job);
-        given == (&first.workload, first.mode, &first.job)
+        let identity = (&known.workload, known.mode, &known.job);
+        identity == (&first.workload, first.mode, &first.job)
     };
     if let Some(observed) = view.observed.iter().find(same) {
         page.blocks.extend(charts_of(observed, view.observed.len()));
     }
 }
 
-/// The charts of what the trials of a job show of their timeline; of many jobs only the first.
+/// Profile charts of a job over time; for many jobs only for the first ones.
 fn profile_charts(
     view: &View<'_>,
     job: &[&MetricComparison],
@@ -276,8 +275,8 @@ fn profile_charts(
     }
     let first = job[0];
     let same = |profile: &&JobProfile| {
-        let given = (&profile.workload, profile.mode, &profile.job);
-        given == (&first.workload, first.mode, &first.job)
+        let identity = (&profile.workload, profile.mode, &profile.job);
+        identity == (&first.workload, first.mode, &first.job)
     };
     let Some(profile) = view.profiles.iter().find(same) else { return Vec::new() };
     let kind = |one: &&&MetricComparison| one.primary;
@@ -290,7 +289,7 @@ fn profile_charts(
     profile::of_job(profile, Some(&kinds), (MOST_CHARTS / jobs).max(1))
 }
 
-/// The cautions with their advice.
+/// Cautions with their advice.
 pub(super) fn warnings(outcome: &Outcome) -> Vec<Warning> {
     let warning = |caution: &treering_analysis::compare::ComparisonCaution| Warning {
         code: caution.code.name().to_owned(),
@@ -317,7 +316,7 @@ fn title(outcome: &Outcome) -> String {
     format!("{}{more} against {}", names.join(", "), outcome.baseline())
 }
 
-/// The comparisons of each job of each workload, in the order in which they come.
+/// Groups the comparisons by workload and job, in order of occurrence.
 pub(super) fn jobs(outcome: &Outcome) -> Vec<Vec<&MetricComparison>> {
     let mut jobs: Vec<Vec<&MetricComparison>> = Vec::new();
     for one in &outcome.comparisons {

@@ -1,6 +1,5 @@
-//! What observers saw of the variants of a comparison: a table for each part of the trial, and, of
-//! a trial of each variant, the requests to the devices above each other on one scale and where the
-//! files lie.
+//! Observer results of a comparison: a table for each part of the trial and, for one trial of each
+//! variant, the device requests on a common scale and the layout of files.
 
 use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedVariant, Verdict};
 use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, layout_series, layouts};
@@ -17,14 +16,15 @@ use crate::{
     TraceChart, TraceChartRun,
 };
 
-/// Charts of traces that all jobs of a page have together, at most; of a job there is one at least.
+/// Maximum number of trace charts for all jobs of a page; each job has at least one.
 const MOST_TRACES: usize = 8;
-/// Phases of a job that are drawn: those in which most was asked of the devices.
+/// Maximum number of phases drawn for a job: those with most device requests.
 const MOST_PHASES: usize = 4;
-/// Jobs whose layouts are drawn.
+/// Maximum number of jobs whose layouts are drawn.
 const MOST_SERIES_JOBS: usize = 6;
 
-/// The figures of a job, part by part; where there is one run a variant, without any inference.
+/// Tables of a job's observer figures, by part of the trial; without inference for a single run of
+/// each variant.
 pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
     let mut scopes: Vec<&Scope> = Vec::new();
     for one in seen {
@@ -81,7 +81,7 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
     let keys = if several_contenders { 2 } else { 1 };
     let mut table = Table::new("observed", caption, columns).with_keys(keys);
     for one in own {
-        // Each value has its unit with it.
+        // Each cell includes its unit.
         let mut cells = vec![Cell::text(metric_words(&one.name, one.unit))];
         if several_contenders {
             cells.push(Cell::text(&one.contender));
@@ -100,7 +100,7 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
     table
 }
 
-/// The charts of a job; `jobs` is how many of the page have any.
+/// Charts of a job; `jobs` is the number of jobs with charts on the page.
 pub(super) fn charts_of(job: &ObservedJob, jobs: usize) -> Vec<Block> {
     let variants: Vec<(&ObservedVariant, &Trial)> = job
         .variants
@@ -126,7 +126,7 @@ pub(super) fn charts_of(job: &ObservedJob, jobs: usize) -> Vec<Block> {
     std::iter::once(heading).chain(charts).map(Block::Chart).collect()
 }
 
-/// A chart for each phase in which the devices had most to do, in the order of the phases.
+/// Trace charts of the phases with most device requests, in phase order.
 fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
     let digests: Vec<(&str, Vec<(String, Digest)>)> =
         variants.iter().map(|(variant, trial)| (variant.name.as_str(), digests(trial))).collect();
@@ -150,7 +150,7 @@ fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
             let (_, digest) = phases.iter().find(|(known, _)| known == phase)?;
             Some(TraceChartRun { name: (*name).to_owned(), digest: digest.clone() })
         };
-        // More charts share what a page can carry.
+        // More charts share the page's budget of detail.
         let sharing = (chosen.len() * jobs.max(1)).max(2);
         let runs = digests.iter().filter_map(run).collect();
         Chart::Trace(TraceChart { runs, of: format!("phase {phase}"), sharing, from_ns: 0 })
@@ -158,7 +158,7 @@ fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
     chosen.iter().map(|phase| chart(phase)).collect()
 }
 
-/// How the measures of the layout move on each variant.
+/// Charts of the layout measures over the run of each variant.
 fn timelines<'t>(
     variants: &'t [(&ObservedVariant, &Trial)],
 ) -> impl Iterator<Item = LayoutTimeline> + use<'t> {
@@ -179,7 +179,7 @@ fn timelines<'t>(
     LAYOUT_MEASURES.iter().filter_map(timeline)
 }
 
-/// Map of the device of a variant at the end.
+/// Map of a variant's device at the end of the trial.
 fn last_map(variant: &ObservedVariant, trial: &Trial) -> Option<Chart> {
     let (name, map) = trial.artifacts.iter().rev().find_map(|made| map_after(trial, made))?;
     let title = format!("{}: disk layout after {name}", variant.name);

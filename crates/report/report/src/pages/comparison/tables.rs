@@ -1,4 +1,4 @@
-//! The tables of a comparison: variants, verdicts, and scores with time and CPU beside them.
+//! Tables of a comparison: variants, verdicts, and scores with time and CPU.
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::{cpu, times};
@@ -9,7 +9,7 @@ use crate::table::titled;
 use crate::verdict::words;
 use crate::{Cell, Column, Number, Style, Table, Tone};
 
-/// The variants: how many trials count, on what they ran.
+/// Table of the variants: number of trials, kernels and filesystems.
 pub(super) fn variants(outcome: &Outcome) -> Table {
     let columns = vec![
         Column::long_text("variant"),
@@ -44,7 +44,8 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
     table
 }
 
-/// Ratios and verdicts, primary metrics or the others. Below a result stand its other units.
+/// Table of ratios and verdicts, of primary metrics or the others. Other units of a result follow
+/// below it.
 pub(super) fn verdicts(
     comparisons: &[&MetricComparison],
     primary: bool,
@@ -93,10 +94,10 @@ pub(super) fn verdicts(
     table
 }
 
-/// What stands before the name of another unit of the result above.
+/// Prefix of a row that shows the result above in another unit.
 const OTHER_UNIT: &str = "= ";
 
-/// What fits a mail: the verdicts with their ratios, and nothing beside.
+/// Brief table for a mail: verdicts with their ratios only.
 pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool) -> Table {
     let mut columns = vec![Column::long_text("metric")];
     if several_contenders {
@@ -129,7 +130,7 @@ pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool)
     table
 }
 
-/// The results by metric, each with its other units behind it; within a metric by contender.
+/// Comparisons by metric, each followed by its other units; within a metric by contender.
 fn grouped<'c>(comparisons: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
     let mut rows: Vec<&MetricComparison> = Vec::new();
     let is_of = |one: &MetricComparison, leader: &MetricComparison| {
@@ -148,7 +149,7 @@ fn grouped<'c>(comparisons: &[&'c MetricComparison]) -> Vec<&'c MetricComparison
     rows
 }
 
-/// The comparisons of each metric, which are those of different contenders.
+/// Groups the comparisons of each metric, one for each contender.
 pub(super) fn by_metric<'c>(
     comparisons: &[&'c MetricComparison],
 ) -> Vec<Vec<&'c MetricComparison>> {
@@ -170,43 +171,43 @@ pub(super) fn by_metric<'c>(
     metrics
 }
 
-/// What `interval` means in a table of corrected verdicts.
+/// Explanation of `interval` in a table of corrected verdicts.
 pub(super) const INTERVAL: &str = "interval: at the level of the corrected test; it excludes 1 \
                                    exactly where the verdict is a difference.";
 
 fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> String {
-    let mut said = if primary {
+    let mut note = if primary {
         "Primary metrics. ratio: contender over baseline; n: pairs of rounds; base, new: medians."
             .to_owned()
     } else {
         "Exploratory: all other metrics, not a basis for decisions. q: Benjamini-Hochberg."
             .to_owned()
     };
-    said = format!("{said} {INTERVAL}");
+    note = format!("{note} {INTERVAL}");
     if comparisons.iter().any(|c| is_unbounded(c)) {
-        said += " unbounded: too few rounds for any interval at that level.";
+        note += " unbounded: too few rounds for any interval at that level.";
     }
     if comparisons.iter().any(|c| c.same_as.is_some()) {
-        said += " After =: the same result in another unit.";
+        note += " After =: the same result in another unit.";
     }
     if comparisons.iter().any(|c| !c.paired) {
-        said += " n with a plus: unpaired trials of both variants.";
+        note += " n with a plus: unpaired trials of both variants.";
     }
     if comparisons.iter().any(|c| c.difference.is_some()) {
-        said += " Where a value is not above zero, a difference with its unit replaces the ratio.";
+        note += " Where a value is not above zero, a difference with its unit replaces the ratio.";
     }
     if comparisons.iter().any(|c| c.within_one_run) {
-        said += " single-run with an interval: operations or rows of one run per variant, paired \
+        note += " single-run with an interval: operations or rows of one run per variant, paired \
                  within the run; Holm over the kinds with six pairs or more. It describes these \
                  two runs and says nothing about how runs differ.";
     }
     if needs {
-        said += " needs: about how many rounds a verdict needs.";
+        note += " needs: about how many rounds a verdict needs.";
     }
-    said
+    note
 }
 
-/// Each part of the trial: its score, with elapsed time and CPU beside it, a row for each variant.
+/// Table of each part of the trial: its score, elapsed time and CPU time, a row for each variant.
 pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     let seconds = |name: &str| Column::number(name, Unit::Seconds).better(Better::Lower);
     let columns = vec![
@@ -252,7 +253,7 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
 
 fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: bool) -> Vec<Cell> {
     let named = |names: &[&str]| own.iter().find(|one| names.contains(&one.name.as_str()));
-    // Where the user chose what decides, a part without it still has its rate.
+    // Where the user chose the primary metrics, a part without any still shows its rate.
     let rate = || own.iter().find(|one| !matches!(one.unit, Unit::Seconds));
     let score = own.iter().find(|one| one.primary).or_else(rate);
     let figures = [
@@ -278,7 +279,7 @@ pub(super) fn part(scope: &Scope) -> String {
     }
 }
 
-/// A metric in words with its unit: `create MiB/s`, `read cpu s`, `operation time (s)`.
+/// Label of a metric with its unit: `create MiB/s`, `read cpu s`, `operation time (s)`.
 pub(super) fn label(one: &MetricComparison) -> String {
     if let Some(time) = whole_time(one) {
         return format!("{time} ({})", one.unit.symbol());
@@ -289,19 +290,19 @@ pub(super) fn label(one: &MetricComparison) -> String {
         Scope::Phase(name) => format!("phase {name}"),
         Scope::Kind(name) => name.clone(),
     };
-    let said = [part.as_str(), words.as_str(), one.unit.symbol()];
-    let said: Vec<&str> = said.into_iter().filter(|words| !words.is_empty()).collect();
-    if said.is_empty() { titled(&one.name, "") } else { said.join(" ") }
+    let parts = [part.as_str(), words.as_str(), one.unit.symbol()];
+    let parts: Vec<&str> = parts.into_iter().filter(|words| !words.is_empty()).collect();
+    if parts.is_empty() { titled(&one.name, "") } else { parts.join(" ") }
 }
 
-/// A time of the whole trial in words: `operation time`.
+/// Label of a time of the whole trial: `operation time`.
 pub(super) fn whole_time(one: &MetricComparison) -> Option<String> {
     let is_time = one.scope == Scope::Trial && one.unit == Unit::Seconds;
     let words = metric_words(&one.name, one.unit);
     (is_time && !words.is_empty()).then(|| format!("{words} time"))
 }
 
-/// The word with a sign: colour only repeats them. One run against one gets no colour.
+/// Cell of a verdict: name with sign, and a colour that repeats it. Single runs have no colour.
 pub(super) fn verdict(one: &MetricComparison) -> Cell {
     let tone = match one.verdict {
         Verdict::Better => Tone::Good,
@@ -320,7 +321,7 @@ pub(super) fn ratio(one: &MetricComparison) -> Cell {
     }
 }
 
-/// The interval that agrees with the verdict; of operations within one run their own.
+/// Interval cell that agrees with the verdict; for operations within one run, their own interval.
 pub(super) fn interval(one: &MetricComparison) -> Cell {
     if is_unbounded(one) {
         return Cell::text("unbounded");
@@ -332,7 +333,7 @@ pub(super) fn interval(one: &MetricComparison) -> Cell {
     }
 }
 
-/// The ends of the interval that a page shows.
+/// Ends of the interval shown on pages.
 pub(super) fn shown_interval(one: &MetricComparison) -> Option<(f64, f64)> {
     if one.within_one_run {
         return one.ratio.or(one.difference)?.interval;
@@ -340,7 +341,7 @@ pub(super) fn shown_interval(one: &MetricComparison) -> Option<(f64, f64)> {
     one.decided?.interval
 }
 
-/// Whether there are too few rounds for an interval that agrees with the corrected verdict.
+/// Reports whether the rounds are too few for an interval that agrees with the corrected verdict.
 pub(super) fn is_unbounded(one: &MetricComparison) -> bool {
     one.decided.is_some_and(|decided| decided.interval.is_none())
 }
@@ -349,7 +350,7 @@ fn rounds_needed(one: &MetricComparison) -> Cell {
     one.rounds_needed.map_or(Cell::Missing, |needed| Cell::whole(u64::from(needed)))
 }
 
-/// A value whose unit stands in the name of its row, unless it is read in a unit of its own.
+/// Value cell whose unit is part of the row's label, unless its style scales.
 fn value(value: f64, unit: Unit) -> Cell {
     let number = Number::measured(value, unit);
     if number.style.scales() {

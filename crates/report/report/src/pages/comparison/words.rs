@@ -1,15 +1,15 @@
-//! A comparison in sentences: what each contender is better and worse at, and what it would take to
-//! know the rest.
+//! Comparison in sentences: what each contender is better and worse at, and the number of rounds
+//! needed to decide the rest.
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::Scope;
 
 use super::tables::{label, whole_time};
 
-/// Results that a clause names one by one; of more it names the typical one.
+/// Maximum number of results that a clause names; of more it states the typical one.
 const NAMED: usize = 3;
 
-/// The verdict in words, one sentence for each contender.
+/// Verdict in words, one sentence for each contender.
 pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
     outcome.contenders().map(|(baseline, variant)| sentence(outcome, baseline, variant)).collect()
 }
@@ -45,13 +45,13 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
     let of = |verdict: Verdict| -> Vec<&MetricComparison> {
         primary.iter().copied().filter(|c| c.verdict == verdict).collect()
     };
-    let names = Names::of(outcome);
+    let names = ResultNames::new(outcome);
     let clauses: Vec<String> =
         order.into_iter().filter_map(|one| names.clause(one, &of(one), primary.len())).collect();
     format!("{about}{}: {}.", names.only_job(), clauses.join("; "))
 }
 
-/// What the control says, where one was run: how large a difference had to be to be found.
+/// Sentence on the control, where one was run: the smallest detectable difference.
 pub(super) fn control(outcome: &Outcome) -> Option<String> {
     let first = outcome.control.first()?;
     let about = format!(
@@ -59,15 +59,15 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
         outcome.baseline(),
         thousands(&first.runs().to_string())
     );
-    let names = Names::of(outcome);
-    let mut found: Vec<(f64, &MetricComparison)> = outcome
+    let names = ResultNames::new(outcome);
+    let mut detectable: Vec<(f64, &MetricComparison)> = outcome
         .control
         .iter()
         .filter_map(|one| Some((outcome.smallest_detectable(one)?, one)))
         .collect();
-    found.sort_by(|(left, _), (right, _)| left.total_cmp(right));
+    detectable.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     let text = |share: f64| format!("{:.1} %", share * 100.0);
-    Some(match (found.as_slice(), outcome.control.len() - found.len()) {
+    Some(match (detectable.as_slice(), outcome.control.len() - detectable.len()) {
         ([], _) => {
             format!("{about}: too few rounds to estimate the smallest detectable difference.")
         }
@@ -92,25 +92,25 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// How results are called on this page.
-struct Names<'o> {
-    /// The job, when there is only one.
+/// Names of results on a page.
+struct ResultNames<'o> {
+    /// Name of the job, if there is only one.
     only: Option<&'o str>,
 }
 
-impl<'o> Names<'o> {
-    fn of(outcome: &'o Outcome) -> Self {
+impl<'o> ResultNames<'o> {
+    fn new(outcome: &'o Outcome) -> Self {
         let mut titles = outcome.comparisons.iter().map(|one| one.title.as_str());
         let first = titles.next();
         Self { only: first.filter(|first| titles.all(|title| title == *first)) }
     }
 
-    /// The job of the page, behind the variants.
+    /// Suffix with the page's only job, after the variants.
     fn only_job(&self) -> String {
         self.only.map_or_else(String::new, |job| format!(", {job}"))
     }
 
-    /// What is said of all results with a verdict; `all` is how many primary ones there are.
+    /// Clause about all results with a verdict; `all` is the number of primary results.
     fn clause(&self, verdict: Verdict, found: &[&MetricComparison], all: usize) -> Option<String> {
         let words = match verdict {
             Verdict::Worse => "worse at",
@@ -124,7 +124,7 @@ impl<'o> Names<'o> {
             return None;
         }
         let shows_change = matches!(verdict, Verdict::Worse | Verdict::Better | Verdict::Small);
-        let said = if found.len() <= NAMED && (shows_change || all <= NAMED) {
+        let results = if found.len() <= NAMED && (shows_change || all <= NAMED) {
             let one = |one: &&MetricComparison| self.result(one, shows_change);
             listed(&largest_first(found).iter().map(one).collect::<Vec<_>>())
         } else if shows_change {
@@ -133,10 +133,10 @@ impl<'o> Names<'o> {
             format!("{} of {all}", found.len())
         };
         let needed = if verdict == Verdict::Unclear { needed(found) } else { String::new() };
-        Some(format!("{words} {said}{needed}"))
+        Some(format!("{words} {results}{needed}"))
     }
 
-    /// A result with its change: `create of small files (+38 %)`.
+    /// Result with its change: `create of small files (+38 %)`.
     fn result(&self, one: &MetricComparison, shows_change: bool) -> String {
         match change(one).filter(|_| shows_change) {
             Some(change) => format!("{} ({change})", self.name(one)),
@@ -144,7 +144,7 @@ impl<'o> Names<'o> {
         }
     }
 
-    /// What was done, and in which job.
+    /// Name of a result: the work, and its job.
     fn name(&self, one: &MetricComparison) -> String {
         let what = match &one.scope {
             Scope::Trial => whole_time(one).unwrap_or_else(|| label(one)),
@@ -160,7 +160,7 @@ impl<'o> Names<'o> {
         }
     }
 
-    /// The change in the middle of many, and the largest.
+    /// Median and largest change of many results.
     fn typical(&self, found: &[&MetricComparison]) -> String {
         let sorted = largest_first(found);
         let (middle, largest) = (sorted[sorted.len() / 2], sorted[0]);
@@ -175,7 +175,7 @@ impl<'o> Names<'o> {
     }
 }
 
-/// First words of metrics that tell parts of one kind of operation apart.
+/// Prefixes of metrics that distinguish directions of one kind of operation.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 fn largest_first<'c>(found: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
@@ -185,7 +185,7 @@ fn largest_first<'c>(found: &[&'c MetricComparison]) -> Vec<&'c MetricComparison
     sorted
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Joins items: `a`, `a and b`, `a, b and c`.
 fn listed(all: &[String]) -> String {
     match all {
         [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
@@ -193,7 +193,7 @@ fn listed(all: &[String]) -> String {
     }
 }
 
-/// The change in percent: `+38 %`, `-2.3 %`.
+/// Formats the change in percent: `+38 %`, `-2.3 %`.
 fn change(one: &MetricComparison) -> Option<String> {
     let percent = (one.ratio?.value - 1.0) * 100.0;
     if !percent.is_finite() {
@@ -206,7 +206,7 @@ fn change(one: &MetricComparison) -> Option<String> {
     Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
 }
 
-/// About how many rounds an unclear verdict needs: those of the one in the middle.
+/// Estimated number of rounds that the median unclear verdict needs.
 fn needed(found: &[&MetricComparison]) -> String {
     let mut known: Vec<u32> = found.iter().filter_map(|c| c.rounds_needed).collect();
     known.sort_unstable();
@@ -214,15 +214,15 @@ fn needed(found: &[&MetricComparison]) -> String {
         return " (more rounds are unlikely to change this)".to_owned();
     };
     let count = |value: u32| thousands(&value.to_string());
-    let rest = match found.len() - known.len() {
+    let note = match found.len() - known.len() {
         0 if most > middle.saturating_mul(3) / 2 => format!(", {} for all", count(most)),
         0 => String::new(),
         hopeless => format!("; more rounds are unlikely to decide {hopeless}"),
     };
-    format!(" (about {} rounds needed{rest})", count(middle))
+    format!(" (about {} rounds needed{note})", count(middle))
 }
 
-/// A whole number with a comma between thousands: `6,920`.
+/// Inserts thousands separators: `6,920`.
 pub(super) fn thousands(digits: &str) -> String {
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {

@@ -1,11 +1,11 @@
 //! Histories as data: `treering history --format json`.
 
 use serde::Serialize;
-use treering_analysis::history::{ChangedFact, History, Series};
+use treering_analysis::history::{ChangedFact, History, HistorySeries};
 
 use crate::data::{Data, moment};
 
-/// The series, in the order of the page.
+/// Data of the series, in page order.
 #[derive(Debug, Serialize)]
 pub struct HistoryData<'h> {
     by: &'h str,
@@ -93,8 +93,8 @@ struct NoiseData {
 }
 
 impl<'h> HistoryData<'h> {
-    /// Of these series.
-    pub fn of(history: &'h History, by: &'h str, anchor: Option<&'h str>) -> Self {
+    /// Creates the data from the series of a history.
+    pub fn new(history: &'h History, by: &'h str, anchor: Option<&'h str>) -> Self {
         let series = history.series.iter().map(SeriesData::of).collect();
         Self { by, anchor, left_out: history.left_out, series }
     }
@@ -109,7 +109,7 @@ fn facts(facts: &[ChangedFact]) -> Vec<FactData<'_>> {
 }
 
 impl<'h> SeriesData<'h> {
-    fn of(series: &'h Series) -> Self {
+    fn of(series: &'h HistorySeries) -> Self {
         let points = series.points.iter().map(|point| PointData {
             key: &point.key,
             started: moment(point.started_unix_ms),

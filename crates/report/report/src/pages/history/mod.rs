@@ -1,4 +1,5 @@
-//! `treering history`: the series of a store, their changes of level, and what else changed there.
+//! Page of `treering history`: series of a store, their changes of level, and facts that changed
+//! there.
 
 pub mod json;
 mod scaling;
@@ -8,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
-    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, Point, Series, Shift,
+    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, SeriesPoint, Shift,
 };
 use treering_model::Unit;
 
@@ -16,27 +17,27 @@ use crate::charts::{Chart, Rounds, RoundsEvent, RoundsVariant};
 use crate::table::Tone;
 use crate::{Block, Cell, Column, Report, Table};
 
-/// Facts that a change is reported with.
+/// Maximum number of facts shown for a change.
 const FACTS_SHOWN: usize = 8;
-/// Changes of the environment that are listed.
+/// Maximum number of environment changes listed.
 const CHANGES_SHOWN: usize = 20;
-/// Changes of the environment that a chart shows: more would hide its points.
+/// Maximum number of environment changes in a chart: more would hide its points.
 const EVENTS_DRAWN: usize = 40;
-/// Series that are drawn.
+/// Maximum number of series drawn.
 const DRAWN: usize = 50;
 
-/// What the page needs beside the series.
+/// Context of a history page.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryView<'a> {
-    /// What follows each other: `kernel`.
+    /// Key that orders the points: `kernel`.
     pub by: &'a str,
-    /// The variant that the values are ratios to.
+    /// Variant that values are divided by.
     pub anchor: Option<&'a str>,
-    /// Whether charts are wanted.
+    /// True to draw charts.
     pub draws: bool,
 }
 
-/// The page.
+/// Page of a history.
 pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
     let mut page = Report::new(format!("History by {}", view.by));
     if history.series.is_empty() {
@@ -48,7 +49,7 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
             page.paragraph(sentence);
         }
     }
-    let is_judged = |series: &Series| series.points.len() >= FEWEST_POINTS;
+    let is_judged = |series: &HistorySeries| series.points.len() >= FEWEST_POINTS;
     if !history.series.iter().any(is_judged) {
         page.paragraph(format!("No series has the {FEWEST_POINTS} points needed to judge it."));
     } else if history.series.iter().all(|series| sentences(series).is_empty()) {
@@ -71,21 +72,21 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
     page
 }
 
-/// The series in words: `compilebench, ext4, operation_seconds`.
-pub(crate) fn title(series: &Series) -> String {
+/// Name of a series: `compilebench, ext4, operation_seconds`.
+pub(crate) fn title(series: &HistorySeries) -> String {
     let parts = [&series.workload, &series.job, &series.variant, &series.metric];
     let parts: Vec<&str> =
         parts.into_iter().map(String::as_str).filter(|p| !p.is_empty()).collect();
     parts.join(", ")
 }
 
-/// A ratio as a difference in percent: `+5.1 %`.
+/// Formats a ratio as a difference in percent: `+5.1 %`.
 pub(crate) fn percent(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if percent.abs() < 10.0 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
 }
 
-fn between(points: &[Point], (first, last): (usize, usize)) -> String {
+fn between(points: &[SeriesPoint], (first, last): (usize, usize)) -> String {
     let key = |at: usize| points.get(at).map_or("", |point| point.key.as_str());
     if first == last {
         String::new()
@@ -94,8 +95,8 @@ fn between(points: &[Point], (first, last): (usize, usize)) -> String {
     }
 }
 
-/// What there is to say of a series; nothing where its level never changed.
-pub(crate) fn sentences(series: &Series) -> Vec<String> {
+/// Sentences about a series; empty if its level never changed.
+pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
     let word = |is_worse: bool| if is_worse { "worse" } else { "better" };
     let mut sentences = Vec::new();
     for shift in &series.shifts {
@@ -149,7 +150,7 @@ fn overview(history: &History, view: &HistoryView<'_>) -> Table {
     let mut table = Table::new("series", "", columns);
     for series in &history.series {
         let (first, last) = (series.points.first(), series.points.last());
-        let key = |point: Option<&Point>| Cell::text(point.map_or("", |one| &one.key));
+        let key = |point: Option<&SeriesPoint>| Cell::text(point.map_or("", |one| &one.key));
         table.rows.push(vec![
             Cell::text(title(series)),
             Cell::whole(series.points.len() as u64),
@@ -168,7 +169,7 @@ pub(crate) fn value(value: f64, unit: Unit) -> Cell {
     Cell::measured(value, unit)
 }
 
-fn finding(series: &Series) -> Cell {
+fn finding(series: &HistorySeries) -> Cell {
     if series.points.len() < FEWEST_POINTS {
         return Cell::text("too short");
     }
@@ -181,7 +182,7 @@ fn finding(series: &Series) -> Cell {
     }
 }
 
-pub(crate) fn changes(series: &Series) -> Table {
+pub(crate) fn changes(series: &HistorySeries) -> Table {
     let columns = vec![
         Column::text("from"),
         Column::text("began between"),
@@ -212,7 +213,7 @@ pub(crate) fn changes(series: &Series) -> Table {
     table
 }
 
-pub(crate) fn facts(series: &Series, shift: &Shift) -> Table {
+pub(crate) fn facts(series: &HistorySeries, shift: &Shift) -> Table {
     let caption = format!("What else changed at {}", series.points[shift.index].key);
     let columns =
         vec![Column::text("fact"), Column::long_text("before"), Column::long_text("after")];
@@ -223,9 +224,9 @@ pub(crate) fn facts(series: &Series, shift: &Shift) -> Table {
     table
 }
 
-/// The changes of the environment in all series, the newest ones.
+/// Table of the newest environment changes over all series.
 fn environment(history: &History) -> Option<Table> {
-    // Once for all series: when the first of them had it.
+    // Report each change once for all series, at the first series that has it.
     let mut firsts: BTreeMap<[&str; 4], i64> = BTreeMap::new();
     for series in &history.series {
         for change in &series.environment {
@@ -294,18 +295,19 @@ fn event(change: &EnvironmentChange) -> RoundsEvent {
     RoundsEvent { place: change.index, what: what.join("\n") }
 }
 
-/// So many of the newest of a list.
+/// Newest `most` items of a list.
 fn newest<T>(all: &[T], most: usize) -> &[T] {
     &all[all.len().saturating_sub(most)..]
 }
 
-/// The points of each level in a colour of their own.
-pub(crate) fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
+/// Chart of a series, with the points of each level in a colour of their own.
+pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
     let starts: Vec<usize> = series.shifts.iter().map(|shift| shift.index).collect();
     let ends: Vec<usize> = [0].into_iter().chain(starts).chain([series.points.len()]).collect();
     let level = |ends: &[usize]| {
         let inside = |(at, point)| (ends[0]..ends[1]).contains(&at).then_some(point);
-        let points: Vec<Option<&Point>> = series.points.iter().enumerate().map(inside).collect();
+        let points: Vec<Option<&SeriesPoint>> =
+            series.points.iter().enumerate().map(inside).collect();
         RoundsVariant {
             name: format!("from {}", series.points[ends[0]].key),
             values: points.iter().map(|point| Some(point.as_ref()?.value)).collect(),
@@ -333,14 +335,16 @@ pub(crate) fn chart(series: &Series, view: &HistoryView<'_>) -> Rounds {
 #[cfg(test)]
 mod tests {
     use super::environment;
-    use treering_analysis::history::{ChangedFact, EnvironmentChange, History, Point, Series};
+    use treering_analysis::history::{
+        ChangedFact, EnvironmentChange, History, HistorySeries, SeriesPoint,
+    };
     use treering_model::{Better, Mode, TrialId, Unit};
 
     #[test]
     fn a_change_of_the_environment_is_listed_once_for_all_series() {
         let words = |words: [&str; 3]| words.map(str::to_owned);
         let series = |variant: &str, late_ms: i64| {
-            let point = |(day, key): (i64, &str)| Point {
+            let point = |(day, key): (i64, &str)| SeriesPoint {
                 key: key.to_owned(),
                 started_unix_ms: day * 86_400_000 + late_ms,
                 trials: vec![TrialId::new()],
@@ -352,7 +356,7 @@ mod tests {
                 EnvironmentChange { index, facts: vec![ChangedFact { name, before, after }] }
             };
             let changes = [(1, ["kernel.release", "6.1", "6.2"]), (2, ["cpu.count", "2", "4"])];
-            Series {
+            HistorySeries {
                 workload: "fs_mark".to_owned(),
                 mode: Mode::Native,
                 job: String::new(),

@@ -1,5 +1,5 @@
-//! How throughput grows with the number of ranks, clients or threads of a sweep: in words, in
-//! tables and as a chart, with what the Universal Scalability Law says of it and what it does not.
+//! Scaling of throughput with the ranks, clients or threads of a sweep: sentences, tables and a
+//! chart, with the fitted Universal Scalability Law and its limits.
 
 use treering_analysis::scaling::{Scaling, ScalingSize};
 use treering_analysis::sweep::Sweep;
@@ -9,7 +9,7 @@ use treering_stats::{Interval, Scalability};
 use crate::charts::{MOST_SIDES, ScalingChart, ScalingChartPoint, ScalingCurve};
 use crate::{Cell, Column, Number, Style, Table};
 
-/// Points of the curve of a model.
+/// Number of points of the model's curve.
 const MODEL_POINTS: u32 = 40;
 
 pub(super) const NOTE: &str = "\
@@ -17,10 +17,11 @@ Efficiency is the throughput in percent of the ideal, which is that of the small
 many; it is paired by round. The Universal Scalability Law is X(N) = a N / (1 + s (N - 1) + k N (N \
 - 1)), with the contention s, the share of work for which all wait for one another, and the \
 coherency k, the share for which each pair has to agree.";
-/// A share of which the interval goes from none to this is not determined.
+/// Upper end of a share's interval from which, when the lower end is 0, the share counts as
+/// undetermined.
 const UNDETERMINED_FROM: f64 = 0.5;
 
-/// A share of work, in percent with about two digits.
+/// Formats a share of work in percent with about two digits.
 fn percent(share: f64) -> String {
     let value = 100.0 * share;
     match value.abs() {
@@ -41,7 +42,7 @@ fn name(title: &str, scaling: &Scaling) -> String {
     title.to_owned() + &others.collect::<String>()
 }
 
-/// What is to be said of a scaling.
+/// Sentences about a scaling.
 pub(super) fn sentences(title: &str, scaling: &Scaling) -> Vec<String> {
     let key = &scaling.key;
     let title = name(title, scaling);
@@ -63,7 +64,7 @@ pub(super) fn sentences(title: &str, scaling: &Scaling) -> Vec<String> {
     vec![growth, format!("{title}: {}", of_model(scaling))]
 }
 
-/// What the model says, or why it says nothing.
+/// Sentence about the fitted model, or why there is none.
 fn of_model(scaling: &Scaling) -> String {
     let key = &scaling.key;
     let Some(model) = &scaling.model else {
@@ -101,7 +102,7 @@ fn of_model(scaling: &Scaling) -> String {
     words
 }
 
-/// A share with its interval, or that it may be none.
+/// Describes a share with its interval, or that it may be zero.
 fn share(what: &str, value: f64, interval: &Interval) -> String {
     if interval.low > 0.0 {
         return format!(
@@ -136,7 +137,7 @@ fn peak(scaling: &Scaling, model: &Scalability) -> String {
     )
 }
 
-/// The throughput of each size beside the ideal and the model.
+/// Table of the throughput of each size beside the ideal and the model.
 pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
     let key = sweep.scalings.first().map_or("", |one| one.key.as_str());
     let has_others = sweep.scalings.iter().any(|one| !one.others.is_empty());
@@ -176,7 +177,7 @@ fn row(scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [Cell; 8] {
     ]
 }
 
-/// The models that were fitted, one below the other.
+/// Table of the fitted models.
 pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Option<Table> {
     let columns = [
         Column::long_text("sweep"),
@@ -200,7 +201,7 @@ pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Opti
 }
 
 fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> {
-    // Percent with one decimal would hide a coherency that halves the throughput of 100.
+    // One decimal of a percentage would hide a coherency that halves the throughput at size 100.
     let number = |value: f64| Number {
         value: 100.0 * value,
         unit: Unit::Percent.symbol().to_owned(),
@@ -227,7 +228,7 @@ fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> 
     ]
 }
 
-/// The chart; none where nothing scales, or more curves do than can be told apart.
+/// Scaling chart; `None` where nothing scales, or with more curves than can be distinguished.
 pub(super) fn chart(metric: &str, sweep: &Sweep) -> Option<ScalingChart> {
     let key = sweep.scalings.first()?.key.clone();
     if sweep.scalings.len() > MOST_SIDES {
@@ -247,7 +248,7 @@ fn point(size: &ScalingSize) -> ScalingChartPoint {
     ScalingChartPoint { size, mean, interval, ideal }
 }
 
-/// The model from the smallest to the largest size.
+/// Curve of the model from the smallest to the largest size.
 fn curve(scaling: &Scaling) -> Vec<(f64, f64)> {
     let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
     let (Some(model), Some(first)) = (model, scaling.sizes.first()) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! `treering sweep`: curves over the values of a sweep, with intervals and knees; a map for two
-//! keys.
+//! Page of `treering sweep`: curves over the values of a sweep, with intervals and knees; a map for
+//! two keys.
 
 use treering_analysis::sweep::{Sweep, SweepKnee, SweepPoint};
 use treering_model::Unit;
@@ -8,7 +8,7 @@ use super::scaling;
 use crate::charts::{Chart, Curve, CurvePoint, Curves, SweepKey, SweepMap};
 use crate::{Cell, Column, Report, Table};
 
-/// The page; with charts where they are wanted.
+/// Page of the sweeps, with charts if `draws`.
 pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
     let mut page = Report::new(format!("Sweeps of {plan}"));
     for sweep in sweeps {
@@ -50,7 +50,7 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
     page
 }
 
-/// `fio, ext4, iops`.
+/// Title of a sweep: `fio, ext4, iops`.
 fn title(sweep: &Sweep) -> String {
     let parts = [&sweep.job, &sweep.variant, &sweep.metric];
     parts
@@ -69,7 +69,7 @@ fn title_with_unit(sweep: &Sweep) -> String {
     title(sweep) + &unit
 }
 
-/// Three digits are enough for a knee.
+/// Formats the position of a knee with three digits.
 fn shown(value: f64) -> String {
     if value >= 100.0 { format!("{value:.0}") } else { format!("{value:.1}") }
 }
@@ -118,7 +118,7 @@ fn points(sweep: &Sweep) -> Table {
     table
 }
 
-/// The values of a key, in their order.
+/// Values of a key, in order of occurrence.
 fn values(sweep: &Sweep, key: usize) -> Vec<&str> {
     let mut values: Vec<&str> = Vec::new();
     for point in &sweep.points {
@@ -129,7 +129,7 @@ fn values(sweep: &Sweep, key: usize) -> Vec<&str> {
     values
 }
 
-/// Two keys as rows and columns; each cell in percent of the best one.
+/// Table with two keys as rows and columns; each cell in percent of the best one.
 fn map(sweep: &Sweep) -> Table {
     let (rows, across) = (values(sweep, 0), values(sweep, 1));
     let means = || sweep.points.iter().map(|point| point.mean);
@@ -156,7 +156,7 @@ fn map(sweep: &Sweep) -> Table {
     table
 }
 
-/// A curve for each value of all keys but the last.
+/// Chart with a curve for each combination of all keys but the last.
 fn chart(sweep: &Sweep) -> Curves {
     let last = sweep.keys.len() - 1;
     let across = values(sweep, last);
@@ -183,7 +183,7 @@ fn chart(sweep: &Sweep) -> Curves {
     }
 }
 
-/// Two keys as a picture.
+/// Map chart of two keys.
 fn picture(sweep: &Sweep) -> SweepMap {
     let key = |key: usize| SweepKey {
         key: sweep.keys[key].clone(),

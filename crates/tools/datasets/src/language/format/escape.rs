@@ -1,6 +1,6 @@
-//! Odd bytes in a line of text: a path may have any byte but NUL, a line only printable ASCII.
+//! Escapes for unprintable bytes: a path may have any byte but NUL, a line only printable ASCII.
 
-/// Appends bytes to a line; a backslash and what is not printable ASCII becomes `\xHH`.
+/// Appends bytes to a line; a backslash and unprintable bytes become `\xHH`.
 pub(super) fn escape(bytes: &[u8], line: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     for &byte in bytes {
@@ -13,7 +13,7 @@ pub(super) fn escape(bytes: &[u8], line: &mut Vec<u8>) {
     }
 }
 
-/// Appends the bytes that a part of a line stands for.
+/// Appends the bytes that a part of a line encodes.
 ///
 /// # Errors
 /// The place of a backslash without `x` and two digits, or of a byte that should be escaped.
@@ -33,7 +33,7 @@ pub(super) fn unescape(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), usize> {
     }
 }
 
-/// How many bytes of a line stand for the first so many bytes of a path.
+/// Length in an escaped line of the first `bytes` bytes of a path.
 pub(super) fn escaped_bytes(text: &[u8], bytes: usize) -> usize {
     let mut rest = text;
     for _ in 0..bytes {
@@ -45,7 +45,7 @@ pub(super) fn escaped_bytes(text: &[u8], bytes: usize) -> usize {
     text.len() - rest.len()
 }
 
-/// The byte that `\xHH` stands for, and what follows it.
+/// Byte of a leading `\xHH`, and the rest of the text.
 fn escaped(text: &[u8]) -> Option<(u8, &[u8])> {
     let [b'\\', b'x', high, low, after @ ..] = text else { return None };
     let digit = |byte: u8| match byte {
@@ -64,7 +64,7 @@ mod tests {
     use super::{escape, unescape};
 
     #[test]
-    fn odd_bytes_are_written_out() {
+    fn unprintable_bytes_are_escaped() {
         let mut line = Vec::new();
         escape(b"a b\\\n\xc3\xa4", &mut line);
         assert_eq!(line, b"a b\\x5c\\x0a\\xc3\\xa4");

@@ -1,4 +1,4 @@
-//! treering's own dataset file: text, zstd-compressed, one line for every path of the four states.
+//! Dataset file of treering: text, zstd-compressed, one line for every path of the four states.
 //!
 //! `zstdcat` shows it. The first line has the version, then come the header's counts, an empty
 //! line, the entries in walk order, and `end` with their number. Here are the parts that reader and
@@ -13,74 +13,74 @@ pub use write::{WriteError, write};
 
 use super::State;
 
-/// The first word of every file.
+/// First word of every file.
 const MAGIC: &str = "treering-dataset";
 
-/// The version that is written. Older ones are read, newer ones refused.
+/// Version of written files. Older ones are read, newer ones refused.
 const VERSION: u64 = 1;
 
-/// The end of the file's name.
+/// Extension of the file name.
 pub(crate) const EXTENSION: &str = "treering-dataset";
 
-/// The longest line: a path of 4000 bytes with each escaped, four sizes, and what is between.
+/// Longest line in bytes: a path of 4000 bytes with each escaped, four sizes, and separators.
 const LINE_BYTES_MAX: usize = 20 * 1024;
 
-/// How far back compressed data may refer, as a power of two; the reader needs as much memory.
+/// Compression window, as a power of two; the reader needs as much memory.
 const WINDOW_LOG: u32 = 23;
 
-/// How many files a list has, and how many bytes.
+/// Number of files and bytes of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ListCount {
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// The sum of their sizes.
+    /// Sum of the file sizes in bytes.
     pub bytes: u64,
 }
 
 impl ListCount {
-    /// One more file of this size.
+    /// Adds a file of this size.
     pub fn add(&mut self, size: u64) {
         self.files += 1;
         self.bytes += size;
     }
 }
 
-/// What a file says about itself before the first entry.
+/// Header of a dataset file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
-    /// The format's version.
+    /// Version of the format.
     pub version: u64,
-    /// The dataset's name.
+    /// Name of the dataset.
     pub name: String,
-    /// Where it comes from; can be empty.
+    /// Description of the origin; can be empty.
     pub about: String,
-    /// Paths in any state: files, links, empty directories.
+    /// Number of paths in any state: files, links, empty directories.
     pub entries: u64,
-    /// The four lists, in the order of [`State::ALL`].
+    /// Counts of the four lists, in the order of [`State::ALL`].
     pub lists: [ListCount; 4],
-    /// Paths that are a symbolic link in some state.
+    /// Number of paths that are a symbolic link in some state.
     pub links: u64,
-    /// Paths that are an empty directory in some state.
+    /// Number of paths that are an empty directory in some state.
     pub empty_directories: u64,
 }
 
 impl Header {
-    /// The count of a state's list.
+    /// Count of a state's list.
     pub fn list(&self, state: State) -> ListCount {
         self.lists[state.index()]
     }
 }
 
-/// What an entry is in one state.
+/// State of an entry in one of the trees.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Being {
-    /// Not there.
+enum EntryState {
+    /// The path does not exist.
     #[default]
     Absent,
-    /// A file with its size.
+    /// File with its size.
     File(u64),
-    /// A symbolic link.
+    /// Symbolic link.
     Link,
-    /// A directory with nothing in it.
+    /// Empty directory.
     EmptyDirectory,
 }

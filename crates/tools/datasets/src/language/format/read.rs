@@ -1,6 +1,5 @@
-//! Reads treering's own file from any stream, whoever wrote it: nothing is reserved by what the
-//! file says about itself, and decompression ends at limits. Never panics or hangs, whatever the
-//! bytes.
+//! Reader of treering's dataset files from any, also untrusted, stream: nothing is allocated by the
+//! counts of the header, and decompression is limited. Never panics or hangs, whatever the bytes.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -9,7 +8,7 @@ use treering_script::{Kind, NameError, NameId, NamesBuilder};
 use zstd::stream::read::Decoder;
 
 use super::escape::{escaped_bytes, unescape};
-use super::{Being, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
+use super::{EntryState, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
 use crate::language::classic::column_of;
 use crate::language::lines::{LineError, Lines, NumberError, number};
 use crate::language::order::compare;
@@ -18,12 +17,12 @@ use crate::language::{Dataset, FileList, State, States};
 use treering_kit::excerpt::in_line;
 use treering_kit::faults::Place;
 
-/// What a reader takes at most, so that a small hostile file cannot fill the memory.
+/// Limits of a reader, so that a small hostile file cannot fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Names: entries and the directories above them.
+    /// Most names: entries and the directories above them.
     pub names: u64,
-    /// Bytes of text after decompression.
+    /// Most bytes of text after decompression.
     pub text_bytes: u64,
 }
 
@@ -34,101 +33,100 @@ impl Default for Limits {
     }
 }
 
-/// A dataset file that cannot be used.
+/// Error of reading a dataset file.
 #[derive(Debug, Error)]
 pub enum FormatError {
-    /// Another kind of file.
+    /// The file is of another kind.
     #[error("not a dataset of treering; the original's text files go through `dataset import`")]
     NotADataset,
-    /// Written by a newer treering.
+    /// The file was written by a newer treering.
     #[error("the dataset has format version {version}, this treering reads up to {VERSION}")]
     Newer {
-        /// The file's version.
+        /// Version of the file.
         version: u64,
     },
     /// The stream cannot be read.
     #[error("cannot read the dataset")]
     Read(#[source] io::Error),
-    /// The compressed data is broken or cut off.
+    /// The compressed data is corrupt or truncated.
     #[error("the dataset is damaged or cut off")]
     Damaged(#[source] io::Error),
-    /// More than the limits allow.
+    /// The dataset exceeds the limits.
     #[error("the dataset is larger than {} names or {} bytes of text", .0.names, .0.text_bytes)]
     TooLarge(Limits),
-    /// A header line that makes no sense.
+    /// A header line is invalid.
     #[error("line {line} of the decompressed dataset: {fault}{excerpt}")]
     Header {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What is wrong.
+        /// Error in the line.
         fault: HeaderFault,
-        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        /// Line with a caret, after a line feed; empty if there is nothing to show.
         excerpt: String,
     },
-    /// An entry that makes no sense.
-    /// Later lines are not judged: a path builds on the one before.
+    /// An entry is invalid. Later lines are not checked, since a path builds on the one before.
     #[error("line {line}, column {column} of the decompressed dataset: {fault}{excerpt}")]
     Entry {
-        /// The line, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// The byte in the line, from 1.
+        /// Byte in the line, from 1.
         column: usize,
-        /// What is wrong.
+        /// Error in the entry.
         fault: EntryFault,
-        /// The line with a caret, behind a line feed; empty where there is nothing to show.
+        /// Line with a caret, after a line feed; empty if there is nothing to show.
         excerpt: String,
     },
-    /// The header counts something else than what follows.
+    /// A count of the header differs from the content.
     #[error("the dataset says it has {said} {what}, but it has {found}")]
     Count {
-        /// What is counted.
+        /// Kind of the counted things.
         what: String,
-        /// The header's number.
+        /// Count in the header.
         said: u64,
-        /// The number of what follows.
+        /// Count of the content.
         found: u64,
     },
-    /// Something follows the end.
+    /// The file continues after its end mark.
     #[error("the dataset goes on after its end")]
     AfterEnd,
 }
 
-/// What is wrong with a line of the header.
+/// Error in a line of the header.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum HeaderFault {
-    /// Another line belongs here.
+    /// A different line is expected.
     #[error("expected a line '{0}'")]
     Expected(&'static str),
-    /// More bytes than any line has.
+    /// The line is longer than allowed.
     #[error("the line has more than {LINE_BYTES_MAX} bytes")]
     TooLong,
 }
 
-/// What is wrong with the line of an entry.
+/// Error in the line of an entry.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EntryFault {
-    /// Not three fields, or a broken one.
+    /// The entry has not three fields, or an invalid one.
     #[error("expected: bytes shared with the path before, sizes, and the rest of the path")]
     Fields,
-    /// More shared than the path before has.
+    /// The shared length exceeds the previous path.
     #[error("shares more bytes with the path before than that has")]
     Shared,
-    /// Not one, two or four sizes.
+    /// The entry has not one, two or four sizes.
     #[error("expected one, two or four of: a size, '-', 'l', 'd'; not all '-'")]
     Sizes,
-    /// A byte that must be escaped, or a broken escape.
+    /// A byte is not escaped, or an escape is invalid.
     #[error("expected printable ASCII, anything else as \\x and two digits 0-9a-f")]
     Escape,
-    /// Not after the entry before.
+    /// The entry is out of order.
     #[error("the paths are not in order, or one comes twice")]
     Order,
-    /// A list's sizes sum up to 2^63 or more.
+    /// The sizes of a list sum up to 2^63 or more.
     #[error("the sizes sum up to more than 9223372036854775807 bytes")]
     TooManyBytes,
-    /// A path that cannot be in a tree.
+    /// The path cannot be part of a tree.
     #[error(transparent)]
     Path(NameError),
-    /// More bytes than any line has.
+    /// The line is longer than allowed.
     #[error("the line has more than {LINE_BYTES_MAX} bytes")]
     TooLong,
 }
@@ -141,7 +139,7 @@ pub fn read(reader: impl Read) -> Result<Dataset, FormatError> {
     read_within(reader, &Limits::default())
 }
 
-/// Reads only what a dataset says about itself.
+/// Reads only the header of a dataset.
 ///
 /// # Errors
 /// As [`read`], as far as the header shows.
@@ -149,7 +147,7 @@ pub fn read_header(reader: impl Read) -> Result<Header, FormatError> {
     header(&mut decompressed(reader)?)
 }
 
-/// Reads a dataset within other limits than the usual ones.
+/// Reads a dataset within the given limits.
 ///
 /// # Errors
 /// As [`read`].
@@ -160,7 +158,7 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
         return Err(FormatError::TooLarge(*limits));
     }
     let mut body = Body::default();
-    let mut found = 0;
+    let mut entries = 0;
     loop {
         let line = match lines.next() {
             Ok(line) => line.ok_or_else(cut_off)?,
@@ -169,15 +167,15 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
         };
         if let Some(end) = line.strip_prefix(b"end ") {
             let said = number(end).map_err(|_| cut_off())?;
-            expect_count("entries before its end", said, found)?;
+            expect_count("entries before its end", said, entries)?;
             break;
         }
-        if found == header.entries {
-            return Err(miscounted("entries", found, found + 1));
+        if entries == header.entries {
+            return Err(miscounted("entries", entries, entries + 1));
         }
         let read = body.read_entry(line);
         read.map_err(|fault| entry_error(&lines, fault))?;
-        found += 1;
+        entries += 1;
         if body.names.len() as u64 > limits.names || lines.bytes() > limits.text_bytes {
             return Err(FormatError::TooLarge(*limits));
         }
@@ -187,10 +185,10 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
         Ok(Some(_)) | Err(LineError::TooLong) => return Err(FormatError::AfterEnd),
         Err(LineError::Read(error)) => return Err(stream_error(error)),
     }
-    body.finish(header, found)
+    body.finish(header, entries)
 }
 
-/// The lines of the text in a compressed stream.
+/// Lines of the decompressed text.
 type Text<R> = Lines<BufReader<Decoder<'static, BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>>>>;
 
 fn decompressed<R: Read>(mut reader: R) -> Result<Text<R>, FormatError> {
@@ -206,7 +204,7 @@ fn decompressed<R: Read>(mut reader: R) -> Result<Text<R>, FormatError> {
     Ok(Lines::new(BufReader::with_capacity(64 * 1024, decoder), LINE_BYTES_MAX))
 }
 
-/// The kernel's errors have a number, those of the decompression have none.
+/// Converts an error of the stream: kernel errors have an errno, decompression errors have none.
 fn stream_error(error: io::Error) -> FormatError {
     if error.raw_os_error().is_some() {
         FormatError::Read(error)
@@ -227,7 +225,7 @@ fn header_error<R: BufRead>(lines: &Lines<R>, fault: HeaderFault) -> FormatError
     FormatError::Header { line: lines.number(), fault, excerpt: shown(lines, 1) }
 }
 
-/// The line last read with a caret below this column.
+/// Last line with a caret below this column.
 fn shown<R: BufRead>(lines: &Lines<R>, column: usize) -> String {
     let line = usize::try_from(lines.number()).unwrap_or(usize::MAX);
     let excerpt = in_line(lines.last(), Place::new(line, column));
@@ -280,7 +278,7 @@ fn header_line<R: BufRead>(lines: &mut Lines<R>) -> Result<&[u8], FormatError> {
     }
 }
 
-/// What follows a key and a blank.
+/// Reads a header line, and returns the text after the key and a blank.
 fn field<'l, R: BufRead>(
     lines: &'l mut Lines<R>,
     key: &str,
@@ -323,10 +321,10 @@ fn list_count<R: BufRead>(lines: &mut Lines<R>, key: &str) -> Result<ListCount, 
     count.ok_or_else(|| expected(lines, WHAT))
 }
 
-/// A fault and its column.
+/// Error and its column.
 type Fault = (usize, EntryFault);
 
-/// What the entries gave so far.
+/// Entries read so far.
 #[derive(Default)]
 struct Body {
     names: NamesBuilder,
@@ -365,9 +363,9 @@ impl Body {
         Ok(())
     }
 
-    /// A fault is at a byte of the path, from 0.
-    fn add(&mut self, beings: [Being; 4]) -> Result<(), Fault> {
-        let is_directory = beings.contains(&Being::EmptyDirectory);
+    /// Adds an entry. The column of an error is a byte of the path, from 0.
+    fn add(&mut self, beings: [EntryState; 4]) -> Result<(), Fault> {
+        let is_directory = beings.contains(&EntryState::EmptyDirectory);
         let kind = if is_directory { Kind::Directory } else { Kind::File };
         let id = self
             .names
@@ -376,16 +374,16 @@ impl Body {
         let (mut links, mut empty) = (States::default(), States::default());
         for (state, being) in State::ALL.into_iter().zip(beings) {
             match being {
-                Being::Absent => {}
-                Being::File(_) | Being::Link if is_directory => {
+                EntryState::Absent => {}
+                EntryState::File(_) | EntryState::Link if is_directory => {
                     return Err((0, EntryFault::Path(NameError::KindConflict)));
                 }
-                Being::File(size) => {
+                EntryState::File(size) => {
                     let pushed = self.lists[state.index()].try_push(id, size);
                     pushed.map_err(|_| (0, EntryFault::TooManyBytes))?;
                 }
-                Being::Link => links = links.with(state),
-                Being::EmptyDirectory => empty = empty.with(state),
+                EntryState::Link => links = links.with(state),
+                EntryState::EmptyDirectory => empty = empty.with(state),
             }
         }
         if !links.is_empty() {
@@ -415,9 +413,10 @@ impl Body {
     }
 }
 
-/// What an entry is in the four states: one for all, one for each version, or one for each state.
-fn beings(field: &[u8]) -> Result<[Being; 4], Fault> {
-    let mut beings = [Being::Absent; 4];
+/// Parses an entry's state in the four trees: one for all, one for each version, or one for each
+/// tree.
+fn beings(field: &[u8]) -> Result<[EntryState; 4], Fault> {
+    let mut beings = [EntryState::Absent; 4];
     let mut count = 0;
     let mut place = 0;
     for part in field.split(|byte| *byte == b':') {
@@ -433,16 +432,16 @@ fn beings(field: &[u8]) -> Result<[Being; 4], Fault> {
         4 => beings,
         _ => return Err((0, EntryFault::Sizes)),
     };
-    if beings == [Being::Absent; 4] { Err((0, EntryFault::Sizes)) } else { Ok(beings) }
+    if beings == [EntryState::Absent; 4] { Err((0, EntryFault::Sizes)) } else { Ok(beings) }
 }
 
-fn being(part: &[u8]) -> Result<Being, EntryFault> {
+fn being(part: &[u8]) -> Result<EntryState, EntryFault> {
     match part {
-        b"-" => Ok(Being::Absent),
-        b"l" => Ok(Being::Link),
-        b"d" => Ok(Being::EmptyDirectory),
+        b"-" => Ok(EntryState::Absent),
+        b"l" => Ok(EntryState::Link),
+        b"d" => Ok(EntryState::EmptyDirectory),
         digits => match number(digits) {
-            Ok(size) => Ok(Being::File(size)),
+            Ok(size) => Ok(EntryState::File(size)),
             Err(NumberError::TooBig) => Err(EntryFault::TooManyBytes),
             Err(NumberError::NotADigit(_)) => Err(EntryFault::Sizes),
         },

@@ -1,4 +1,4 @@
-//! Writes a dataset as treering's own file. Where the file is put is the library's business.
+//! Writer of treering's dataset files. The library decides where the file goes.
 
 use std::io::{self, Write};
 
@@ -8,31 +8,31 @@ use zstd::stream::raw::CParameter;
 use zstd::stream::write::Encoder;
 
 use super::escape::escape;
-use super::{Being, Header, ListCount, MAGIC, VERSION, WINDOW_LOG};
+use super::{EntryState, Header, ListCount, MAGIC, VERSION, WINDOW_LOG};
 use crate::language::order::{ranks, sorted_places, walk_order};
 use crate::language::title::{TitleError, check_title};
 use crate::language::{Dataset, FileList, State, States};
 
-/// The longest `about`, in bytes.
+/// Longest `about` in bytes.
 pub(super) const ABOUT_BYTES_MAX: usize = 1000;
 
-/// Compression of what is shipped and of ordinary trees.
+/// Compression level of shipped datasets and ordinary trees.
 const LEVEL: i32 = 19;
 
-/// Compression of trees with more entries than this, where the best level would take minutes.
+/// Compression level of trees with more entries than this, where the best level would take minutes.
 const LEVEL_HUGE: i32 = 6;
 const HUGE_ENTRIES: u64 = 1_000_000;
 
-/// A dataset that cannot be written.
+/// Error of writing a dataset.
 #[derive(Debug, Error)]
 pub enum WriteError {
-    /// Its name is none.
+    /// The name is not allowed.
     #[error(transparent)]
     Title(#[from] TitleError),
-    /// What it says about itself is too long.
+    /// The description of the origin is too long.
     #[error("the text about the dataset has more than {ABOUT_BYTES_MAX} bytes")]
     LongAbout,
-    /// It contradicts itself.
+    /// The lists contradict each other.
     #[error("the dataset has a path twice in one list, or lists a directory as a file")]
     Inconsistent,
     /// The stream cannot be written.
@@ -40,7 +40,7 @@ pub enum WriteError {
     Write(#[from] io::Error),
 }
 
-/// Writes a dataset and gives the stream back, flushed but not synced.
+/// Writes a dataset and returns the stream, flushed but not synced.
 ///
 /// # Errors
 /// When the name or the text about it cannot be kept, a list contradicts itself, or the stream
@@ -50,7 +50,7 @@ pub fn write<W: Write>(dataset: &Dataset, out: W) -> Result<W, WriteError> {
     if dataset.about.len() > ABOUT_BYTES_MAX {
         return Err(WriteError::LongAbout);
     }
-    let mut entries = Entries::of(dataset);
+    let mut entries = Entries::new(dataset);
     let header = header(dataset, &mut entries)?;
     let mut out = encoder(out, header.entries)?;
     write_header(&header, &mut out)?;
@@ -70,8 +70,8 @@ pub fn write<W: Write>(dataset: &Dataset, out: W) -> Result<W, WriteError> {
     Ok(out)
 }
 
-/// An encoder with a window that the whole text fits in, as long as that is no larger than a reader
-/// allows. It reserves memory for as much as it looks back, so little for a small dataset.
+/// Creates an encoder with a window for the whole text, up to the limit of a reader. Its memory
+/// grows with the window, so a small dataset needs little.
 fn encoder<W: Write>(out: W, entries: u64) -> io::Result<Encoder<'static, W>> {
     const LINE_BYTES: u64 = 32;
     let is_huge = entries > HUGE_ENTRIES;
@@ -86,7 +86,7 @@ fn encoder<W: Write>(out: W, entries: u64) -> io::Result<Encoder<'static, W>> {
     Ok(out)
 }
 
-/// Goes through all entries once: what the header says is known before the first is written.
+/// Computes the header by a first pass over all entries.
 fn header(dataset: &Dataset, entries: &mut Entries<'_>) -> Result<Header, WriteError> {
     let count = |list: &FileList| ListCount { files: list.len() as u64, bytes: list.bytes() };
     let mut header = Header {
@@ -100,8 +100,8 @@ fn header(dataset: &Dataset, entries: &mut Entries<'_>) -> Result<Header, WriteE
     };
     while let Some((_, beings)) = entries.next() {
         header.entries += 1;
-        header.links += u64::from(beings.contains(&Being::Link));
-        header.empty_directories += u64::from(beings.contains(&Being::EmptyDirectory));
+        header.links += u64::from(beings.contains(&EntryState::Link));
+        header.empty_directories += u64::from(beings.contains(&EntryState::EmptyDirectory));
     }
     if entries.are_all_taken() { Ok(header) } else { Err(WriteError::Inconsistent) }
 }
@@ -122,8 +122,9 @@ fn write_header(header: &Header, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "empty-directories {}\n", header.empty_directories)
 }
 
-/// `SHARED BEINGS REST`: how much of the path is the previous one's, what it is, and what follows.
-fn write_entry(previous: &[u8], path: &[u8], beings: [Being; 4], line: &mut Vec<u8>) {
+/// Formats `SHARED STATES REST`: the length shared with the previous path, the entry's states, and
+/// the rest of the path.
+fn write_entry(previous: &[u8], path: &[u8], beings: [EntryState; 4], line: &mut Vec<u8>) {
     let shared = previous.iter().zip(path).take_while(|(a, b)| a == b).count();
     let [clean, patched, compiled, patched_compiled] = beings;
     write_all(line, format_args!("{shared} "));
@@ -143,12 +144,12 @@ fn write_entry(previous: &[u8], path: &[u8], beings: [Being; 4], line: &mut Vec<
     line.push(b'\n');
 }
 
-fn write_being(being: Being, line: &mut Vec<u8>) {
+fn write_being(being: EntryState, line: &mut Vec<u8>) {
     match being {
-        Being::Absent => line.push(b'-'),
-        Being::File(size) => write_all(line, format_args!("{size}")),
-        Being::Link => line.push(b'l'),
-        Being::EmptyDirectory => line.push(b'd'),
+        EntryState::Absent => line.push(b'-'),
+        EntryState::File(size) => write_all(line, format_args!("{size}")),
+        EntryState::Link => line.push(b'l'),
+        EntryState::EmptyDirectory => line.push(b'd'),
     }
 }
 
@@ -156,7 +157,7 @@ fn write_all(line: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     line.write_fmt(text).expect("a vector takes everything");
 }
 
-/// The names of a dataset in walk order, with what each is in the four states.
+/// Names of a dataset in walk order, with the entry's state in the four trees.
 struct Entries<'a> {
     names: &'a Names,
     order: Vec<NameId>,
@@ -167,15 +168,15 @@ struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    fn of(dataset: &'a Dataset) -> Self {
+    fn new(dataset: &'a Dataset) -> Self {
         let order = walk_order(&dataset.names);
         let ranks = ranks(&order);
         Self {
             names: &dataset.names,
             next: 0,
-            files: State::ALL.map(|state| Cursor::of(dataset.list(state), &ranks)),
-            links: Marks::of(&dataset.links, &ranks),
-            empty: Marks::of(&dataset.empty_directories, &ranks),
+            files: State::ALL.map(|state| Cursor::new(dataset.list(state), &ranks)),
+            links: Marks::new(&dataset.links, &ranks),
+            empty: Marks::new(&dataset.empty_directories, &ranks),
             order,
         }
     }
@@ -187,14 +188,14 @@ impl<'a> Entries<'a> {
         self.empty.next = 0;
     }
 
-    /// Whether everything listed had its place in the walk.
+    /// True if each listed file was met during the walk.
     fn are_all_taken(&self) -> bool {
         let files = self.files.iter().all(|cursor| cursor.next == cursor.places.len());
         let marks = |marks: &Marks| marks.next == marks.marks.len();
         files && marks(&self.links) && marks(&self.empty)
     }
 
-    fn next(&mut self) -> Option<(NameId, [Being; 4])> {
+    fn next(&mut self) -> Option<(NameId, [EntryState; 4])> {
         while let Some(&id) = self.order.get(self.next) {
             self.next += 1;
             let links = self.links.take(id);
@@ -203,13 +204,13 @@ impl<'a> Entries<'a> {
             let beings = State::ALL.map(|state| {
                 let files = &mut self.files[state.index()];
                 match if is_file { files.take(id) } else { None } {
-                    Some(size) => Being::File(size),
-                    None if links.contains(state) => Being::Link,
-                    None if empty.contains(state) => Being::EmptyDirectory,
-                    None => Being::Absent,
+                    Some(size) => EntryState::File(size),
+                    None if links.contains(state) => EntryState::Link,
+                    None if empty.contains(state) => EntryState::EmptyDirectory,
+                    None => EntryState::Absent,
                 }
             });
-            if beings != [Being::Absent; 4] {
+            if beings != [EntryState::Absent; 4] {
                 return Some((id, beings));
             }
         }
@@ -217,7 +218,7 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// A list on its way through the walk.
+/// Cursor of a list during the walk.
 struct Cursor<'a> {
     list: &'a FileList,
     places: Vec<u32>,
@@ -225,11 +226,11 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn of(list: &'a FileList, ranks: &[u32]) -> Self {
+    fn new(list: &'a FileList, ranks: &[u32]) -> Self {
         Self { list, places: sorted_places(list, ranks), next: 0 }
     }
 
-    /// The size of this name, if it is the list's next one.
+    /// Size of this name, if it is the next of the list.
     fn take(&mut self, id: NameId) -> Option<u64> {
         let place = *self.places.get(self.next)?;
         let (name, size) = self.list.get(place as usize)?;
@@ -240,14 +241,14 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Links or empty directories on their way through the walk.
+/// Cursor of links or empty directories during the walk.
 struct Marks {
     marks: Vec<(u32, NameId, States)>,
     next: usize,
 }
 
 impl Marks {
-    fn of(marks: &[(NameId, States)], ranks: &[u32]) -> Self {
+    fn new(marks: &[(NameId, States)], ranks: &[u32]) -> Self {
         let rank = |id: NameId| ranks[id.index()];
         let mut marks: Vec<_> = marks.iter().map(|&(id, states)| (rank(id), id, states)).collect();
         marks.sort_by_key(|mark| mark.0);

@@ -12,7 +12,7 @@ mod opening;
 mod saying;
 mod transfer;
 
-/// Files that are open at the same time, at most.
+/// Maximum number of open files.
 const OPEN_MAX: usize = 22;
 /// Bytes of the files that do not last, as long as it can be helped.
 const PASSING_MAX: u64 = 2_500_000;
@@ -21,20 +21,20 @@ const PASSING_FILES_MAX: usize = 100;
 
 /// An open file.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenFile {
     handle: u32,
     file: usize,
-    /// What it is still opened for: all is false when it may be closed.
+    /// Outstanding purposes of the open file; it may be closed when none is left.
     wants: Purpose,
-    /// What it is opened for at all.
+    /// All purposes for which the file was opened.
     purpose: Purpose,
-    /// Where the next read in a row begins.
+    /// Offset of the next sequential read.
     next: u64,
 }
 
-/// What is left to be done in a block.
+/// Budget of operations left in a block.
 #[derive(Clone, Debug, Default)]
-struct Left {
+struct RemainingOps {
     kinds: [u64; KINDS],
     opens: u64,
     opens_plain: u64,
@@ -54,8 +54,8 @@ struct Left {
     to_write: u64,
 }
 
-impl Left {
-    fn of(block: u32) -> Self {
+impl RemainingOps {
+    fn new(block: u32) -> Self {
         let mut left = Self {
             opens: share(mix::OPENS, block),
             opens_plain: share(mix::OPENS_PLAIN, block),
@@ -126,30 +126,30 @@ impl Left {
             + self.of_effect(Effect::Extend)
     }
 
-    /// Whether a file must not be begun yet: the last beginning is kept for the last file, or there
-    /// would be no end of one to straddle.
+    /// True if no new file may be started: the last append or extend is reserved for the last file,
+    /// whose end the remaining straddling writes need.
     const fn keeps_beginning(&self) -> bool {
         let begins = self.of_effect(Effect::Append) + self.of_effect(Effect::Extend);
         begins == 1 && self.made > 0 && self.of_effect(Effect::Straddle) > 0
     }
 }
 
-/// How strictly an operation is asked whether it can be done.
+/// Strictness of the check whether an operation is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rule {
-    /// As what a file was opened for says.
+enum Strictness {
+    /// Only operations that match the purpose of an open file.
     Strict,
-    /// With any open file: towards the end of a block.
+    /// Any open file will do; used towards the end of a block.
     Lax,
 }
 
 /// The walk through all blocks.
 pub(super) struct Walk {
     random: Random,
-    /// How often each kind is still to follow each other, in thousandths.
+    /// Deficit of each transition (row: kind, column: next kind), in thousandths of an operation.
     due: [[i64; KINDS]; KINDS],
-    open: Vec<Open>,
-    left: Left,
+    open: Vec<OpenFile>,
+    left: RemainingOps,
     present: Kind,
 }
 
@@ -160,33 +160,33 @@ impl Walk {
             random,
             due: [[0; KINDS]; KINDS],
             open: Vec::new(),
-            left: Left::default(),
+            left: RemainingOps::default(),
             present: Kind::Close,
         }
     }
 
     /// Writes a block.
     pub(super) fn block(&mut self, block: u32, files: &mut Files, out: &mut Vec<u8>) {
-        self.left = Left::of(block);
+        self.left = RemainingOps::new(block);
         for (due, row) in self.due.iter_mut().zip(mix::FOLLOWING) {
             for (due, sum) in due.iter_mut().zip(row) {
                 *due += i64::from(sum) * 1000 / 129;
             }
         }
-        while let Some((kind, rule)) = self.draw(files) {
+        while let Some((kind, strictness)) = self.draw(files) {
             self.due[self.present as usize][kind as usize] -= 1000;
-            self.present = self.perform(kind, rule, files, out);
+            self.present = self.perform(kind, strictness, files, out);
             self.left.kinds[kind as usize] -= 1;
         }
     }
 
     /// The next kind.
-    fn draw(&mut self, files: &Files) -> Option<(Kind, Rule)> {
-        for rule in [Rule::Strict, Rule::Lax] {
+    fn draw(&mut self, files: &Files) -> Option<(Kind, Strictness)> {
+        for strictness in [Strictness::Strict, Strictness::Lax] {
             let mut weights = [0_u64; KINDS];
             for kind in Kind::ALL {
                 let left = self.left.of_kind(kind);
-                if left > 0 && self.can(kind, rule, files) {
+                if left > 0 && self.can(kind, strictness, files) {
                     let due = self.due[self.present as usize][kind as usize];
                     // While there still are files to be opened afterwards.
                     let haste = if kind == Kind::Rename { 2 } else { 1 };
@@ -196,26 +196,26 @@ impl Walk {
             let sum: u64 = weights.iter().sum();
             if sum > 0 {
                 let drawn = self.random.below(sum);
-                return Some((Kind::ALL[pick(&weights, drawn)], rule));
+                return Some((Kind::ALL[pick(&weights, drawn)], strictness));
             }
         }
         None
     }
 
-    fn can(&self, kind: Kind, rule: Rule, files: &Files) -> bool {
+    fn can(&self, kind: Kind, strictness: Strictness, files: &Files) -> bool {
         match kind {
             Kind::QueryPath | Kind::Find | Kind::QueryFs => true,
-            Kind::Read => self.reader(rule, files).is_some(),
-            Kind::Write => self.can_write(rule, files),
-            Kind::Flush => match rule {
-                Rule::Strict => self.open.iter().any(|open| open.purpose.flushes),
-                Rule::Lax => !self.open.is_empty(),
+            Kind::Read => self.reader(strictness, files).is_some(),
+            Kind::Write => self.can_write(strictness, files),
+            Kind::Flush => match strictness {
+                Strictness::Strict => self.open.iter().any(|open| open.purpose.flushes),
+                Strictness::Lax => !self.open.is_empty(),
             },
             // Each lock needs one for itself.
             Kind::QueryFile if self.left.of_kind(kind) <= self.left.of_kind(Kind::Lock) => false,
             Kind::QueryFile | Kind::SetFile | Kind::Lock => !self.open.is_empty(),
             Kind::Create => self.can_open(files),
-            Kind::Close => self.closable(rule, files).is_some(),
+            Kind::Close => self.closable(strictness, files).is_some(),
             Kind::Unlink => {
                 let idle = files.idle().count();
                 // A rename needs one.
@@ -227,40 +227,46 @@ impl Walk {
         }
     }
 
-    /// What may be closed: a file that everything was done with that it was opened for.
-    fn closable(&self, rule: Rule, files: &Files) -> Option<usize> {
+    /// Index of an open file that may be closed: all purposes it was opened for are fulfilled.
+    fn closable(&self, strictness: Strictness, files: &Files) -> Option<usize> {
         let opens_left = self.left.opens + self.left.opens_plain;
         let lasting = self.open.iter().filter(|open| open.file < LASTING).count();
         let passing = self.open.len() - lasting;
-        let full = |open: &&Open| open.file >= LASTING && files.all[open.file].bytes > Some(0);
+        let full = |open: &&OpenFile| open.file >= LASTING && files.all[open.file].bytes > Some(0);
         let fulls = self.open.iter().filter(full).count();
         let needed = self.left.on_files() > 0;
-        let may = |open: &Open| {
+        let may = |open: &OpenFile| {
             let lasts = open.file < LASTING;
             let last_of_all = needed && opens_left == 0 && lasts && lasting == 1;
             let only = passing == 1 || (fulls == 1 && full(&open));
             let last_to_grow = self.left.growing() > 0 && self.left.made == 0 && !lasts && only;
-            let done = match rule {
-                Rule::Strict => {
+            let done = match strictness {
+                Strictness::Strict => {
                     let Purpose { reads, writes, flushes } = open.wants;
                     let empty = files.all[open.file].bytes == Some(0);
                     !(writes || flushes || (reads && !empty))
                 }
-                Rule::Lax => true,
+                Strictness::Lax => true,
             };
             done && !last_of_all && !last_to_grow
         };
-        // Those that are to be removed first; else the latest one.
+        // Files that are to be removed come first, then the one opened last.
         let passing = self.open.iter().rposition(|open| open.file >= LASTING && may(open));
         passing.or_else(|| self.open.iter().rposition(may))
     }
 
-    fn perform(&mut self, kind: Kind, rule: Rule, files: &mut Files, out: &mut Vec<u8>) -> Kind {
+    fn perform(
+        &mut self,
+        kind: Kind,
+        strictness: Strictness,
+        files: &mut Files,
+        out: &mut Vec<u8>,
+    ) -> Kind {
         match kind {
-            Kind::Read => self.read(rule, files, out),
-            Kind::Write => self.write(rule, files, out),
+            Kind::Read => self.read(strictness, files, out),
+            Kind::Write => self.write(strictness, files, out),
             Kind::Create => self.create(files, out),
-            Kind::Close => self.close(rule, files, out),
+            Kind::Close => self.close(strictness, files, out),
             Kind::QueryPath => self.query_path(files, out),
             Kind::Find => self.find(files, out),
             Kind::Unlink => self.unlink(files, out),
@@ -288,7 +294,7 @@ impl Walk {
         pick(&shares, drawn)
     }
 
-    /// One of these, in the directory that is drawn if there is one.
+    /// Draws one of `among`, preferring files of a drawn directory.
     fn draw_among(&mut self, files: &Files, among: &[usize]) -> usize {
         let dir = self.draw_dir();
         let there: Vec<usize> =
@@ -297,7 +303,7 @@ impl Walk {
         among.get(self.random.index(among.len())).copied().unwrap_or_default()
     }
 
-    /// A name that never is there.
+    /// Name of a file that never exists.
     fn missing(&mut self) -> String {
         let dir = DIRS[self.draw_dir()].0;
         let (number, ending) = (self.random.below(40), ["", ".DAT", ".DOC", ".LCK"]);
@@ -305,7 +311,7 @@ impl Walk {
     }
 }
 
-/// Which of these weights a number below their sum falls on.
+/// Index of the weight that `number`, below the sum of all weights, falls on.
 fn pick(weights: &[u64], mut number: u64) -> usize {
     for (at, &weight) in weights.iter().enumerate() {
         if number < weight {

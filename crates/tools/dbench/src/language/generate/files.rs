@@ -1,4 +1,4 @@
-//! The files of the load that is written: our own names, what exists, and how large it is.
+//! Files of the generated load: names, existence and sizes.
 
 /// Directories of files, and of a hundred opens how many are in each.
 pub(super) const DIRS: [(&str, u64); 9] = [
@@ -12,30 +12,30 @@ pub(super) const DIRS: [(&str, u64); 9] = [
     ("STOCK", 5),
     ("RECORDS", 2),
 ];
-/// Where they are.
+/// Directory that holds the generated files.
 pub(super) const TOP: &str = r"\clients\client1\work";
 
-/// Files that are there in every block, and names of others.
+/// Number of lasting files, and of names of passing ones.
 pub(super) const LASTING: usize = 56;
 const PASSING: usize = 128;
 /// Endings of names, in turn.
 const ENDINGS: [&str; 6] = ["DAT", "DOC", "IDX", "PIC", "TMP", "BAK"];
 
-/// A name, and the file that has it.
+/// Generated name, and the state of its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct GeneratedFile {
     pub(super) dir: usize,
     pub(super) path: String,
-    /// The size of the file; `None` where there is none.
+    /// File size in bytes; `None` if the file does not exist.
     pub(super) bytes: Option<u64>,
-    /// Handles it is open under.
+    /// Number of handles that have the file open.
     pub(super) open: u32,
 }
 
-/// All names: those that last come first.
+/// All file names; lasting files come first.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
-    pub(super) all: Vec<Named>,
+    pub(super) all: Vec<GeneratedFile>,
     next_handle: u32,
 }
 
@@ -47,7 +47,7 @@ impl Files {
         let named = |(dir, letter, number): (usize, char, usize)| {
             let (name, ending) = (DIRS[dir].0, ENDINGS[number % ENDINGS.len()]);
             let path = format!(r"{TOP}\{name}\{letter}{number:07}.{ending}");
-            Named { dir, path, bytes: None, open: 0 }
+            GeneratedFile { dir, path, bytes: None, open: 0 }
         };
         Self { all: lasting.chain(passing).map(named).collect(), next_handle: 100 }
     }
@@ -80,7 +80,7 @@ impl Files {
     }
 }
 
-/// Spreads so many names over the directories by their shares.
+/// Directory of a name: spreads `count` names over the directories by their shares.
 fn dir_of(number: usize, count: usize) -> usize {
     let mut hundredth = (number * 100 / count) as u64;
     for (dir, &(_, share)) in DIRS.iter().enumerate() {

@@ -10,10 +10,11 @@ const USUAL: u64 = 260_096;
 const LARGE: u64 = 1_048_576;
 const MEDIUM: u64 = 327_680;
 const LARGEST: u64 = 1_867_776;
-/// Large files, of each of which three blocks are begun by their last byte but one.
+/// Number of blocks at the start of a large file that are preceded by a write of their last byte
+/// but one.
 const MARKED: u64 = 3;
 
-/// The files' sizes: the large ones stand between the others.
+/// File sizes in bytes; large files are spread among the others.
 fn size(number: usize) -> u64 {
     match number {
         5 | 13 | 21 | 29 | 37 | 45 => LARGE,
@@ -23,7 +24,7 @@ fn size(number: usize) -> u64 {
     }
 }
 
-/// Writes it.
+/// Writes the load that creates the lasting files.
 pub(super) fn write(files: &mut Files, out: &mut Vec<u8>) {
     let mut say = |line: String| {
         // A buffer takes all.
@@ -53,7 +54,7 @@ pub(super) fn write(files: &mut Files, out: &mut Vec<u8>) {
     }
 }
 
-/// Makes a file: where a block is begun by its last byte but one, it is written over a hole.
+/// Creates a file of `size(number)` bytes.
 fn file(number: usize, files: &mut Files, out: &mut Vec<u8>) {
     let mut say = |line: String| {
         let _written = writeln!(out, "{line} NT_STATUS_OK");
@@ -71,7 +72,7 @@ fn file(number: usize, files: &mut Files, out: &mut Vec<u8>) {
         _ => 1,
     };
     if bytes == LARGEST {
-        // All of it is a hole at first.
+        // The whole file is a hole at first.
         mark(bytes - 2).into_iter().for_each(&mut say);
     }
     for block in 0..bytes.div_ceil(BLOCK) {

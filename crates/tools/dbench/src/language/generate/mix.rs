@@ -1,15 +1,15 @@
-//! The figures of the published load: counts over its 129 blocks, without the part before them.
+//! Statistics of the published load: counts over its 129 blocks, without the initial part.
 
-/// Blocks of which these are the sums.
+/// Number of blocks over which the counts below are summed.
 pub(super) const BLOCKS: u64 = 129;
 
-/// How many of a sum fall on a block, so that whole numbers add up to it.
+/// Share of `sum` that falls on a block, rounded so that the shares of all blocks add up to `sum`.
 pub(super) fn share(sum: u64, block: u32) -> u64 {
     let block = u64::from(block);
     sum * (block + 1) / BLOCKS - sum * block / BLOCKS
 }
 
-/// The kinds of operation; the unlock comes with its lock.
+/// Operation kinds of the generator; a lock includes its unlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Kind {
@@ -48,8 +48,8 @@ impl Kind {
     ];
 }
 
-/// Which follows which: rows and columns in the order of [`Kind::ALL`]. After a lock and its unlock
-/// always comes a question for the file.
+/// Transition counts: rows and columns in the order of [`Kind::ALL`]. A lock and its unlock are
+/// always followed by a file query.
 pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
     [91602, 13462, 4968, 3003, 3613, 3465, 0, 1892, 258, 1936, 0, 0, 0],
     [26112, 17932, 3378, 15257, 6004, 5785, 0, 259, 2967, 1278, 0, 0, 258],
@@ -66,13 +66,13 @@ pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
     [0, 0, 0, 0, 0, 0, 0, 0, 258, 0, 0, 0, 0],
 ];
 
-/// Opens of what is there, with either option; of what is not there; files that are made.
+/// Opens: of existing files, with either option; of missing files; and of files that are created.
 pub(super) const OPENS: u64 = 38_519;
 pub(super) const OPENS_PLAIN: u64 = 3_613;
 pub(super) const OPENS_MISSING: u64 = 21_029;
 pub(super) const MADE: u64 = 124 * BLOCKS;
 pub(super) const PATHS: u64 = 47_429;
-/// Questions for a name that is not there; one in each block for one whose directory is not.
+/// Path queries of missing names; in each block, one for a name in a missing directory.
 pub(super) const PATHS_MISSING: u64 = 24_384;
 pub(super) const FINDS: u64 = 13_437;
 pub(super) const FINDS_NOTHING: u64 = 14_327;
@@ -83,7 +83,7 @@ pub(super) const FLUSHES: u64 = 5_553;
 pub(super) const RENAMES: u64 = 3_355;
 pub(super) const LOCKS: u64 = 258;
 
-/// Sizes of reads, and how many there are.
+/// Read sizes and their counts.
 pub(super) const READS: [(u32, u64); 6] =
     [(4096, 83_172), (61_440, 16_641), (2048, 4_644), (8192, 4_644), (16_384, 1_937), (512, 1_161)];
 /// Reads of other sizes: ours are 31 bytes, and 52 more each.
@@ -92,17 +92,17 @@ pub(super) fn odd_read(number: u64) -> u32 {
     u32::try_from(31 + 52 * (number % 93)).unwrap_or(31)
 }
 
-/// What a write does to its file.
+/// Effect of a write on its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 pub(super) enum Effect {
-    /// It stays within.
+    /// Stays within the file.
     Over,
-    /// It begins within and ends beyond the end.
+    /// Begins within the file and ends beyond its end.
     Straddle,
-    /// It begins at the end.
+    /// Begins at the end of the file.
     Append,
-    /// One byte beyond the end.
+    /// Writes one byte beyond the end.
     Extend,
 }
 
@@ -121,14 +121,15 @@ pub(super) const WRITES: [(Effect, u32, u64); 9] = [
     (Effect::Extend, 1, 7_355),
 ];
 
-/// Writes of other sizes, and ours: the first, by how much each is larger, and how many there are.
+/// Writes of other sizes, chosen here: effect, number of writes, first size, increment, number of
+/// sizes.
 pub(super) const WRITES_ODD: [(Effect, u64, u32, u32, u32); 3] = [
     (Effect::Over, 1_294, 40, 1500, 10),
     (Effect::Straddle, 2_970, 1111, 2175, 23),
     (Effect::Append, 1_937, 3000, 2986, 15),
 ];
 
-/// What becomes of a file that is opened.
+/// Purpose of an open: operations done to the file while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Purpose {
     pub(super) reads: bool,
@@ -140,7 +141,7 @@ const fn purpose(reads: bool, writes: bool, flushes: bool) -> Purpose {
     Purpose { reads, writes, flushes }
 }
 
-/// How many are opened for what.
+/// Number of opens for each purpose.
 pub(super) const PURPOSES: [(Purpose, u64); 6] = [
     (purpose(false, false, false), 21_806),
     (purpose(true, false, false), 21_487),

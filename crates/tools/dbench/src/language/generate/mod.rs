@@ -23,8 +23,8 @@ pub const BLOCKS_MAX: u32 = 10_000;
 /// Lines of the part that makes the files, which stand before the first block.
 pub(crate) const FILL_LINES: u32 = 600;
 
-/// A load file: the part that makes its files, so many blocks of about 3550 operations, and one
-/// line that removes them. With 129 blocks it is as long as the original's.
+/// Text of a load file: creation of its files, `blocks` blocks of about 3550 operations, and one
+/// line that removes the files. With 129 blocks it is as long as the original's.
 pub fn text(seed: u64, blocks: u32) -> Vec<u8> {
     let mut out = Vec::with_capacity(220_000 * (blocks as usize + 1));
     let mut files = Files::new();

@@ -1,10 +1,10 @@
-//! The statistics of a load of as many blocks as the published one, against those.
+//! Tests that compare a load of as many blocks as the published one with the published statistics.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::{FILL_LINES, text};
 
-/// A line's words.
+/// Words of a line.
 fn words(line: &str) -> Vec<String> {
     line.split_whitespace().map(|word| word.trim_matches('"').to_owned()).collect()
 }
@@ -27,7 +27,7 @@ struct Statistics {
 }
 
 impl Statistics {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         let mut all = Self::default();
         let mut before = String::new();
         for line in text.lines() {
@@ -113,8 +113,8 @@ fn near(what: &str, found: u64, published: u64, percent: f64) {
 #[test]
 fn a_load_as_long_as_the_published_one_has_its_statistics() {
     let load = String::from_utf8(text(1, 129)).unwrap();
-    let found = Statistics::of(&load);
-    assert!(found.open.is_empty());
+    let statistics = Statistics::parse(&load);
+    assert!(statistics.open.is_empty());
     for (name, published) in [
         ("ReadX", 124_199),
         ("NTCreateX", 79_230),
@@ -133,14 +133,14 @@ fn a_load_as_long_as_the_published_one_has_its_statistics() {
         ("Deltree", 2),
         ("Mkdir", 1),
     ] {
-        near(name, found.ops[name], published, 0.1);
+        near(name, statistics.ops[name], published, 0.1);
     }
     for (name, published) in
         [("NTCreateX", 21_030), ("QUERY_PATH_INFORMATION", 24_385), ("FIND_FIRST", 14_328)]
     {
-        near(name, found.failures[name], published, 0.1);
+        near(name, statistics.failures[name], published, 0.1);
     }
-    assert_eq!(found.failures.len(), 3, "all else succeeds");
+    assert_eq!(statistics.failures.len(), 3, "all else succeeds");
     for (size, published) in [
         (4096, 83_172),
         (61_440, 16_641),
@@ -149,35 +149,39 @@ fn a_load_as_long_as_the_published_one_has_its_statistics() {
         (16_384, 1_937),
         (512, 1_161),
     ] {
-        near("reads", found.reads[&size], published, 0.1);
+        near("reads", statistics.reads[&size], published, 0.1);
     }
     for (size, published) in
         [(65_536, 12_658), (4096, 9_942), (1, 7_424), (2048, 1_677), (8192, 1_164), (510, 387)]
     {
-        near("writes", found.writes[&size], published, 0.1);
+        near("writes", statistics.writes[&size], published, 0.1);
     }
     for (effect, published) in
         [("over", 20_427), ("straddle", 6_251), ("append", 5_400), ("extend", 7_424)]
     {
-        near(effect, found.effects[effect], published, 0.5);
+        near(effect, statistics.effects[effect], published, 0.5);
     }
     let sum = |sizes: &BTreeMap<u64, u64>| sizes.iter().map(|(size, count)| size * count).sum();
-    near("bytes read", sum(&found.reads), 1_472_088_767, 0.5);
-    near("bytes written", sum(&found.writes), 1_015_974_170, 0.5);
-    assert!(found.most_open <= 23 && found.most_bytes <= 24_000_000, "{}", found.most_bytes);
-    following(&found);
-    // What files are opened for: neither, to be read, to be written, both.
-    let opens: u64 = found.uses.values().sum();
+    near("bytes read", sum(&statistics.reads), 1_472_088_767, 0.5);
+    near("bytes written", sum(&statistics.writes), 1_015_974_170, 0.5);
+    assert!(
+        statistics.most_open <= 23 && statistics.most_bytes <= 24_000_000,
+        "{}",
+        statistics.most_bytes
+    );
+    following(&statistics);
+    // Purposes of opens: neither, reading, writing, both.
+    let opens: u64 = statistics.uses.values().sum();
     for (used, published) in
         [((false, false), 0.37), ((true, false), 0.37), ((false, true), 0.13), ((true, true), 0.13)]
     {
-        let share = found.uses[&used] as f64 / opens as f64;
+        let share = statistics.uses[&used] as f64 / opens as f64;
         assert!((share - published).abs() < 0.12, "{used:?}: {share}, published {published}");
     }
 }
 
-/// Which operation follows which: the published probabilities, within what a walk that must be
-/// possible allows.
+/// Checks the transition frequencies against the published probabilities, within the tolerance that
+/// a feasible walk needs.
 fn following(found: &Statistics) {
     let mut far = Vec::new();
     for (from, to, published) in [
@@ -227,12 +231,12 @@ fn following(found: &Statistics) {
 fn blocks_begin_and_end_with_the_files_of_the_first_part() {
     let load = String::from_utf8(text(7, 3)).unwrap();
     let lines: Vec<&str> = load.lines().collect();
-    let fill = Statistics::of(&lines[..FILL_LINES as usize].join("\n"));
+    let fill = Statistics::parse(&lines[..FILL_LINES as usize].join("\n"));
     assert!(fill.open.is_empty());
     assert_eq!((fill.sizes.len(), fill.ops["NTCreateX"], fill.ops["WriteX"]), (56, 68, 391));
     assert_eq!(fill.sizes.values().sum::<u64>(), 20_971_520);
-    let all = Statistics::of(&lines[..lines.len() - 1].join("\n"));
-    assert_eq!(all.sizes, fill.sizes);
+    let total = Statistics::parse(&lines[..lines.len() - 1].join("\n"));
+    assert_eq!(total.sizes, fill.sizes);
     assert!(lines[lines.len() - 1].starts_with("Deltree"));
 }
 

@@ -1,4 +1,4 @@
-//! What FFSB 6.0-RC2 prints, byte for byte.
+//! Output of FFSB 6.0-RC2, byte for byte.
 //!
 //! Only formatting. Texts end with a newline. Some lines are a tab and nothing else; the original
 //! has them. Minima and maxima of calls are as exact as the clock: a 64-bit build of the original
@@ -9,10 +9,10 @@ use crate::language::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup, Tim
 
 use super::tally::{CallTimes, Tally};
 
-/// What a group did, and what of it is printed.
+/// Counters of a group, and its settings for the report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupReport<'r> {
-    /// What its workers did, added up.
+    /// Sum of the workers' counters.
     pub tally: &'r Tally,
     /// The calls that are timed, and their ranges.
     pub stats: Option<&'r Stats>,
@@ -42,8 +42,8 @@ fn three_digits(number: f64) -> String {
     }
 }
 
-/// Bytes in the largest unit up to GB of which there is one: 1000 to 1023 of a unit are `1e+03` of
-/// it.
+/// Size in the largest unit up to GB in which it is at least 1; 1000 to 1023 of a unit print as
+/// `1e+03`.
 fn size(bytes: f64) -> String {
     let mut number = bytes;
     let mut units = ["B", "KB", "MB", "GB"].into_iter();
@@ -56,12 +56,12 @@ fn size(bytes: f64) -> String {
     three_digits(number) + unit
 }
 
-/// What one of a sum is, in percent.
+/// `part` as a percentage of `sum`; 0 for an empty sum.
 fn percent(part: f64, sum: f64) -> f64 {
     if sum > 0.0 { part / sum * 100.0 } else { 0.0 }
 }
 
-/// How much that is in a second.
+/// Rate per second; 0 if no time passed.
 fn per_second(number: f64, took_s: f64) -> f64 {
     if took_s > 0.0 { number / took_s } else { 0.0 }
 }
@@ -87,7 +87,7 @@ pub(crate) fn configuration(profile: &Profile, used_shares: &[f64]) -> String {
     text
 }
 
-/// The lines of a group below its title.
+/// Lines of a group after its title.
 fn group(group: &ThreadGroup) -> String {
     let bytes = |number: u64| format!("{number}\t({})", size(number as f64));
     let mut text = format!(
@@ -198,7 +198,7 @@ pub(crate) fn aging(location: &str, from: f64, to: f64) -> String {
     format!("aging fs {location} from {from:.2} to {to:.2}\n")
 }
 
-/// The files are there.
+/// Line printed after the file setup.
 pub(crate) fn set_up(seconds: u64) -> String {
     format!("fs setup took {seconds} secs\n")
 }
@@ -218,13 +218,13 @@ pub(crate) fn starting(ctime: &str) -> String {
     format!("Starting Actual Benchmark At: {ctime}\n\n")
 }
 
-/// The threads have ended and what they wrote is synced.
+/// Line printed after the threads have ended and their data is synced.
 pub(crate) fn finished(ctime: &str) -> String {
     format!("FFSB benchmark finished   at: {ctime}\n\n")
 }
 
-/// From `Results:` to the end. Several groups have a table each, with their calls below, before
-/// that of all; a single one only has the latter.
+/// Report from `Results:` to the end. Several groups each have a table, followed by their call
+/// times, before the table of the totals; a single group has only the latter.
 pub(crate) fn report(
     groups: &[GroupReport<'_>],
     took_s: f64,
@@ -240,14 +240,14 @@ pub(crate) fn report(
             text += &group.stats.map(|stats| calls(group.tally, stats)).unwrap_or_default();
         }
     }
-    let mut all = Tally::default();
-    groups.iter().for_each(|group| all.add(group.tally));
+    let mut total = Tally::default();
+    groups.iter().for_each(|group| total.add(group.tally));
     text += "Total Results\n===============\n";
-    text += &table(&all, took_s);
+    text += &table(&total, took_s);
     // An empty line stands below each group, also where it is alone, but not below the sum.
     if let [GroupReport { stats, .. }] = groups {
         text += "\n";
-        text += &stats.map(|stats| calls(&all, stats)).unwrap_or_default();
+        text += &stats.map(|stats| calls(&total, stats)).unwrap_or_default();
     }
     let (user, system) = (percent(user_s, took_s), percent(system_s, took_s));
     let sum = percent(user_s + system_s, took_s);

@@ -5,7 +5,7 @@ use super::{
     GroupReport, aging, configuration, creating, finished, report, reusing, set_up, set_up_only,
     size, starting, syncing, three_digits,
 };
-use crate::classic::tally::{CallTimes, Done, Tally};
+use crate::classic::tally::{CallTimes, OperationCounts, Tally};
 use crate::language::operation::Operation;
 use crate::language::{Profile, Stats, TimedCall, parse};
 
@@ -15,7 +15,8 @@ fn profile(text: &str) -> Profile {
     parse("f", text.as_bytes()).unwrap()
 }
 
-/// What the original printed in 2012; where it was made, and what comes later, are put in.
+/// Configuration printed by the original in 2012; the location and the lines of later versions are
+/// filled in.
 const CONFIGURATION: &str = "FFSB version 6.0-RC2 started
 
 benchmark time = 10
@@ -84,7 +85,7 @@ fn the_configuration_is_that_of_the_published_report() {
 }
 
 #[test]
-fn everything_that_can_be_on_is_printed() {
+fn all_switches_are_printed() {
     let text = "time=1\ndirectio=1\nbufferio=1\n[filesystem]\nlocation=/a\nmin_filesize=8k\n\
                 max_filesize=1000000\nnum_files=7\nagefs=1\ndesired_util=.2\n[threadgroup]\n\
                 num_threads=2\ncreate_weight=1\nwrite_blocksize=4k\n[end]\n[end]\n[filesystem]\n\
@@ -130,7 +131,7 @@ fn tally(done: &[(&str, u64, u64)], calls: &[(TimedCall, u64, u64, u64, u64)]) -
         let operation =
             Operation::ALL.into_iter().find(|operation| operation.name() == *name).unwrap();
         let moves = operation.reads() || operation.writes();
-        tally.done[operation.place()] = Done {
+        tally.done[operation.place()] = OperationCounts {
             operations: *operations,
             transactions: *transactions,
             bytes: if moves { transactions * 4096 } else { 0 },
@@ -142,8 +143,9 @@ fn tally(done: &[(&str, u64, u64)], calls: &[(TimedCall, u64, u64, u64, u64)]) -
     tally
 }
 
-/// What the original printed in 2012. The list's archive has the last column on lines of its own
-/// and one of the three empty lines before the CPU's; other reports of RC2 have them all.
+/// Report printed by the original in 2012. The list's archive wraps the last column onto lines of
+/// its own and has one of the three empty lines before the CPU's; other reports of RC2 have them
+/// all.
 const REPORT: &str = "Results:
 Benchmark took 11.44 sec
 
@@ -222,7 +224,7 @@ fn the_report_is_that_of_2012() {
     assert_eq!(report(&[group], 11.43965, 0.0915, 1.052), REPORT);
 }
 
-/// What RC2 printed on a loop device.
+/// Table rows printed by RC2 on a loop device.
 const LOOP_ROWS: &str = "
              readall :       179533\t  34030.76\t31.131%\t\t10.252%\t    133MB/sec
               create :       110457\t  20937.29\t19.153%\t\t10.281%\t   81.8MB/sec
@@ -369,7 +371,7 @@ fn numbers_have_three_digits_as_in_c() {
 }
 
 #[test]
-fn lines_on_the_way_are_those_of_the_original() {
+fn progress_lines_match_the_original() {
     assert_eq!(creating("/m/f") + &set_up(0), "creating new fileset /m/f\nfs setup took 0 secs\n");
     assert_eq!(aging("/m/f", 0.0232, 0.2), "aging fs /m/f from 0.02 to 0.20\n");
     let time = "Fri Nov 20 17:47:47 2026";

@@ -1,4 +1,4 @@
-//! The report as JSON, in the original's schema and order.
+//! JSON report in the original's schema and order.
 
 use std::io;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{
 use crate::classic::histogram::middle_ns;
 use crate::classic::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
 
-/// A value on its way into a document.
+/// JSON value with ordered keys.
 enum Json {
     Text(String),
     Number(u64),
@@ -35,8 +35,7 @@ fn float(name: &str, value: f64) -> (String, Json) {
     field(name, Json::Float(value))
 }
 
-/// Options as they were given. As the original: of keys without a value nothing is said but that
-/// there are some.
+/// Options as given. As in the original, keys without a value are not listed.
 fn options(name: &str, given: &[(String, String)], job: &Section) -> Option<(String, Json)> {
     if given.is_empty() {
         return None;
@@ -46,7 +45,7 @@ fn options(name: &str, given: &[(String, String)], job: &Section) -> Option<(Str
     Some(field(name, Json::Object(all.collect())))
 }
 
-/// The whole document. `plus` adds the buckets of the latencies.
+/// JSON document of the whole report. `plus` adds the latency buckets.
 pub(super) fn report(
     rows: &[Row],
     first: Option<&Arc<Section>>,
@@ -99,7 +98,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(number("total_err", tally.errors[0]));
         job.push(number("first_error", tally.errors[1]));
     }
-    // As the original: a job that moves nothing itself has no depth.
+    // As in the original, a job that moves no data has no depth.
     if tally.depth > 0 && !(section.extras.verify.only && section.rw.writes) {
         let latency = section.extras.latency;
         job.push(number("latency_depth", tally.depth));
@@ -165,10 +164,10 @@ fn machine(tally: &Tally) -> Vec<(String, Json)> {
     ]
 }
 
-/// Limits of the numbers of requests under way, and of those given or heard of at once.
+/// Limits of queue depths, and of the sizes of submissions and completions.
 pub(super) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 pub(super) const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
-/// Limits of the coarse buckets.
+/// Limits of the coarse latency buckets.
 pub(super) const LIMITS: [&str; 12] =
     ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
 
@@ -264,11 +263,11 @@ impl Serialize for Json {
     }
 }
 
-/// The original's manner: `"name" : value`, and six digits behind the point, on which parsers of
-/// its output rely.
-struct Manner<'i>(PrettyFormatter<'i>);
+/// Formatting of the original: `"name" : value`, and six digits after the decimal point, on which
+/// parsers of its output rely.
+struct FioFormatter<'i>(PrettyFormatter<'i>);
 
-impl Formatter for Manner<'_> {
+impl Formatter for FioFormatter<'_> {
     fn begin_array<W: ?Sized + io::Write>(&mut self, to: &mut W) -> io::Result<()> {
         self.0.begin_array(to)
     }
@@ -320,7 +319,7 @@ impl Formatter for Manner<'_> {
 
 fn written(document: &Json) -> String {
     let mut out = Vec::new();
-    let mut writer = Serializer::with_formatter(&mut out, Manner(PrettyFormatter::new()));
+    let mut writer = Serializer::with_formatter(&mut out, FioFormatter(PrettyFormatter::new()));
     document.serialize(&mut writer).expect("writing into memory cannot fail");
     out.push(b'\n');
     String::from_utf8(out).expect("JSON is UTF-8")
@@ -331,7 +330,7 @@ mod tests {
     use super::{Json, field, float, number, written};
 
     #[test]
-    fn documents_are_written_as_the_original_writes_them() {
+    fn json_is_formatted_as_in_the_original() {
         let job = Json::Object(vec![
             field("jobname", Json::Text("a \"b\"\\".to_owned())),
             number("z", u64::MAX),

@@ -1,4 +1,4 @@
-//! What the original says of a run: in words, as JSON, and as fields between semicolons.
+//! Report of the original about a run: as text, as JSON, and as terse fields between semicolons.
 
 mod json;
 mod normal;
@@ -14,26 +14,26 @@ use super::tally::{DirectionTally, Latencies, Tally};
 
 pub(crate) use normal::{header, started};
 
-/// The version whose output this is.
+/// Version of fio whose output is imitated.
 const VERSION: &str = "fio-3.33";
 
-/// A form of the report.
+/// Format of the report.
 ///
-/// In the order in which the original says them, where several are asked for.
+/// The variants are in the order in which the original prints several formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Format {
-    /// Fields between semicolons.
+    /// Terse format: fields between semicolons.
     Terse,
-    /// JSON.
+    /// JSON format.
     Json,
-    /// JSON with the buckets of all latencies.
+    /// JSON format with the buckets of all latencies.
     JsonPlus,
-    /// Words.
+    /// Normal text format.
     Normal,
 }
 
 impl Format {
-    /// All with their names.
+    /// Formats by name.
     pub(crate) const NAMES: [(&'static str, Self); 5] = [
         ("normal", Self::Normal),
         ("json", Self::Json),
@@ -43,35 +43,35 @@ impl Format {
     ];
 }
 
-/// One row of the report: a clone, or those that are reported together.
+/// Row of the report: a clone, or a reporting group.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// The job of the first.
+    /// Job of the first clone.
     pub job: Arc<Section>,
-    /// The number of its group.
+    /// Number of its reporting group.
     pub group: usize,
-    /// What they did.
+    /// Tallies of the row's clones.
     pub tally: Tally,
 }
 
-/// When it was.
+/// Time and process of the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct When {
-    /// In which process.
+    /// Process ID.
     pub process: u32,
-    /// Milliseconds since 1970.
+    /// End of the run, in milliseconds since 1970.
     pub unix_ms: u64,
-    /// As `ctime` writes it.
+    /// End of the run, formatted as by `ctime`.
     pub time: String,
-    /// How long it took.
+    /// Elapsed time.
     pub elapsed_ms: u64,
-    /// How many seconds of work are left.
+    /// Estimated remaining time in seconds.
     pub left_s: u64,
-    /// What the disk did meanwhile, and for how long that was watched.
+    /// Counters of the disk during the run, and the watched time in milliseconds.
     pub disk: Option<(DiskCounts, u64)>,
 }
 
-/// The report of a run in a form; the options of all jobs are those that the first one has.
+/// Formats the report of a run. The options common to all jobs are those of the first one.
 pub(crate) fn report(
     format: Format,
     terse_version: u64,
@@ -87,13 +87,12 @@ pub(crate) fn report(
     }
 }
 
-/// Latencies from the beginning of the submission: where nothing was on its way beside, that is
-/// all there is.
+/// Total latencies; with one request in flight at a time these are the completion latencies.
 fn lat(direction: &DirectionTally) -> &Latencies {
     if direction.lat.stat.samples > 0 { &direction.lat } else { &direction.clat }
 }
 
-/// Bytes in a second.
+/// Bandwidth in bytes per second.
 fn bandwidth(direction: &DirectionTally) -> u64 {
     if direction.runtime_ms == 0 {
         return 0;
@@ -102,7 +101,7 @@ fn bandwidth(direction: &DirectionTally) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Requests in a second.
+/// Requests per second.
 fn iops(direction: &DirectionTally) -> f64 {
     if direction.runtime_ms == 0 {
         0.0
@@ -111,22 +110,22 @@ fn iops(direction: &DirectionTally) -> f64 {
     }
 }
 
-/// A share in percent; 0 of nothing.
+/// Share in percent; 0 for an empty whole.
 fn percent(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 }
 }
 
-/// Requests of both ways.
+/// Number of requests in all directions.
 fn requests(tally: &Tally) -> u64 {
     tally.directions.iter().map(|direction| direction.requests).sum()
 }
 
-/// How much of its time a disk was busy, in percent.
+/// Utilisation of the disk, in percent.
 fn busy((disk, watched_ms): &(DiskCounts, u64)) -> f64 {
     percent(disk.busy_ms, *watched_ms).min(100.0)
 }
 
-/// How much the mean of the samples is of what the whole group moved.
+/// Share of the row's mean sample in the rate of the whole group.
 fn share_of_group(rows: &[Row], row: &Row, direction: usize) -> f64 {
     let group = || rows.iter().filter(|other| other.group == row.group);
     let bytes: u64 = group().map(|row| row.tally.directions[direction].bytes).sum();

@@ -1,4 +1,4 @@
-//! The report in words. Writing into strings cannot fail.
+//! Report in the normal text format. Writing into strings cannot fail.
 
 use std::fmt::Write;
 
@@ -12,13 +12,13 @@ use super::{
 };
 use crate::classic::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
 
-/// What each job is, before it begins; each comes with the number of its group.
+/// Description of each job before the start; each job comes with the number of its group.
 pub(crate) fn header<'j>(jobs: impl IntoIterator<Item = (&'j Section, usize)>) -> String {
     let mut out = String::new();
     for (job, group) in jobs {
         let range = |direction: Direction| {
             let blocks = job.blocks(direction);
-            let units = Units::of(job);
+            let units = Units::from_job(job);
             format!("{}-{}", units.bytes(blocks.least), units.bytes(blocks.most))
         };
         let [reads, writes, trims] = Direction::ALL.map(range);
@@ -39,7 +39,7 @@ pub(crate) fn header<'j>(jobs: impl IntoIterator<Item = (&'j Section, usize)>) -
     out
 }
 
-/// How many clones begin.
+/// Line that states the number of starting threads and processes.
 pub(crate) fn started(threads: usize, processes: usize) -> String {
     let some = |count: usize, one: &str, many: &str| {
         (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
@@ -49,10 +49,10 @@ pub(crate) fn started(threads: usize, processes: usize) -> String {
     format!("{VERSION}\nStarting {}\n", all.join(" and "))
 }
 
-/// All rows, then all groups.
+/// Report of all rows, then of all groups.
 pub(super) fn report(rows: &[Row], when: &When) -> String {
     let mut out = String::from("\n");
-    // As the original: those that moved nothing are left out.
+    // As in the original, rows without requests are omitted.
     for row in rows.iter().filter(|row| requests(&row.tally) > 0) {
         row_of(&mut out, rows, row, when);
     }
@@ -132,7 +132,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
 }
 
 fn steady(out: &mut String, row: &Row, found: &SteadyTally) {
-    let (asked, units) = (row.job.extras.steady, Units::of(&row.job));
+    let (asked, units) = (row.job.extras.steady, Units::from_job(&row.job));
     let [requests, bytes] = found.means();
     let step = if units.decimal { 1000 } else { 1024 };
     let bytes = bytes / step * step;
@@ -162,7 +162,7 @@ fn of_direction(
     done: &DirectionTally,
     share: f64,
 ) {
-    let ((name, resets), reported, units) = (said, &row.job.reported, Units::of(&row.job));
+    let ((name, resets), reported, units) = (said, &row.job.reported, Units::from_job(&row.job));
     let bytes = bandwidth(done);
     let _ = writeln!(
         out,
@@ -196,7 +196,7 @@ fn of_direction(
     rates(out, done, share, units);
 }
 
-/// The samples of the rates, when there were any.
+/// Lines of the rate samples, if there are any.
 fn rates(out: &mut String, direction: &DirectionTally, share: f64, units: Units) {
     let (rate, iops) = (&direction.bandwidth, &direction.iops);
     if rate.samples == 0 {
@@ -232,7 +232,7 @@ fn rates(out: &mut String, direction: &DirectionTally, share: f64, units: Units)
     );
 }
 
-/// The line of a kind of latency, in the unit that suits it.
+/// Line of a latency statistic, in the largest suitable unit.
 fn span(out: &mut String, name: &str, stat: &Stat) {
     let (mut least, mut most) = (stat.least, stat.most);
     let (mut mean, mut deviation) = (stat.mean(), stat.deviation());
@@ -279,7 +279,7 @@ fn percentiles(out: &mut String, name: &str, of: &Latencies, percentiles: &[f64]
     }
 }
 
-/// The coarse buckets, five to a line.
+/// Lines of the coarse buckets, five to a line.
 fn coarse(out: &mut String, tally: &Tally) {
     let done = requests(tally);
     for (unit, counts) in [
@@ -296,7 +296,7 @@ fn coarse(out: &mut String, tally: &Tally) {
     }
 }
 
-/// What each group did together.
+/// Table of the disks.
 fn disks(out: &mut String, watched: &(DiskCounts, u64)) {
     let (disk, _) = watched;
     let [reads, writes] = disk.requests;
@@ -318,7 +318,7 @@ fn groups(out: &mut String, rows: &[Row]) {
     for group in groups {
         let _ = writeln!(out, "\nRun status group {group} (all jobs):");
         let units = rows.iter().rfind(|row| row.group == group);
-        let Some(units) = units.map(|row| Units::of(&row.job)) else { continue };
+        let Some(units) = units.map(|row| Units::from_job(&row.job)) else { continue };
         for (direction, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
             let all = rows.iter().filter(|row| row.group == group);
             let all = all.map(|row| &row.tally.directions[direction]);

@@ -1,4 +1,4 @@
-//! The report as fields between semicolons: versions 2 to 5.
+//! Report in the terse format: fields between semicolons, versions 2 to 5.
 
 use crate::language::Unified;
 use treering_script::DiskCounts;
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::classic::tally::{DirectionTally, Stat, Tally};
 
-/// Percentiles that a line has room for.
+/// Percentile fields of a line.
 const PERCENTILES: usize = 20;
 
-/// A line for each row.
+/// Report of one line for each row.
 pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
     let mut out = String::new();
     for row in rows {
@@ -60,7 +60,7 @@ fn float(number: f64) -> String {
     format!("{number:.6}")
 }
 
-/// In microseconds.
+/// Appends the statistic in microseconds.
 fn micro(fields: &mut Vec<String>, stat: &Stat) {
     fields.push((stat.least / 1000).to_string());
     fields.push((stat.most / 1000).to_string());

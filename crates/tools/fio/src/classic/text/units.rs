@@ -1,8 +1,8 @@
-//! Numbers with suffixes, as the original cuts them.
+//! Numbers with suffixes, shortened as the original does.
 
-use crate::language::{Numbers, Section};
+use crate::language::{NumberFormat, Section};
 
-/// A number in at most so many characters, in steps of 1000 or of 1024, and its power of them.
+/// Shortens a number to a width in steps of 1000 or 1024; returns the digits and the power.
 fn short(number: u64, characters: usize, step: u64) -> (String, usize) {
     let (mut number, mut rest, mut power) = (number, None, 0);
     while number.to_string().len() > characters {
@@ -25,39 +25,39 @@ fn short(number: u64, characters: usize, step: u64) -> (String, usize) {
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
 
-/// How amounts of bytes are written for a job.
+/// Number format of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Units {
-    /// Characters of a number.
+    /// Width of a number in characters.
     pub(super) figures: usize,
-    /// Whether rates are in bits.
+    /// True if rates are in bits.
     pub(super) bits: bool,
-    /// Whether powers of 1000 come first, and those of 1024 in parentheses.
+    /// True if powers of 1000 come first, and powers of 1024 in parentheses.
     pub(super) decimal: bool,
 }
 
 impl Units {
-    pub(super) fn of(job: &Section) -> Self {
-        let Numbers { figures, bits } = job.extras.numbers;
+    pub(super) fn from_job(job: &Section) -> Self {
+        let NumberFormat { figures, bits } = job.extras.numbers;
         Self { figures, bits, decimal: job.is_decimal() }
     }
 
-    /// Bytes as `64.0KiB`.
+    /// Amount of bytes as `64.0KiB`.
     pub(super) fn bytes(self, bytes: u64) -> String {
         format!("{}B", self.scaled(bytes, self.decimal))
     }
 
-    /// The same with the other base: `65.5kB`.
+    /// Amount in the other base: `65.5kB`.
     pub(super) fn other_bytes(self, bytes: u64) -> String {
         format!("{}B", self.scaled(bytes, !self.decimal))
     }
 
-    /// Bytes a second as `64.0KiB/s`, or as bits.
+    /// Rate as `64.0KiB/s`, or in bits.
     pub(super) fn rate(self, bytes: u64) -> String {
         self.rate_in(bytes, self.decimal)
     }
 
-    /// The same with the other base.
+    /// Rate in the other base.
     pub(super) fn other_rate(self, bytes: u64) -> String {
         self.rate_in(bytes, !self.decimal)
     }
@@ -75,13 +75,13 @@ impl Units {
     }
 }
 
-/// A count as `12.8k`, in at most so many characters.
+/// Count as `12.8k`, of a maximum width.
 pub(super) fn count(number: u64, characters: usize) -> String {
     let (number, power) = short(number, characters, 1000);
     format!("{number}{}", DECIMAL[power.min(6)])
 }
 
-/// A float as a whole number, as C makes one of it.
+/// Converts a float to an integer as C does.
 pub(super) fn whole(number: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let whole = number as u64;
@@ -95,7 +95,7 @@ mod tests {
     const USUAL: Units = Units { figures: 4, bits: false, decimal: false };
 
     #[test]
-    fn numbers_are_cut_as_the_original_cuts_them() {
+    fn numbers_are_shortened_as_in_the_original() {
         for (bytes, text) in [
             (65_536, "64.0KiB"),
             (4096, "4096B"),
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_in_bits_and_with_more_figures_where_a_job_says_so() {
+    fn rates_follow_unit_base_and_significant_figures() {
         let units = Units { figures: 6, bits: true, decimal: true };
         assert_eq!(units.rate(27_360_123), "218881kbit/s");
         assert_eq!(units.bytes(27_360_123), "27360kB");

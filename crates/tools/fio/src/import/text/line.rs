@@ -1,66 +1,67 @@
-//! The lines of fio's text, of 1.38 to 3.x. A line that a mail program broke is none until all of
-//! it is there: lists end without a comma.
+//! Lines of fio's normal output, of 1.38 to 3.x. A line that a mail program broke is not recognised
+//! until it is complete: lists end without a comma.
 
-use super::super::size::{Kilo, Printed, bytes, count, unit_ns};
-use crate::report::{COUNTS, Spread, limit_ns};
+use super::super::size::{PrintedNumber, UnitBase, bytes, count, unit_ns};
+use crate::report::{COUNTS, Statistic, limit_ns};
 use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
 
-/// What a line says.
+/// Parsed line of the normal output.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// A job that is to be run, with its parameters.
-    Head(Head),
-    /// The version.
+    /// Header of a job, with its parameters.
+    JobHeader(JobHeader),
+    /// Version of fio.
     Version(String),
-    /// The result of a job follows.
-    Begin(Begin),
-    /// Its reads, or its writes.
-    Moved(Moved),
-    /// Latency in nanoseconds: of `slat`, `clat`, `lat` or `sync`.
-    Times(&'static str, Spread),
-    /// Percentiles of these times follow, in units of so many nanoseconds.
+    /// Start of a job's result.
+    ResultHeader(ResultHeader),
+    /// Totals of a direction.
+    DirectionTotals(DirectionTotals),
+    /// Latency statistic in nanoseconds, of `slat`, `clat`, `lat` or `sync`.
+    Times(&'static str, Statistic),
+    /// Heading of percentiles: the latency kind, and the unit in nanoseconds.
     Percentiles(&'static str, u64),
-    /// Some of them: as printed, and a number of units.
+    /// Percentiles as printed, with values in units of their heading.
     PercentileRow(Vec<(String, f64)>),
-    /// Bandwidth in its samples, in units as printed (`KB`).
-    Bandwidth(String, Spread),
-    /// Operations in its samples.
-    Iops(Spread),
-    /// Percent of the operations up to so many nanoseconds.
+    /// Bandwidth samples, with their printed unit (`KB`).
+    Bandwidth(String, Statistic),
+    /// Samples of operations per second.
+    Iops(Statistic),
+    /// Histogram: upper limits in nanoseconds, with the percentage of the operations.
     Shares(Vec<(u64, f64)>),
-    /// User and system CPU in percent, and counts.
+    /// User and system CPU in percent, and counters.
     Cpu([f64; 2], Vec<(&'static str, u64)>),
-    /// Percent by depth.
+    /// Distribution of depths, in percent.
     Levels(&'static str, String),
-    /// How many were issued of reads, writes, trims and, in newer versions, syncs.
+    /// Issued requests: reads, writes, trims and, in newer versions, syncs.
     Issued(Vec<u64>),
-    /// So many errors.
+    /// Number of errors.
     Errors(u64),
-    /// The sums of a group follow.
+    /// Heading of the totals of a group.
     Status(u64),
-    /// One of them: the direction, and how many bytes it moved, as printed, in units of this kind.
-    Sum(&'static str, String, Kilo),
-    /// Devices follow.
+    /// Total of a group in one direction: the direction, the printed amount, and the meaning of its
+    /// units.
+    GroupTotal(&'static str, String, UnitBase),
+    /// Heading of the devices.
     Disks,
-    /// A device.
+    /// Statistics of a device.
     Disk(String, Vec<(String, String)>),
-    /// It was stopped.
+    /// Note that the job was interrupted.
     Stopped,
-    /// Belongs to it and says nothing.
+    /// Decoration of the output without information.
     Furniture,
 }
 
-/// A job that is to be run.
+/// Header of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Head {
+pub(super) struct JobHeader {
     pub(super) name: String,
     pub(super) group: u64,
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// The first line of a result.
+/// First line of a result.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Begin {
+pub(super) struct ResultHeader {
     pub(super) name: String,
     pub(super) group: u64,
     pub(super) clones: u64,
@@ -69,26 +70,26 @@ pub(super) struct Begin {
     pub(super) when_unix_ms: Option<i64>,
 }
 
-/// How much was moved, as printed.
+/// Totals of a direction, as printed.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Moved {
+pub(super) struct DirectionTotals {
     pub(super) direction: &'static str,
     pub(super) size: String,
     pub(super) rate: String,
-    pub(super) iops: Option<Printed>,
+    pub(super) iops: Option<PrintedNumber>,
     pub(super) runtime_ms: u64,
-    /// Whether units are as written, with an `i` where they are powers of 1024.
-    pub(super) kilo: Kilo,
+    /// Meaning of the units: as written, with an `i` for powers of 1024, or not.
+    pub(super) kilo: UnitBase,
 }
 
-/// The words before the colon for each direction.
+/// Words before the colon for each direction.
 const MOVES: [(&str, &str); 4] =
     [("read", "read"), ("write", "write"), ("trim", "trim"), ("mixed", "mixed")];
 const SUMS: [(&str, &str); 5] =
     [("READ", "read"), ("WRITE", "write"), ("TRIM", "trim"), ("MIXED", "mixed"), ("SYNC", "sync")];
 const TIMES: [&str; 4] = ["slat", "clat", "lat", "sync"];
 
-/// Reads a line that is whole. Mail programs put blanks that do not break where several stand.
+/// Parses a complete line. Mail programs replace repeated blanks by non-breaking ones.
 pub(super) fn line(text: &str) -> Option<Line> {
     if text.contains('\u{a0}') {
         return line_of_blanks(text.replace('\u{a0}', " ").trim());
@@ -104,15 +105,15 @@ fn line_of_blanks(text: &str) -> Option<Line> {
         return percentile_row(text).map(Line::PercentileRow);
     }
     if text.contains(": (groupid=") {
-        return begin(text, true).map(Line::Begin);
+        return begin(text, true).map(Line::ResultHeader);
     }
     if text.contains(": (g=") {
-        return head(text).map(Line::Head);
+        return head(text).map(Line::JobHeader);
     }
     let (what, rest) = text.split_once(':')?;
     let (what, rest) = (what.trim_end(), rest.trim_start());
     if let Some((_, direction)) = MOVES.into_iter().find(|(word, _)| *word == what) {
-        return moved(direction, rest).map(Line::Moved);
+        return moved(direction, rest).map(Line::DirectionTotals);
     }
     if let Some((_, direction)) = SUMS.into_iter().find(|(word, _)| *word == what) {
         return sum(direction, rest);
@@ -133,9 +134,9 @@ fn line_of_blanks(text: &str) -> Option<Line> {
     }
 }
 
-/// The first line of a result with something behind it that is not understood.
+/// Parses the first line of a result that ends in unknown text.
 pub(super) fn loose_begin(text: &str) -> Option<Line> {
-    begin(text.trim(), false).map(Line::Begin)
+    begin(text.trim(), false).map(Line::ResultHeader)
 }
 
 fn furniture(text: &str) -> Option<Line> {
@@ -170,7 +171,7 @@ fn furniture(text: &str) -> Option<Line> {
     is_known.then_some(Line::Furniture)
 }
 
-/// `1.59`, `2.1.11`, `3.33`, `3.33-12-gabcdef`.
+/// True for versions such as `1.59`, `2.1.11`, `3.33`, `3.33-12-gabcdef`.
 fn is_version(word: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
     word.len() <= 40
@@ -178,7 +179,7 @@ fn is_version(word: &str) -> bool {
         && word.bytes().all(is_plain)
 }
 
-/// A list of `name=value`, whole: a comma and a blank are between them, and no comma at the end.
+/// Parses a complete list of `name=value`, separated by commas and blanks.
 fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
     let pair = |part: &'_ str| -> Option<(usize, usize)> {
         let at = part.rfind('=')?;
@@ -205,10 +206,10 @@ fn percent(word: &str) -> Option<f64> {
     decimal(word.strip_suffix('%')?)
 }
 
-/// `min=48, max=55,230, avg=167.95, stdev=248.50`, whatever else stands between them.
-fn spread(pairs: &[(&str, &str)], number: impl Fn(&str) -> Option<f64>) -> Option<Spread> {
+/// Parses `min=48, max=55,230, avg=167.95, stdev=248.50`, in any order among other pairs.
+fn spread(pairs: &[(&str, &str)], number: impl Fn(&str) -> Option<f64>) -> Option<Statistic> {
     let read = |name: &str| number(value(pairs, name)?);
-    Some(Spread {
+    Some(Statistic {
         least: read("min")?,
         most: read("max")?,
         mean: read("avg")?,
@@ -216,8 +217,8 @@ fn spread(pairs: &[(&str, &str)], number: impl Fn(&str) -> Option<f64>) -> Optio
     })
 }
 
-/// `seq-read: (g=0): rw=read, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=8`.
-fn head(text: &str) -> Option<Head> {
+/// Parses `seq-read: (g=0): rw=read, bs=8K-8K/8K-8K, ioengine=libaio, iodepth=8`.
+fn head(text: &str) -> Option<JobHeader> {
     let (name, rest) = text.split_once(": (g=")?;
     let (group, rest) = rest.split_once("): ")?;
     let mut parameters: Vec<(String, String)> = Vec::new();
@@ -230,11 +231,11 @@ fn head(text: &str) -> Option<Head> {
     }
     let (last, depth) = parameters.last()?;
     whole(depth).filter(|_| last == "iodepth" && !name.is_empty())?;
-    Some(Head { name: name.to_owned(), group: whole(group)?, parameters })
+    Some(JobHeader { name: name.to_owned(), group: whole(group)?, parameters })
 }
 
-/// `seq-read: (groupid=0, jobs=4): err= 0: pid=1646: Fri Nov 20 17:41:26 2026`.
-fn begin(text: &str, is_strict: bool) -> Option<Begin> {
+/// Parses `seq-read: (groupid=0, jobs=4): err= 0: pid=1646: Fri Nov 20 17:41:26 2026`.
+fn begin(text: &str, is_strict: bool) -> Option<ResultHeader> {
     let (name, rest) = text.split_once(": (groupid=")?;
     let (group, rest) = rest.split_once(", jobs=")?;
     let (clones, rest) = rest.split_once("): err=")?;
@@ -243,7 +244,7 @@ fn begin(text: &str, is_strict: bool) -> Option<Begin> {
     let when_unix_ms = ctime_unix_ms(when);
     let is_whole = when.trim().is_empty() || when_unix_ms.is_some();
     let error = error.split('(').next()?.trim();
-    (!name.is_empty() && (is_whole || !is_strict)).then_some(Begin {
+    (!name.is_empty() && (is_whole || !is_strict)).then_some(ResultHeader {
         name: name.to_owned(),
         group: whole(group)?,
         clones: whole(clones)?,
@@ -253,9 +254,9 @@ fn begin(text: &str, is_strict: bool) -> Option<Begin> {
     })
 }
 
-/// `io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec`, and
-/// `IOPS=296k, BW=2316MiB/s (2429MB/s)(9267MiB/4001msec)`.
-fn moved(direction: &'static str, text: &str) -> Option<Moved> {
+/// Parses `io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec`, and `IOPS=296k, BW=2316MiB/s
+/// (2429MB/s)(9267MiB/4001msec)`.
+fn moved(direction: &'static str, text: &str) -> Option<DirectionTotals> {
     if let Some(rest) = text.strip_prefix("IOPS=") {
         let (iops, rest) = rest.split_once(", BW=")?;
         let (rate, rest) = rest.split_once(" (")?;
@@ -263,42 +264,43 @@ fn moved(direction: &'static str, text: &str) -> Option<Moved> {
         let (size, rest) = rest.split_once('/')?;
         let (runtime, behind) = rest.split_once(')')?;
         let is_all = behind.is_empty() || behind.starts_with(';');
-        return is_all.then_some(Moved {
+        return is_all.then_some(DirectionTotals {
             direction,
             size: size.to_owned(),
             rate: rate.to_owned(),
             iops: Some(count(iops)?),
             runtime_ms: whole(runtime.strip_suffix("msec")?)?,
-            kilo: Kilo::AsWritten,
+            kilo: UnitBase::AsWritten,
         });
     }
     let pairs = pairs(text)?;
-    let found = Moved {
+    let found = DirectionTotals {
         direction,
         size: value(&pairs, "io")?.to_owned(),
         rate: value(&pairs, "bw")?.to_owned(),
         iops: value(&pairs, "iops").and_then(count),
         runtime_ms: whole(value(&pairs, "runt")?.strip_suffix("msec")?)?,
-        kilo: Kilo::Always1024,
+        kilo: UnitBase::Always1024,
     };
     bytes(&found.size, found.kilo)?;
     bytes(&found.rate, found.kilo)?;
     Some(found)
 }
 
-/// `io=2,835MB, aggrb=24,191KB/s, …` and `bw=2316MiB/s (2429MB/s), …, io=9267MiB (9717MB), run=…`.
+/// Parses `io=2,835MB, aggrb=24,191KB/s, …` and `bw=2316MiB/s (2429MB/s), …, io=9267MiB (9717MB),
+/// run=…`.
 fn sum(direction: &'static str, text: &str) -> Option<Line> {
     let (size, kilo) = if text.starts_with("bw=") {
         let (_, rest) = text.split_once(", io=")?;
         let (size, rest) = rest.split_once(" (")?;
         let (_, run) = rest.split_once(", run=")?;
-        (run.ends_with("msec").then_some(size)?, Kilo::AsWritten)
+        (run.ends_with("msec").then_some(size)?, UnitBase::AsWritten)
     } else {
         let pairs = pairs(text)?;
         value(&pairs, "maxt")?;
-        (value(&pairs, "io")?, Kilo::Always1024)
+        (value(&pairs, "io")?, UnitBase::Always1024)
     };
-    Some(Line::Sum(direction, size.to_owned(), kilo))
+    Some(Line::GroupTotal(direction, size.to_owned(), kilo))
 }
 
 fn levels(name: &'static str, text: &str) -> Option<Line> {
@@ -306,7 +308,7 @@ fn levels(name: &'static str, text: &str) -> Option<Line> {
     if !pairs.iter().all(|(_, share)| percent(share).is_some()) {
         return None;
     }
-    // Levels without anything are all the others.
+    // Empty levels are omitted from the output.
     let is_there = |share: &str| percent(share).is_some_and(|share| share > 0.0);
     let reported = pairs.iter().filter(|(_, share)| is_there(share));
     let reported: Vec<String> = reported.map(|(level, share)| format!("{level}={share}")).collect();
@@ -326,7 +328,8 @@ fn cpu(text: &str) -> Option<Line> {
     is_all.then_some(Line::Cpu([share("usr")?, share("sys")?], counts))
 }
 
-/// `total=362940/0, short=0/0`, `total=r=1/w=2/d=3, short=…`, `total=1,2,3,0 short=0,0,0,0 …`.
+/// Parses `total=362940/0, short=0/0`, `total=r=1/w=2/d=3, short=…`, `total=1,2,3,0 short=0,0,0,0
+/// …`.
 fn issued(text: &str) -> Option<Line> {
     let rest = text.strip_prefix("total=")?;
     let (total, short) = rest.split_once("short=")?;
@@ -339,14 +342,14 @@ fn issued(text: &str) -> Option<Line> {
     numbers.map(Line::Issued)
 }
 
-/// Lines that have their unit in brackets: `clat (usec)`, `bw (KB/s)`, `lat (msec)`.
+/// Parses lines with their unit in brackets: `clat (usec)`, `bw (KB/s)`, `lat (msec)`.
 fn of_unit(what: &str, rest: &str) -> Option<Line> {
     let (name, unit) = what.strip_suffix(')')?.split_once('(')?;
     let (name, unit) = (name.trim(), unit.trim());
     if name == "bw" {
         let unit: String = unit.split_whitespace().collect();
         let unit = unit.strip_suffix("/s")?;
-        bytes(&format!("1{unit}"), Kilo::AsWritten)?;
+        bytes(&format!("1{unit}"), UnitBase::AsWritten)?;
         let spread = spread(&pairs(rest)?, decimal)?;
         return Some(Line::Bandwidth(unit.to_owned(), spread));
     }
@@ -366,7 +369,7 @@ fn of_unit(what: &str, rest: &str) -> Option<Line> {
     shares.filter(|_| name == "lat").map(Line::Shares)
 }
 
-/// `|  1.00th=[   10],  5.00th=[   11],`: a row, or what a mail program made of it.
+/// Parses `|  1.00th=[   10],  5.00th=[   11],`, also if a mail program reformatted it.
 fn percentile_row(text: &str) -> Option<Vec<(String, f64)>> {
     let plain: String =
         text.chars().filter(|letter| !letter.is_whitespace() && *letter != '|').collect();
@@ -379,7 +382,7 @@ fn percentile_row(text: &str) -> Option<Vec<(String, f64)>> {
     plain.trim_end_matches(',').split(',').map(item).collect()
 }
 
-/// `loop0: ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%`.
+/// Parses `loop0: ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%`.
 fn disk(name: &str, text: &str) -> Option<Line> {
     let pairs = pairs(text)?;
     value(&pairs, "ios")?;
@@ -392,11 +395,11 @@ fn disk(name: &str, text: &str) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::{Line, line};
-    use crate::report::Spread;
+    use crate::report::Statistic;
 
     #[test]
-    fn lines_of_all_versions_are_read() {
-        let Some(Line::Head(head)) = line(
+    fn lines_of_all_versions_are_parsed() {
+        let Some(Line::JobHeader(head)) = line(
             "rnd: (g=2): rw=randread, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, \
              ioengine=libaio, iodepth=8",
         ) else {
@@ -404,19 +407,19 @@ mod tests {
         };
         assert_eq!((head.name.as_str(), head.group), ("rnd", 2));
         assert_eq!(head.parameters[1].1, "(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B");
-        let Some(Line::Begin(begin)) = line(
+        let Some(Line::ResultHeader(begin)) = line(
             "a b: (groupid=1, jobs=4): err=28 (file:x, func=y): pid=7: Thu Jan 1 00:00:01 1970",
         ) else {
             panic!()
         };
         assert_eq!((begin.error, begin.pid, begin.when_unix_ms), (28, 7, Some(1000)));
-        let Some(Line::Moved(old)) =
+        let Some(Line::DirectionTotals(old)) =
             line("read : io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec")
         else {
             panic!()
         };
         assert_eq!((old.size.as_str(), old.runtime_ms), ("2,835MB", 120_021));
-        let Some(Line::Moved(new)) =
+        let Some(Line::DirectionTotals(new)) =
             line("write: IOPS=115k, BW=896MiB/s (939MB/s)(897MiB/1001msec); 0 zone resets")
         else {
             panic!()
@@ -424,7 +427,7 @@ mod tests {
         assert_eq!((new.rate.as_str(), new.runtime_ms), ("896MiB/s", 1001));
         let clat = line("clat (usec): min=0, max=1,536K, avg=9186.07, stdev=11344.56");
         let spread =
-            Spread { least: 0.0, most: 1_536e6, mean: 9_186_070.0, deviation: 11_344_560.0 };
+            Statistic { least: 0.0, most: 1_536e6, mean: 9_186_070.0, deviation: 11_344_560.0 };
         assert_eq!(clat, Some(Line::Times("clat", spread)));
         assert_eq!(
             line("lat (msec): 2000=1.50%, >=2000=0.59%"),
@@ -448,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_lines_and_those_of_others_are_none() {
+    fn broken_and_foreign_lines_are_not_recognised() {
         for text in [
             "",
             "seq: (g=3): rw=randwrite, bs=8K-8K/8K-8K, ioengine=libaio,",

@@ -1,60 +1,60 @@
-//! The results in a text, put together line by line.
+//! Results of the normal output, assembled line by line.
 
-use super::super::size::{Kilo, Printed, bytes};
-use super::line::{Begin, Head, Line, Moved};
-use crate::report::{Direction, Disk, Job, Run, Spread};
+use super::super::size::{PrintedNumber, UnitBase, bytes};
+use super::line::{DirectionTotals, JobHeader, Line, ResultHeader};
+use crate::report::{Direction, Disk, Job, Run, Statistic};
 use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, whole};
 
-/// So many jobs a run has at most, to be run or with a result, and sums; more are skipped.
+/// Most jobs of a run, as headers, results, or sums; more are skipped.
 const JOBS_MOST: usize = 1024;
-/// So much may sums of what was printed with a few digits differ.
+/// Accepted relative error of sums over rounded figures.
 const SUM_SLACK: f64 = 0.005;
 
-/// What was read so far.
+/// Results read so far.
 #[derive(Default)]
 pub(super) struct Results {
     run: Run,
-    heads: Vec<Head>,
-    drafts: Vec<Draft>,
-    /// Of which times percentiles follow, and their unit.
+    heads: Vec<JobHeader>,
+    drafts: Vec<JobDraft>,
+    /// Latency kind and unit, in nanoseconds, of the percentile rows that follow.
     percentiles: Option<(&'static str, u64)>,
     group: Option<u64>,
-    sums: Vec<Sum>,
+    sums: Vec<GroupTotal>,
     remarks: Vec<Remark>,
     errors: u64,
     has_too_many: bool,
 }
 
-/// What a group moved in a direction, as printed.
-struct Sum {
+/// Total of a group in one direction, as printed.
+struct GroupTotal {
     line: usize,
     group: u64,
     direction: &'static str,
     size: String,
-    kilo: Kilo,
+    kilo: UnitBase,
 }
 
-/// A job whose result is being read.
+/// Job whose result is being read.
 #[derive(Default)]
-struct Draft {
+struct JobDraft {
     line: usize,
-    begin: Begin,
+    begin: ResultHeader,
     job: Job,
-    moves: Vec<(Moved, Direction)>,
-    bandwidths: Vec<(usize, String, Spread)>,
+    moves: Vec<(DirectionTotals, Direction)>,
+    bandwidths: Vec<(usize, String, Statistic)>,
     issued: Vec<u64>,
     is_closed: bool,
 }
 
 impl Results {
-    /// Whether a result is a later one of a job that is there: fio was told to print its status.
-    pub(super) fn is_of_status(&self, begin: &Begin) -> bool {
-        let key = |begin: &Begin| (begin.name.clone(), begin.group, begin.pid);
+    /// True if the job has a result already, so that this is a later status report of it.
+    pub(super) fn is_of_status(&self, begin: &ResultHeader) -> bool {
+        let key = |begin: &ResultHeader| (begin.name.clone(), begin.group, begin.pid);
         self.drafts.iter().any(|draft| key(&draft.begin) == key(begin))
     }
 
-    /// Forgets the results so far for later ones of the same run.
+    /// Drops the results so far in favour of later ones of the same run.
     pub(super) fn restart(&mut self, at: usize) {
         let what = "an earlier status of the same run was skipped in favour of this one".to_owned();
         self.remarks.push(Remark { line: at + 1, what });
@@ -64,34 +64,35 @@ impl Results {
         self.group = None;
     }
 
-    /// Takes what the line with this number, counted from 0, says.
-    pub(super) fn take(&mut self, said: Line, at: usize) {
-        match said {
-            Line::Head(head) => {
-                let is_known = |known: &Head| known.name == head.name && known.group == head.group;
-                // Clones follow one another.
+    /// Takes the content of the line with this number, counted from 0.
+    pub(super) fn take(&mut self, parsed: Line, at: usize) {
+        match parsed {
+            Line::JobHeader(head) => {
+                let is_known =
+                    |known: &JobHeader| known.name == head.name && known.group == head.group;
+                // Clones of a job have consecutive headers.
                 if !self.heads.last().is_some_and(is_known) && self.heads.len() < JOBS_MOST {
                     self.heads.push(head);
                 }
             }
             Line::Version(version) => self.run.version = version,
-            Line::Begin(_) if self.drafts.len() >= JOBS_MOST => {
+            Line::ResultHeader(_) if self.drafts.len() >= JOBS_MOST => {
                 if !std::mem::replace(&mut self.has_too_many, true) {
                     let what = format!("more than {JOBS_MOST} results; the others are skipped");
                     self.remarks.push(Remark { line: at + 1, what });
                 }
-                // What follows is of none.
-                self.drafts.last_mut().into_iter().for_each(Draft::close);
+                // The following lines belong to no job.
+                self.drafts.last_mut().into_iter().for_each(JobDraft::close);
             }
-            Line::Begin(begin) => {
+            Line::ResultHeader(begin) => {
                 self.run.reported_unix_ms = self.run.reported_unix_ms.max(begin.when_unix_ms);
-                self.drafts.push(Draft { line: at, begin, ..Draft::default() });
+                self.drafts.push(JobDraft { line: at, begin, ..JobDraft::default() });
             }
             Line::Status(group) => self.group = Some(group),
-            Line::Sum(direction, size, kilo) => {
+            Line::GroupTotal(direction, size, kilo) => {
                 let group = self.group.unwrap_or_default();
                 if self.sums.len() < JOBS_MOST {
-                    self.sums.push(Sum { line: at, group, direction, size, kilo });
+                    self.sums.push(GroupTotal { line: at, group, direction, size, kilo });
                 }
             }
             Line::Disk(name, pairs) => self.run.disks.push(disk(name, &pairs)),
@@ -106,10 +107,10 @@ impl Results {
         }
     }
 
-    fn take_of_job(&mut self, said: Line) {
+    fn take_of_job(&mut self, parsed: Line) {
         let Some(draft) = self.drafts.last_mut().filter(|draft| !draft.is_closed) else { return };
-        match said {
-            Line::Moved(moved) => {
+        match parsed {
+            Line::DirectionTotals(moved) => {
                 let direction = Direction { name: moved.direction, ..Direction::default() };
                 draft.moves.push((moved, direction));
                 self.percentiles = None;
@@ -145,7 +146,7 @@ impl Results {
         }
     }
 
-    /// The run, and what is to be said of it.
+    /// Completes the run, and adds remarks about contradictions.
     pub(super) fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> Run {
         remarks.append(&mut self.remarks);
         if self.drafts.is_empty() {
@@ -153,8 +154,8 @@ impl Results {
         }
         let mut say = |line: usize, what: String| remarks.push(Remark { line: line + 1, what });
         for draft in std::mem::take(&mut self.drafts) {
-            let of_name = |head: &&Head| head.name == draft.begin.name;
-            let of_group = |head: &&Head| head.group == draft.begin.group;
+            let of_name = |head: &&JobHeader| head.name == draft.begin.name;
+            let of_group = |head: &&JobHeader| head.group == draft.begin.group;
             let mut heads = self.heads.iter().filter(of_group);
             let head = heads.clone().find(of_name).or_else(|| heads.next());
             if draft.begin.error != 0 {
@@ -183,9 +184,9 @@ impl Results {
         self.run
     }
 
-    /// What a sum of a group says differently from its jobs.
-    fn check(&self, sum: &Sum) -> Option<String> {
-        let Sum { group, direction, size, kilo, .. } = sum;
+    /// Describes a group total that contradicts the sum over its jobs; `None` if they agree.
+    fn check(&self, sum: &GroupTotal) -> Option<String> {
+        let GroupTotal { group, direction, size, kilo, .. } = sum;
         let printed = bytes(size, *kilo)?;
         let jobs = self.run.jobs.iter().filter(|job| job.group == *group);
         let own = jobs.flat_map(|job| &job.directions).filter(|own| own.name == *direction);
@@ -202,8 +203,8 @@ impl Results {
     }
 }
 
-impl Draft {
-    /// Takes nothing more.
+impl JobDraft {
+    /// Ignores all further lines.
     fn close(&mut self) {
         self.is_closed = true;
     }
@@ -218,7 +219,7 @@ impl Draft {
         }
     }
 
-    fn finish(mut self, head: Option<&Head>) -> Job {
+    fn finish(mut self, head: Option<&JobHeader>) -> Job {
         let parameters = head.map(|head| head.parameters.clone()).unwrap_or_default();
         let sizes = parameters.iter().find(|(name, _)| name == "bs");
         let sizes = sizes.map(|(_, sizes)| sizes.clone()).unwrap_or_default();
@@ -231,7 +232,7 @@ impl Draft {
         }
         for (moved, mut direction) in std::mem::take(&mut self.moves) {
             let place = crate::report::DIRECTIONS.iter().position(|name| *name == moved.direction);
-            // Of all directions in one everything is counted as the first.
+            // With unified reporting, all requests count as the first direction.
             let place = place.unwrap_or(0);
             direction.ios = self.issued.get(place).copied().unwrap_or(0);
             amounts(&moved, block_bytes(&sizes, place), &mut direction);
@@ -254,22 +255,22 @@ impl Draft {
     }
 }
 
-/// How large each piece of a direction is, when all are of one size.
+/// Block size of a direction, if all blocks have one size.
 fn block_bytes(sizes: &str, place: usize) -> Option<u64> {
     let (part, kilo) = if sizes.starts_with('(') {
-        (sizes.split(", ").nth(place)?.split_whitespace().nth(1)?, Kilo::AsWritten)
+        (sizes.split(", ").nth(place)?.split_whitespace().nth(1)?, UnitBase::AsWritten)
     } else {
-        (sizes.split('/').nth(place)?, Kilo::Always1024)
+        (sizes.split('/').nth(place)?, UnitBase::Always1024)
     };
     let (least, most) = part.split_once('-')?;
     let size = bytes(least, kilo).filter(|_| least == most)?.value;
-    // A rounded size would make a wrong product.
+    // A rounded block size would give a wrong product.
     let is_whole = size.fract() == 0.0 && (1.0..1e12).contains(&size) && !least.contains('.');
     whole(&format!("{size:.0}")).filter(|_| is_whole)
 }
 
-/// Sizes and rates: as printed, and with all their digits where these follow from other numbers.
-fn amounts(moved: &Moved, block: Option<u64>, direction: &mut Direction) {
+/// Sets sizes and rates: as printed, or exact where they follow from other numbers.
+fn amounts(moved: &DirectionTotals, block: Option<u64>, direction: &mut Direction) {
     direction.runtime_ms = moved.runtime_ms;
     let seconds = moved.runtime_ms as f64 / 1000.0;
     let (Some(size), Some(rate)) = (bytes(&moved.size, moved.kilo), bytes(&moved.rate, moved.kilo))
@@ -284,7 +285,7 @@ fn amounts(moved: &Moved, block: Option<u64>, direction: &mut Direction) {
     direction.bytes_per_second = if is_finer { rate.refined(in_all / seconds) } else { rate.value };
     let exact_iops = direction.ios as f64 / seconds;
     direction.ops_per_second = match moved.iops {
-        Some(Printed { value, step }) => Printed { value, step }.refined(exact_iops),
+        Some(PrintedNumber { value, step }) => PrintedNumber { value, step }.refined(exact_iops),
         None if exact_iops.is_finite() => exact_iops,
         None => 0.0,
     };

@@ -1,60 +1,64 @@
-//! Settings that steer a job, and those that say how it runs.
+//! Settings that steer a job, and those of its scheduling.
 
 use treering_kit::faults::Fault;
 
 use super::super::section::Section;
 use super::super::steering::{RangeSync, SteadyState};
-use super::super::values::Given;
+use super::super::values::RawValue;
 use super::pairs;
 
 const COUNT_MAX: u64 = u32::MAX as u64;
-/// The longest time over which a steady state is looked for.
+/// Longest steady state window, in seconds.
 const STEADY_SECONDS_MAX: u64 = 86_400;
-/// The names of errors, from 1.
+/// Names of the errnos, from 1.
 const ERRORS: &str = "EPERM ENOENT ESRCH EINTR EIO ENXIO E2BIG ENOEXEC EBADF ECHILD EAGAIN ENOMEM \
      EACCES EFAULT ENOTBLK EBUSY EEXIST EXDEV ENODEV ENOTDIR EISDIR EINVAL ENFILE EMFILE ENOTTY \
      ETXTBSY EFBIG ENOSPC ESPIPE EROFS EMLINK EPIPE EDOM ERANGE";
 
 impl Section {
-    pub(super) fn apply_steering(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    pub(super) fn apply_steering(
+        &mut self,
+        name: &str,
+        value: &RawValue<'_>,
+    ) -> Result<bool, Fault> {
         match name {
-            "flow" => self.extras.flow.weight = given.number(0, COUNT_MAX)?,
-            "flow_id" => self.extras.flow.id = given.number(0, COUNT_MAX)?,
-            "flow_sleep" => self.extras.flow.sleep_us = given.number(0, COUNT_MAX)?,
-            // It has no meaning any more.
-            "flow_watermark" => given.number(0, COUNT_MAX).map(|_| ())?,
-            "rate_min" => pairs(given, |direction, part| {
+            "flow" => self.extras.flow.weight = value.number(0, COUNT_MAX)?,
+            "flow_id" => self.extras.flow.id = value.number(0, COUNT_MAX)?,
+            "flow_sleep" => self.extras.flow.sleep_us = value.number(0, COUNT_MAX)?,
+            // The option has no meaning any more.
+            "flow_watermark" => value.number(0, COUNT_MAX).map(|_| ())?,
+            "rate_min" => pairs(value, |direction, part| {
                 self.extras.lowest.bytes[direction.place()] = part.size()?;
                 Ok(())
             })?,
-            "rate_iops_min" => pairs(given, |direction, part| {
+            "rate_iops_min" => pairs(value, |direction, part| {
                 self.extras.lowest.requests[direction.place()] = part.number(0, COUNT_MAX)?;
                 Ok(())
             })?,
-            "rate_cycle" => self.extras.lowest.cycle_ms = given.number(0, COUNT_MAX)?,
+            "rate_cycle" => self.extras.lowest.cycle_ms = value.number(0, COUNT_MAX)?,
             "rate_process" => {
-                self.extras.is_poisson = given.word(&[("linear", false), ("poisson", true)])?;
+                self.extras.is_poisson = value.word(&[("linear", false), ("poisson", true)])?;
             }
             "zonemode" => {
-                let asked = given.word(&[("none", false), ("strided", true)])?;
+                let asked = value.word(&[("none", false), ("strided", true)])?;
                 self.extras.strides.are_asked = Some(asked);
             }
-            "zonesize" => self.extras.strides.bytes = given.size()?,
-            "zonerange" => self.extras.strides.range = given.size()?,
-            "zoneskip" => self.extras.strides.skip = given.size()?,
-            "continue_on_error" => self.continue_on_error(given)?,
-            "ignore_error" => self.ignore_error(given)?,
-            // How an error that is borne is reported.
-            "error_dump" => given.switch().map(|_| ())?,
+            "zonesize" => self.extras.strides.bytes = value.size()?,
+            "zonerange" => self.extras.strides.range = value.size()?,
+            "zoneskip" => self.extras.strides.skip = value.size()?,
+            "continue_on_error" => self.continue_on_error(value)?,
+            "ignore_error" => self.ignore_error(value)?,
+            // The option only changes how a tolerated error is reported.
+            "error_dump" => value.switch().map(|_| ())?,
             "wait_for" => {
-                self.extras.waits_for = Some(given.text.to_owned()).filter(|name| name != "none");
+                self.extras.waits_for = Some(value.text.to_owned()).filter(|name| name != "none");
             }
-            _ => return self.apply_running(name, given),
+            _ => return self.apply_running(name, value),
         }
         Ok(true)
     }
 
-    fn continue_on_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    fn continue_on_error(&mut self, value: &RawValue<'_>) -> Result<(), Fault> {
         let [read, write, verify] =
             [[true, false, false], [false, true, false], [false, false, true]];
         let words = [
@@ -67,27 +71,27 @@ impl Section {
             ("0", [false; 3]),
             ("1", [true; 3]),
         ];
-        self.extras.tolerance.kinds = given.word(&words)?;
+        self.extras.tolerance.kinds = value.word(&words)?;
         Ok(())
     }
 
-    /// When to wait and to write, with commas between; behind a colon after how many writes.
-    pub(super) fn sync_file_range(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    /// Parses `sync_file_range`: flags separated by commas, then a colon and the number of writes.
+    pub(super) fn sync_file_range(&mut self, value: &RawValue<'_>) -> Result<(), Fault> {
         let mut sync = RangeSync::default();
-        for part in given.text.split(',') {
+        for part in value.text.split(',') {
             let (word, every) = part.split_once(':').unwrap_or((part, "1"));
-            sync.flags |= given.part(word).word(&RangeSync::WORDS)?;
-            sync.every = given.part(every).number(1, u64::from(u32::MAX))?;
+            sync.flags |= value.part(word).word(&RangeSync::WORDS)?;
+            sync.every = value.part(every).number(1, u64::from(u32::MAX))?;
         }
         self.extras.range_sync = sync;
         Ok(())
     }
 
-    /// A criterion and behind a colon its limit, perhaps in percent.
-    fn steadystate(&mut self, given: &Given<'_>) -> Result<(), Fault> {
+    /// Parses a criterion, a colon, and its limit, perhaps in percent.
+    fn steadystate(&mut self, value: &RawValue<'_>) -> Result<(), Fault> {
         let right = "write a criterion and its limit, as iops:10% or bw_slope:1%";
         let (word, limit) =
-            given.text.split_once(':').ok_or_else(|| given.refuse("has no limit", right))?;
+            value.text.split_once(':').ok_or_else(|| value.refuse("has no limit", right))?;
         let [iops, bw] = [true, false];
         let words = [
             ("iops", (iops, false)),
@@ -95,16 +99,16 @@ impl Section {
             ("bw", (bw, false)),
             ("bw_slope", (bw, true)),
         ];
-        let (of_requests, is_slope) = given.part(word).word(&words)?;
+        let (of_requests, is_slope) = value.part(word).word(&words)?;
         let percent = limit.trim().strip_suffix('%').map(str::trim_end);
         let in_percent = percent.is_some();
         let plain = percent.unwrap_or(limit.trim());
         let limit = match (in_percent, of_requests) {
-            (false, false) => given.part(plain).size()? as f64,
+            (false, false) => value.part(plain).size()? as f64,
             _ => {
                 let number = plain.parse::<f64>().ok();
                 let number = number.filter(|number| number.is_finite() && *number >= 0.0);
-                number.ok_or_else(|| given.refuse("has no limit that is a number", right))?
+                number.ok_or_else(|| value.refuse("has no limit that is a number", right))?
             }
         };
         let steady = &mut self.extras.steady;
@@ -112,15 +116,16 @@ impl Section {
         Ok(())
     }
 
-    /// Lists of errors of reads, writes and verifying, with commas between; in each colons.
-    fn ignore_error(&mut self, given: &Given<'_>) -> Result<(), Fault> {
-        for (kind, list) in given.text.split(',').enumerate().take(3) {
+    /// Parses lists of errors of reads, writes and verification, separated by commas; items are
+    /// separated by colons.
+    fn ignore_error(&mut self, value: &RawValue<'_>) -> Result<(), Fault> {
+        for (kind, list) in value.text.split(',').enumerate().take(3) {
             let names = list.split(':').map(str::trim).filter(|name| !name.is_empty());
             for name in names {
                 let known = (1..).zip(ERRORS.split(' ')).find(|(_, known)| *known == name);
                 let number = known.map(|(number, _)| number).or_else(|| name.parse().ok());
                 let Some(number) = number.filter(|number| *number > 0) else {
-                    return Err(given.refuse("names an error that is none", "write EIO:ENOSPC"));
+                    return Err(value.refuse("names an error that is none", "write EIO:ENOSPC"));
                 };
                 self.extras.tolerance.numbers[kind].push(number);
                 self.extras.tolerance.kinds[kind] = true;
@@ -129,38 +134,39 @@ impl Section {
         Ok(())
     }
 
-    fn apply_running(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_running(&mut self, name: &str, value: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
-            "cpus_allowed" => self.extras.running.cpus = cpus(given)?,
+            "cpus_allowed" => self.extras.running.cpus = cpus(value)?,
             "cpumask" => {
-                let mask = given.number(0, u64::MAX)?;
+                let mask = value.number(0, u64::MAX)?;
                 self.extras.running.cpus = (0..64).filter(|cpu| mask >> cpu & 1 == 1).collect();
             }
             "cpus_allowed_policy" => {
-                self.extras.running.splits = given.word(&[("shared", false), ("split", true)])?;
+                self.extras.running.splits = value.word(&[("shared", false), ("split", true)])?;
             }
             "nice" => {
-                let (sign, digits) = match given.text.strip_prefix('-') {
+                let (sign, digits) = match value.text.strip_prefix('-') {
                     Some(digits) => (-1, digits),
-                    None => (1, given.text),
+                    None => (1, value.text),
                 };
-                let nice = given.part(digits).number(0, 20)?;
+                let nice = value.part(digits).number(0, 20)?;
                 self.extras.running.nice = sign * i32::try_from(nice).unwrap_or(0);
             }
-            "prio" => self.extras.running.io_level = small(given.number(0, 7)?),
-            "prioclass" => self.extras.running.io_class = small(given.number(0, 3)?),
+            "prio" => self.extras.running.io_level = small(value.number(0, 7)?),
+            "prioclass" => self.extras.running.io_class = small(value.number(0, 3)?),
             "io_submit_mode" => {
                 let words = [("inline", false), ("offload", true)];
-                self.extras.running.is_offloaded = given.word(&words)?;
+                self.extras.running.is_offloaded = value.word(&words)?;
             }
             "mem" => {
-                given.word(&[("malloc", ()), ("mmap", ()), ("shm", ()), ("mmapshared", ())])?;
+                value.word(&[("malloc", ()), ("mmap", ()), ("shm", ()), ("mmapshared", ())])?;
             }
             "clocksource" => {
-                given.word(&[("gettimeofday", ()), ("clock_gettime", ()), ("cpu", ())])?;
+                value.word(&[("gettimeofday", ()), ("clock_gettime", ()), ("cpu", ())])?;
             }
-            "lockfile" => given.word(&[("none", ()), ("exclusive", ()), ("readwrite", ())])?,
-            // They change how a request reaches the kernel, and neither which nor how many.
+            "lockfile" => value.word(&[("none", ()), ("exclusive", ()), ("readwrite", ())])?,
+            // These options change how a request reaches the kernel, but neither its kind nor the
+            // number of requests.
             "fixedbufs"
             | "registerfiles"
             | "sqthread_poll"
@@ -168,79 +174,79 @@ impl Section {
             | "serialize_overlap"
             | "softrandommap"
             | "allow_mounted_write" => {
-                given.switch().map(|_| ())?;
+                value.switch().map(|_| ())?;
             }
             "nonvectored" | "force_async" | "write_barrier" | "iomem_align" | "gtod_cpu"
-            | "sqthread_poll_cpu" | "lockmem" | "log_entries" => given.size().map(|_| ())?,
-            "allow_file_create" => given.word(&[("1", ())])?,
-            "exitall_on_error" => self.extras.exits_on_error = given.switch()?,
-            "stats" => self.extras.tells_stats = given.switch()?,
-            "uid" => self.extras.running.user = Some(identity(given)?),
-            "gid" => self.extras.running.group = Some(identity(given)?),
-            "max_latency" => self.extras.max_latency_us = given.time_us(1)?,
-            _ => return self.apply_latency(name, given),
+            | "sqthread_poll_cpu" | "lockmem" | "log_entries" => value.size().map(|_| ())?,
+            "allow_file_create" => value.word(&[("1", ())])?,
+            "exitall_on_error" => self.extras.exits_on_error = value.switch()?,
+            "stats" => self.extras.tells_stats = value.switch()?,
+            "uid" => self.extras.running.user = Some(identity(value)?),
+            "gid" => self.extras.running.group = Some(identity(value)?),
+            "max_latency" => self.extras.max_latency_us = value.time_us(1)?,
+            _ => return self.apply_latency(name, value),
         }
         Ok(true)
     }
 
-    fn apply_latency(&mut self, name: &str, given: &Given<'_>) -> Result<bool, Fault> {
+    fn apply_latency(&mut self, name: &str, value: &RawValue<'_>) -> Result<bool, Fault> {
         match name {
-            "latency_target" => self.extras.latency.ns = given.time_us(1)?.saturating_mul(1000),
-            "latency_window" => self.extras.latency.window_us = given.time_us(1)?,
+            "latency_target" => self.extras.latency.ns = value.time_us(1)?.saturating_mul(1000),
+            "latency_window" => self.extras.latency.window_us = value.time_us(1)?,
             "latency_percentile" => {
-                let number = given.text.parse::<f64>().ok();
+                let number = value.text.parse::<f64>().ok();
                 let number = number.filter(|number| (0.0..=100.0).contains(number));
                 self.extras.latency.percentile = number.ok_or_else(|| {
-                    given.refuse("is no percentile", "a percentile is from 0 to 100")
+                    value.refuse("is no percentile", "a percentile is from 0 to 100")
                 })?;
             }
-            "steadystate" => self.steadystate(given)?,
+            "steadystate" => self.steadystate(value)?,
             "steadystate_duration" => {
-                self.extras.steady.seconds = given.time_us(1_000_000)? / 1_000_000;
+                self.extras.steady.seconds = value.time_us(1_000_000)? / 1_000_000;
                 if self.extras.steady.seconds > STEADY_SECONDS_MAX {
-                    return Err(given.refuse("is too long", "write a day (86400) or less"));
+                    return Err(value.refuse("is too long", "write a day (86400) or less"));
                 }
             }
             "steadystate_ramp_time" => {
-                self.extras.steady.ramp_us = given.time_us(1_000_000)?;
+                self.extras.steady.ramp_us = value.time_us(1_000_000)?;
             }
-            "latency_run" => self.extras.latency.runs = given.switch()?,
+            "latency_run" => self.extras.latency.runs = value.switch()?,
             "numa_cpu_nodes" => {
-                self.extras.names_nodes |= given.text != "all";
-                if given.text != "all" {
-                    cpus(given)?;
+                self.extras.names_nodes |= value.text != "all";
+                if value.text != "all" {
+                    cpus(value)?;
                 }
             }
             "numa_mem_policy" => {
-                let (policy, _nodes) = given.text.split_once(':').unwrap_or((given.text, ""));
+                let (policy, _nodes) = value.text.split_once(':').unwrap_or((value.text, ""));
                 let words = ["default", "local", "interleave", "bind", "prefer", "prefer_many"];
-                given.part(policy).word(&words.map(|word| (word, ())))?;
+                value.part(policy).word(&words.map(|word| (word, ())))?;
                 self.extras.names_nodes |= !matches!(policy, "default" | "local");
             }
-            // What costs nothing where it is off.
-            "hipri" | "uncached" => given.word(&[("0", ())])?,
-            "hipri_percentage" | "cmdprio_percentage" => given.word(&[("0", ()), ("0,0", ())])?,
-            // Without a group of processes nothing is removed.
-            "cgroup_nodelete" => given.switch().map(|_| ())?,
+            // The options are accepted only if they are off.
+            "hipri" | "uncached" => value.word(&[("0", ())])?,
+            "hipri_percentage" | "cmdprio_percentage" => value.word(&[("0", ()), ("0,0", ())])?,
+            // Without a cgroup, none is removed.
+            "cgroup_nodelete" => value.switch().map(|_| ())?,
             _ => return Ok(false),
         }
         Ok(true)
     }
 }
 
-fn identity(given: &Given<'_>) -> Result<u32, Fault> {
-    Ok(u32::try_from(given.number(0, COUNT_MAX)?).unwrap_or(0))
+fn identity(value: &RawValue<'_>) -> Result<u32, Fault> {
+    Ok(u32::try_from(value.number(0, COUNT_MAX)?).unwrap_or(0))
 }
 
 fn small(number: u64) -> u16 {
     u16::try_from(number).unwrap_or(0)
 }
 
-/// Processors, as `0,2-4`.
-fn cpus(given: &Given<'_>) -> Result<Vec<u32>, Fault> {
-    let refuse = || given.refuse("is no list of processors", "write numbers and ranges, as 0,2-4");
+/// Parses a list of processors such as `0,2-4`.
+fn cpus(value: &RawValue<'_>) -> Result<Vec<u32>, Fault> {
+    let refuse = || value.refuse("is no list of processors", "write numbers and ranges, as 0,2-4");
     let mut all = Vec::new();
-    for part in given.text.split([',', ':']).map(str::trim) {
+    for part in value.text.split([',', ':']).map(str::trim) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.trim().parse::<u32>().ok().filter(|cpu| *cpu < 1024);
         let (Some(first), Some(last)) = (number(first), number(last)) else {

@@ -1,12 +1,12 @@
-//! Arithmetic in values: `(4k*2+1m)`, in floating point as fio reckons.
+//! Arithmetic in values: `(4k*2+1m)`, in floating point as in fio.
 
 use super::super::units::{Bases, time_unit_us};
 
-/// Parentheses in parentheses.
+/// Deepest nesting of parentheses.
 const DEPTH_MAX: usize = 32;
 
-/// What an expression comes to; `None` when it is none. Its numbers may have suffixes of sizes, or
-/// of times.
+/// Evaluates an arithmetic expression; `None` on a syntax error. Numbers may have size suffixes, or
+/// time suffixes.
 pub(super) fn reckon(text: &str, bases: Bases, in_time: bool) -> Option<f64> {
     let mut cursor = Cursor { rest: text.trim_start(), bases, in_time, depth: 0 };
     let value = cursor.sum()?;
@@ -89,7 +89,8 @@ impl Cursor<'_> {
         let unit = if suffix.is_empty() {
             1.0
         } else if self.in_time {
-            // In microseconds, what stands alone in seconds: fio's own units of an expression.
+            // Time suffixes count in microseconds, plain numbers in seconds: fio's own units of an
+            // expression.
             time_unit_us(suffix)? as f64 / 1e6
         } else {
             self.bases.size_unit(suffix)? as f64

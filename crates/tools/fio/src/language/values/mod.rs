@@ -1,7 +1,7 @@
-//! What stands behind a key: sizes, times, ranges, shares, switches.
+//! Values of keys: sizes, times, ranges, shares, switches.
 //!
-//! Nothing is cut or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, it is refused here,
-//! with what would be right.
+//! Nothing is truncated or guessed: where fio reads `1.5k` as 1 and `4s` as 4 bytes, the value is
+//! refused here, with a hint.
 
 mod arithmetic;
 
@@ -11,21 +11,21 @@ use super::keys::WITH_FIO;
 use super::units::{Bases, time_us};
 use arithmetic::reckon;
 
-/// The largest file of Linux.
+/// Largest file size of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
-/// An amount of bytes, or a share.
+/// Amount in bytes, or a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Amount {
-    /// Bytes.
+    /// Amount in bytes.
     Bytes(u64),
-    /// Percent of something, from 0 to 100.
+    /// Percentage, from 0 to 100.
     Percent(u64),
 }
 
-/// A text with its place and the key it belongs to.
+/// Value text with its position and the key it belongs to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'t> {
+pub(super) struct RawValue<'t> {
     pub(super) key: &'t str,
     pub(super) text: &'t str,
     pub(super) place: Place,
@@ -33,23 +33,23 @@ pub(super) struct Given<'t> {
     pub(super) to: &'t Faults<'t>,
 }
 
-impl<'t> Given<'t> {
-    /// An error: what is wrong with the text, and what would be right.
+impl<'t> RawValue<'t> {
+    /// Creates an error about the value, with a hint.
     pub(super) fn refuse(&self, what: &str, right: impl Into<String>) -> Fault {
         let what = format!("{}: '{}' {what}", shown(self.key), shown(self.text));
         self.to.error(self.place, what).hint(right)
     }
 
-    /// A part of it.
-    pub(super) fn part<'p>(&self, text: &'p str) -> Given<'p>
+    /// Narrows the value to a part of its text.
+    pub(super) fn part<'p>(&self, text: &'p str) -> RawValue<'p>
     where
         't: 'p,
     {
-        let Given { key, place, bases, to, .. } = *self;
-        Given { key, text: text.trim(), place, bases, to }
+        let RawValue { key, place, bases, to, .. } = *self;
+        RawValue { key, text: text.trim(), place, bases, to }
     }
 
-    /// A whole number in a range, which may be reckoned.
+    /// Parses a whole number in a range, which may be an arithmetic expression.
     pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, Fault> {
         let number = match plain(self.text) {
             Some(number) => Some(number),
@@ -61,7 +61,7 @@ impl<'t> Given<'t> {
         })
     }
 
-    /// Whether it is on: without a value it is.
+    /// Parses a switch; a key without a value is true.
     pub(super) fn switch(&self) -> Result<bool, Fault> {
         match self.text {
             "0" => Ok(false),
@@ -79,7 +79,7 @@ impl<'t> Given<'t> {
         number
     }
 
-    /// Bytes.
+    /// Parses a size in bytes.
     pub(super) fn size(&self) -> Result<u64, Fault> {
         let right = "a size is a whole number with an optional k, m, g, t or p, as 256k; \
                      arithmetic stands in parentheses";
@@ -88,7 +88,7 @@ impl<'t> Given<'t> {
     }
 
     fn bytes(&self) -> Option<u64> {
-        // As the original: a parenthesis that closes nothing is left out.
+        // As in the original, an unmatched closing parenthesis is ignored.
         let text = match self.text.strip_suffix(')') {
             Some(inner) if !inner.contains('(') => inner,
             _ => self.text,
@@ -104,7 +104,7 @@ impl<'t> Given<'t> {
         }
     }
 
-    /// Bytes, or percent.
+    /// Parses an amount in bytes or percent.
     pub(super) fn amount(&self) -> Result<Amount, Fault> {
         match self.text.strip_suffix('%') {
             Some(percent) => match plain(percent.trim_end()) {
@@ -118,9 +118,9 @@ impl<'t> Given<'t> {
         }
     }
 
-    /// Bytes from one to another, the same where there is only one.
+    /// Parses a range in bytes; a single number is both ends.
     ///
-    /// As the original: what follows either size behind `/` or `:` is left out, and the smaller
+    /// As in the original, text after either size behind `/` or `:` is ignored, and the smaller
     /// size comes first.
     pub(super) fn range(&self) -> Result<(u64, u64), Fault> {
         let halves = self.text.split_once('-').or_else(|| self.text.split_once(':'));
@@ -137,7 +137,7 @@ impl<'t> Given<'t> {
         self.part(&text[..end]).size()
     }
 
-    /// Microseconds; a number alone counts in this many of them.
+    /// Parses a time in microseconds; a plain number counts in units of `alone_us`.
     pub(super) fn time_us(&self, alone_us: u64) -> Result<u64, Fault> {
         let right = "a time is a whole number with an optional us, ms, s, m, h or d, as 30s";
         let is_number = self.text.starts_with(|c: char| c.is_ascii_digit());
@@ -150,10 +150,10 @@ impl<'t> Given<'t> {
         us.ok_or_else(|| self.refuse("is not a time that fits", right))
     }
 
-    /// One of these words.
+    /// Looks the value up among `words`.
     pub(super) fn word<T: Copy>(&self, words: &[(&str, T)]) -> Result<T, Fault> {
-        let found = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
-        found.ok_or_else(|| {
+        let meaning = words.iter().find(|(word, _)| *word == self.text).map(|(_, meant)| *meant);
+        meaning.ok_or_else(|| {
             let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let right = format!("{} is one of: {}; {WITH_FIO}", self.key, words.join(", "));
             self.refuse("is not known here", right)
@@ -161,7 +161,7 @@ impl<'t> Given<'t> {
     }
 }
 
-/// Digits, or `0x` with hexadecimal ones.
+/// Parses decimal digits, or hexadecimal ones after `0x`.
 fn plain(text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -173,17 +173,17 @@ fn plain(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Bases, Fault, Faults, Given, Place};
+    use super::{Amount, Bases, Fault, Faults, Place, RawValue};
 
     fn given<T>(
         text: &'static str,
         kb: u64,
-        read: impl Fn(&Given<'static>) -> Result<T, Fault>,
+        read: impl Fn(&RawValue<'static>) -> Result<T, Fault>,
     ) -> Option<T> {
         let to = Box::leak(Box::new(Faults::new("f", b"")));
         let place = Place::new(2, 7);
         let bases = Bases { kb };
-        match read(&Given { key: "key", text, place, bases, to }) {
+        match read(&RawValue { key: "key", text, place, bases, to }) {
             Ok(value) => Some(value),
             Err(error) => {
                 assert_eq!(error.place, place);
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn suffixes_follow_the_base_and_ib_the_other_one() {
-        let size = |text, kb| given(text, kb, Given::size);
+        let size = |text, kb| given(text, kb, RawValue::size);
         for (text, bytes) in [
             ("4096", 4096),
             ("0x10", 16),
@@ -216,21 +216,21 @@ mod tests {
     }
 
     #[test]
-    fn what_the_original_would_cut_is_refused() {
+    fn values_that_the_original_truncates_are_refused() {
         for text in
             ["", "k", "1e3", "1.5k", "4s", "4*1024", "-1", "+1", "0x", "99999999999999999999", "9e"]
         {
-            assert_eq!(given(text, 1024, Given::size), None, "{text}");
+            assert_eq!(given(text, 1024, RawValue::size), None, "{text}");
         }
         for text in ["(1/0)", "(1-2)", "(((", "(1", "()", "(a)", "(1 2)"] {
-            assert_eq!(given(text, 1024, Given::size), None, "{text}");
+            assert_eq!(given(text, 1024, RawValue::size), None, "{text}");
         }
         let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
-        assert_eq!(given(deep.leak(), 1024, Given::size), None);
+        assert_eq!(given(deep.leak(), 1024, RawValue::size), None);
     }
 
     #[test]
-    fn times_have_units_of_their_own() {
+    fn time_units_are_parsed() {
         let time = |text, alone| given(text, 1024, |given| given.time_us(alone));
         for (text, us) in [
             ("5", 5_000_000),
@@ -247,27 +247,27 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_sizes_of_a_range_is_left_out() {
+    fn text_after_a_size_range_is_ignored() {
         for (text, range) in [
             ("512/25:1k:25:2k:25:4k/25", (512, 1024)),
             ("4k:8k/40:16k", (4096, 8192)),
             ("4k/50-8k:16k", (4096, 8192)),
             ("(8/2)-(2^3)", (4, 8)),
         ] {
-            assert_eq!(given(text, 1024, Given::range), Some(range), "{text}");
+            assert_eq!(given(text, 1024, RawValue::range), Some(range), "{text}");
         }
     }
 
     #[test]
-    fn amounts_ranges_and_switches() {
-        assert_eq!(given("20%", 1024, Given::amount), Some(Amount::Percent(20)));
-        assert_eq!(given("101%", 1024, Given::amount), None);
-        assert_eq!(given("4z", 1024, Given::amount), None);
-        assert_eq!(given("10:1m", 1024, Given::range), Some((10, 1 << 20)));
-        assert_eq!(given("4k-2k", 1024, Given::range), Some((2048, 4096)));
-        assert_eq!(given("4k-x", 1024, Given::range), None);
-        assert_eq!(given("", 1024, Given::switch), Some(true));
-        assert_eq!(given("2", 1024, Given::switch), None);
+    fn amounts_ranges_and_switches_are_parsed() {
+        assert_eq!(given("20%", 1024, RawValue::amount), Some(Amount::Percent(20)));
+        assert_eq!(given("101%", 1024, RawValue::amount), None);
+        assert_eq!(given("4z", 1024, RawValue::amount), None);
+        assert_eq!(given("10:1m", 1024, RawValue::range), Some((10, 1 << 20)));
+        assert_eq!(given("4k-2k", 1024, RawValue::range), Some((2048, 4096)));
+        assert_eq!(given("4k-x", 1024, RawValue::range), None);
+        assert_eq!(given("", 1024, RawValue::switch), Some(true));
+        assert_eq!(given("2", 1024, RawValue::switch), None);
         assert_eq!(given("(2+3)", 1024, |given| given.number(0, 9)), Some(5));
     }
 }

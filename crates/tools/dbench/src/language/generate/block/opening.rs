@@ -1,19 +1,20 @@
 //! Opening and closing files.
 
 use super::saying::{line, say};
-use super::{Files, LASTING, OPEN_MAX, Open, PASSING_FILES_MAX, Rule, Walk, pick};
+use super::{Files, LASTING, OPEN_MAX, OpenFile, PASSING_FILES_MAX, Strictness, Walk, pick};
 use crate::language::generate::mix::Purpose;
 
-/// What a `NTCreateX` is for.
+/// Purpose of a `NTCreateX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Opening {
+enum OpenKind {
     Open,
     OpenPlain,
     Missing,
     Make,
 }
 
-const OPENINGS: [Opening; 4] = [Opening::Open, Opening::OpenPlain, Opening::Missing, Opening::Make];
+const OPENINGS: [OpenKind; 4] =
+    [OpenKind::Open, OpenKind::OpenPlain, OpenKind::Missing, OpenKind::Make];
 
 /// Files that do not last and are closed: with fewer of them new ones are made sooner.
 const STOCK: usize = 30;
@@ -23,8 +24,8 @@ impl Walk {
         let left = &self.left;
         let more = self.open.len() < OPEN_MAX;
         let passing = files.all[LASTING..].iter().filter(|named| named.bytes.is_some()).count();
-        // What is to be removed must have been made before: without a stock of such files unlinks
-        // would wait for the end of the block.
+        // Files must be created before they can be removed: without a stock of them unlinks would
+        // wait for the end of the block.
         let eagerness = if files.idle().count() < STOCK { 30 } else { 1 };
         let allowed = |count: u64, may: bool| if may { count } else { 0 };
         [
@@ -45,17 +46,17 @@ impl Walk {
         let opening = OPENINGS[pick(&openings, drawn)];
         let handle = files.handle();
         match opening {
-            Opening::Missing => {
+            OpenKind::Missing => {
                 self.left.missing -= 1;
                 let path = self.missing();
                 let words = format!(r#"NTCreateX "{path}" 0x40 0x1 {handle}"#);
                 return say(out, &words, "NT_STATUS_OBJECT_NAME_NOT_FOUND");
             }
-            Opening::Open => self.left.opens -= 1,
-            Opening::OpenPlain => self.left.opens_plain -= 1,
-            Opening::Make => self.left.made -= 1,
+            OpenKind::Open => self.left.opens -= 1,
+            OpenKind::OpenPlain => self.left.opens_plain -= 1,
+            OpenKind::Make => self.left.made -= 1,
         }
-        let made = opening == Opening::Make;
+        let made = opening == OpenKind::Make;
         let file = self.choose(made, files);
         let named = &mut files.all[file];
         if made {
@@ -63,16 +64,16 @@ impl Walk {
         }
         named.open += 1;
         let (options, disposition) = match opening {
-            Opening::OpenPlain => ("0x0", "0x1"),
-            Opening::Make => ("0x40", "0x2"),
+            OpenKind::OpenPlain => ("0x0", "0x1"),
+            OpenKind::Make => ("0x40", "0x2"),
             _ => ("0x40", "0x1"),
         };
         line(out, &format!(r#"NTCreateX "{}" {options} {disposition} {handle}"#, named.path));
         let purpose = self.purpose(made);
-        self.open.push(Open { handle, file, wants: purpose, purpose, next: 0 });
+        self.open.push(OpenFile { handle, file, wants: purpose, purpose, next: 0 });
     }
 
-    /// The file that is opened: mostly one that lasts, and the last one surely.
+    /// Chooses the file to open: mostly a lasting one, and always so for the last open.
     fn choose(&mut self, made: bool, files: &Files) -> usize {
         if made {
             let free: Vec<usize> = files.free().collect();
@@ -87,7 +88,7 @@ impl Walk {
         self.draw_among(files, &idle)
     }
 
-    /// What it is opened for, of what is left: new files are mostly written.
+    /// Draws the purpose of an open from those left: newly created files are mostly written.
     fn purpose(&mut self, made: bool) -> Purpose {
         let favoured = |purpose: &Purpose| match (made, purpose.reads, purpose.writes) {
             (true, _, true) => 6,
@@ -110,8 +111,8 @@ impl Walk {
         *purpose
     }
 
-    pub(super) fn close(&mut self, rule: Rule, files: &mut Files, out: &mut Vec<u8>) {
-        let Some(at) = self.closable(rule, files) else { return };
+    pub(super) fn close(&mut self, strictness: Strictness, files: &mut Files, out: &mut Vec<u8>) {
+        let Some(at) = self.closable(strictness, files) else { return };
         let open = self.open.remove(at);
         files.all[open.file].open -= 1;
         line(out, &format!("Close {}", open.handle));

@@ -5,12 +5,12 @@ use std::io::Write;
 use super::{Files, Kind, LASTING, TOP, Walk};
 use crate::language::generate::files::DIRS;
 
-/// A line that is to succeed.
+/// Writes a line whose operation is to succeed.
 pub(super) fn line(out: &mut Vec<u8>, words: &str) {
     say(out, words, "NT_STATUS_OK");
 }
 
-/// A line with its status.
+/// Writes a line with its expected status.
 pub(super) fn say(out: &mut Vec<u8>, words: &str, status: &str) {
     // A buffer takes all.
     let _written = writeln!(out, "{words} {status}");
@@ -57,8 +57,8 @@ impl Walk {
         // The file used last, mostly; to be flushed, one that was written for that.
         let suits = |at: &usize| !flushes || self.open[*at].purpose.flushes;
         let suiting: Vec<usize> = (0..self.open.len()).filter(suits).collect();
-        let all: Vec<usize> = (0..self.open.len()).collect();
-        let among = if suiting.is_empty() { &all } else { &suiting };
+        let candidates: Vec<usize> = (0..self.open.len()).collect();
+        let among = if suiting.is_empty() { &candidates } else { &suiting };
         let latest = self.random.below(10) < 8;
         let at = match among.last() {
             Some(&last) if latest => last,

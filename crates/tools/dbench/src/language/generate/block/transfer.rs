@@ -1,23 +1,24 @@
-//! Reads and writes: sizes of what is left, at places where the file allows them.
+//! Reads and writes: draws sizes from the remaining budget, at offsets where the file allows them.
 
 use super::saying::line;
-use super::{Files, Kind, LASTING, PASSING_MAX, Rule, Walk, pick};
+use super::{Files, Kind, LASTING, PASSING_MAX, Strictness, Walk, pick};
 use crate::language::generate::mix::Effect;
 
 impl Walk {
-    /// The least read that is left.
+    /// Smallest read size left in the budget.
     fn least_read(&self) -> u64 {
         let left = self.left.reads.iter().filter(|(_, count)| *count > 0);
         left.map(|(size, _)| u64::from(*size)).min().unwrap_or(u64::MAX)
     }
 
-    /// Whether there are more reads than files that are still to be read once.
+    /// True if more reads are left than open files that still need one.
     fn spare_reads(&self) -> bool {
         let wanting = self.open.iter().filter(|open| open.wants.reads).count() as u64;
         self.left.of_kind(Kind::Read) > wanting + self.left.to_read
     }
 
-    /// The same of writes: of those that make no file larger, for files that last.
+    /// True if more writes are left than open files that still need one; for files that last, only
+    /// writes that do not grow the file count.
     fn spare_writes(&self, lasts: bool) -> bool {
         let wanting = self.open.iter().filter(|open| open.wants.writes).count() as u64;
         let over = || self.left.of_effect(Effect::Over);
@@ -25,24 +26,24 @@ impl Walk {
         writes > wanting + self.left.to_write
     }
 
-    /// The open file that is read next: the latest one, mostly.
-    pub(super) fn reader(&self, rule: Rule, files: &Files) -> Option<usize> {
+    /// Index of the open file to read next, usually the one opened last.
+    pub(super) fn reader(&self, strictness: Strictness, files: &Files) -> Option<usize> {
         let least = self.least_read();
-        let spare = rule == Rule::Lax || self.spare_reads();
+        let spare = strictness == Strictness::Lax || self.spare_reads();
         let reads = |at: &usize| {
             let open = &self.open[*at];
-            let opened_for = rule == Rule::Lax || open.purpose.reads;
+            let opened_for = strictness == Strictness::Lax || open.purpose.reads;
             opened_for
                 && (spare || open.wants.reads)
                 && files.all[open.file].bytes.is_some_and(|bytes| bytes >= least)
         };
         let suiting = || (0..self.open.len()).rev().filter(reads);
-        // One that was never read comes first, or it could not be closed.
+        // A file that was never read comes first, or it could not be closed.
         suiting().find(|at| self.open[*at].wants.reads).or_else(|| suiting().next())
     }
 
-    pub(super) fn read(&mut self, rule: Rule, files: &Files, out: &mut Vec<u8>) {
-        let Some(at) = self.reader(rule, files) else { return };
+    pub(super) fn read(&mut self, strictness: Strictness, files: &Files, out: &mut Vec<u8>) {
+        let Some(at) = self.reader(strictness, files) else { return };
         let bytes = files.all[self.open[at].file].bytes.unwrap_or_default();
         let fits = |size: u32| u64::from(size) <= bytes;
         let weights: Vec<u64> = self
@@ -70,7 +71,7 @@ impl Walk {
         line(out, &format!("ReadX {} {offset} {size} {size}", open.handle));
     }
 
-    /// Whether a write of this effect and size can be done to an open file.
+    /// True if an open file can take a write of this effect and size.
     fn takes(&self, at: usize, effect: Effect, size: u32, files: &Files) -> bool {
         let open = &self.open[at];
         let bytes = files.all[open.file].bytes.unwrap_or_default();
@@ -82,9 +83,9 @@ impl Walk {
         }
     }
 
-    /// Whether an open file may be written at all, and larger.
-    fn may_write(&self, at: usize, rule: Rule, files: &Files) -> (bool, bool) {
-        if rule == Rule::Lax {
+    /// Permission to write an open file, and to grow it.
+    fn may_write(&self, at: usize, strictness: Strictness, files: &Files) -> (bool, bool) {
+        if strictness == Strictness::Lax {
             return (true, true);
         }
         let open = &self.open[at];
@@ -92,29 +93,35 @@ impl Walk {
         (may, may && files.passing_bytes() <= PASSING_MAX)
     }
 
-    /// The open files that may be written, the latest one first.
-    fn writers(&self, rule: Rule) -> impl Iterator<Item = usize> {
-        let writes = move |at: &usize| rule == Rule::Lax || self.open[*at].purpose.writes;
+    /// Indices of the open files that may be written, the one opened last first.
+    fn writers(&self, strictness: Strictness) -> impl Iterator<Item = usize> {
+        let writes =
+            move |at: &usize| strictness == Strictness::Lax || self.open[*at].purpose.writes;
         (0..self.open.len()).rev().filter(writes)
     }
 
     /// The writes that are left for an open file, by their number and how many.
-    fn writes_for(&self, at: usize, rule: Rule, files: &Files) -> impl Iterator<Item = u64> {
-        let (may, grows) = self.may_write(at, rule, files);
+    fn writes_for(
+        &self,
+        at: usize,
+        strictness: Strictness,
+        files: &Files,
+    ) -> impl Iterator<Item = u64> {
+        let (may, grows) = self.may_write(at, strictness, files);
         self.left.writes.iter().map(move |&(effect, size, count)| {
             let held = !may || (!grows && effect != Effect::Over);
             if count == 0 || held || !self.takes(at, effect, size, files) { 0 } else { count }
         })
     }
 
-    pub(super) fn can_write(&self, rule: Rule, files: &Files) -> bool {
-        self.writers(rule).any(|at| self.has_write(at, rule, files))
+    pub(super) fn can_write(&self, strictness: Strictness, files: &Files) -> bool {
+        self.writers(strictness).any(|at| self.has_write(at, strictness, files))
     }
 
-    /// Whether a write is left for an open file: what [`Walk::writes_for`] says, sooner.
-    fn has_write(&self, at: usize, rule: Rule, files: &Files) -> bool {
+    /// True if a write is left for an open file; a cheaper test than calling [`Walk::writes_for`].
+    fn has_write(&self, at: usize, strictness: Strictness, files: &Files) -> bool {
         let left = |effect| self.left.of_effect(effect) > 0;
-        let (may, grows) = self.may_write(at, rule, files);
+        let (may, grows) = self.may_write(at, strictness, files);
         if !may {
             return false;
         }
@@ -125,15 +132,15 @@ impl Walk {
         if grows && begins && !self.left.keeps_beginning() {
             return true;
         }
-        self.writes_for(at, rule, files).any(|count| count > 0)
+        self.writes_for(at, strictness, files).any(|count| count > 0)
     }
 
-    pub(super) fn write(&mut self, rule: Rule, files: &mut Files, out: &mut Vec<u8>) {
-        let can = |at: &usize| self.has_write(*at, rule, files);
-        let suiting: Vec<usize> = self.writers(rule).filter(can).collect();
+    pub(super) fn write(&mut self, strictness: Strictness, files: &mut Files, out: &mut Vec<u8>) {
+        let can = |at: &usize| self.has_write(*at, strictness, files);
+        let suiting: Vec<usize> = self.writers(strictness).filter(can).collect();
         let wanting = suiting.iter().copied().find(|at| self.open[*at].wants.writes);
         let Some(at) = wanting.or_else(|| suiting.first().copied()) else { return };
-        let mut weights: Vec<u64> = self.writes_for(at, rule, files).collect();
+        let mut weights: Vec<u64> = self.writes_for(at, strictness, files).collect();
         if self.open[at].file >= LASTING {
             // Only these files may grow: they do so first.
             let grows = |at: usize| self.left.writes[at].0 != Effect::Over;
@@ -161,7 +168,7 @@ impl Walk {
         let size = u64::from(size);
         match effect {
             Effect::Append => bytes,
-            // It ends one byte beyond the end; a small file is written whole.
+            // The write ends one byte beyond the end; a small file is rewritten whole.
             Effect::Straddle => (bytes + 1).saturating_sub(size),
             Effect::Extend => {
                 // As far as the next write that straddles the end needs it.

@@ -1,14 +1,14 @@
-//! What a clone does next, as a step.
+//! Next step of a clone, as a call to the kernel.
 
-use crate::language::{Advice, Direction, Engine};
+use crate::language::{Direction, Engine, FadviseHint};
 use treering_script::{Call, CreateHow, OpenHow};
 
-use super::super::generator::Wanted;
+use super::super::generator::IoRequest;
 use super::Runner;
 
-/// What is done next.
+/// Next step of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum IoStep {
     Nothing,
     Directory(u16),
     Pause(u64),
@@ -16,17 +16,17 @@ pub(super) enum Doing {
     Forget(usize),
     Advise(usize),
     Map(usize),
-    /// Reads a part before the work.
+    /// Reads a part of a file before the work, for `pre_read`.
     PreRead(usize, u64),
     Seek(usize, u64),
-    Move(Wanted),
-    /// Whether it counts as a request of the job.
+    Move(IoRequest),
+    /// Syncs a file; `counts` if the sync counts as a request of the job.
     Sync {
         file: usize,
         data_only: bool,
         counts: bool,
     },
-    /// Has the kernel write a part of a file back; of none nothing is asked.
+    /// Starts writeback of a range of a file; does nothing if the range is empty.
     SyncRange {
         file: usize,
         start: u64,
@@ -34,36 +34,36 @@ pub(super) enum Doing {
     },
     Submit,
     Reap(u16),
-    /// Before it is closed, also where it is mapped.
+    /// Syncs a file before it is closed, also if it is mapped.
     CloseSync(usize),
     Close(usize),
     Unlink(usize),
 }
 
-/// How much is read at a time before the work.
+/// Bytes per call of reading files before the work.
 pub(super) const PRE_READ_BYTES: u32 = 1 << 20;
 
-/// No call.
+/// Call that does nothing.
 const NOTHING: Call<'_> = Call::Pause { ns: 0 };
 
-/// What a request takes: never more than 4 MiB.
+/// Length of a request as the calls take it; never more than 4 MiB.
 pub(super) fn length(bytes: u64) -> u32 {
     u32::try_from(bytes).unwrap_or(u32::MAX)
 }
 
 impl Runner {
-    /// The call of what is to be done.
+    /// Call of the present step.
     #[inline]
     pub(super) fn call(&mut self) -> Call<'_> {
-        match self.doing {
-            Doing::Move(wanted) => self.transfer(wanted),
+        match self.step {
+            IoStep::Move(request) => self.transfer(request),
             _ => self.other_call(),
         }
     }
 
     #[inline]
-    fn transfer(&self, wanted: Wanted) -> Call<'_> {
-        let Wanted { file, direction, offset: position, bytes, .. } = wanted;
+    fn transfer(&self, request: IoRequest) -> Call<'_> {
+        let IoRequest { file, direction, offset: position, bytes, .. } = request;
         let (file, bytes) = (self.slots.of(file), length(bytes));
         match (self.worker.job.engine, direction) {
             (Engine::Ftruncate, _) => Call::Truncate { file, bytes: position },
@@ -75,7 +75,7 @@ impl Runner {
                 Call::Allocate { file, start: position, bytes, keep_size }
             }
             (engine, _) if !engine.moves_data() => NOTHING,
-            // What is only verified was written before.
+            // Data that is only verified was written before.
             (_, Direction::Write) if self.worker.job.extras.verify.only => NOTHING,
             (Engine::Mmap, Direction::Read) => Call::ReadMapped { file, bytes, position },
             (Engine::Mmap, Direction::Write) => Call::WriteMapped { file, bytes, position },
@@ -85,12 +85,12 @@ impl Runner {
             }
             (_, Direction::Read) => Call::ReadAt { file, bytes, position },
             (_, Direction::Write) => Call::WriteAt { file, bytes, position },
-            // Such requests fail before.
+            // Such requests fail before they are issued.
             (_, Direction::Trim) => NOTHING,
         }
     }
 
-    /// Whether a file that is opened is made where it is missing.
+    /// True if opening a file may create it.
     fn creates(&self) -> bool {
         let job = &self.worker.job;
         let is_engines = matches!(job.engine, Engine::FileCreate | Engine::Falloc);
@@ -102,7 +102,7 @@ impl Runner {
         let (file, flags) = (self.slots.of(file), job.extras.range_sync.flags);
         match job.engine {
             Engine::Mmap => Call::SyncMapped { file },
-            // As the original: it has no such request.
+            // As in the original, which has no such asynchronous request.
             Engine::Libaio => Call::Fsync { file },
             engine if !engine.moves_data() => NOTHING,
             _ => Call::SyncRange { file, start, bytes, flags },
@@ -112,13 +112,13 @@ impl Runner {
     fn other_call(&mut self) -> Call<'_> {
         let job = &self.worker.job;
         let extent = |file: usize| self.extents.files[file];
-        match self.doing {
-            Doing::Nothing => NOTHING,
-            Doing::Directory(number) => {
+        match self.step {
+            IoStep::Nothing => NOTHING,
+            IoStep::Directory(number) => {
                 self.namespace.open(number, &self.names[usize::from(number)])
             }
-            Doing::Pause(us) => Call::Pause { ns: us * 1000 },
-            Doing::Open(file) => {
+            IoStep::Pause(us) => Call::Pause { ns: us * 1000 },
+            IoStep::Open(file) => {
                 let name = &self.worker.files[file];
                 let (at, path, into) = (name.dir(), name.name.as_c_str(), self.slots.of(file));
                 match job.engine {
@@ -129,30 +129,30 @@ impl Runner {
                     _ => Call::Open { at, path, how: OpenHow::Read, into },
                 }
             }
-            Doing::Forget(_) if !job.engine.uses_cache() => NOTHING,
-            Doing::Forget(number) => {
+            IoStep::Forget(_) if !job.engine.uses_cache() => NOTHING,
+            IoStep::Forget(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 Call::Forget { file, start: extent.offset, bytes: extent.bytes }
             }
-            Doing::Advise(number) => {
+            IoStep::Advise(number) => {
                 let (file, extent) = (self.slots.of(number), extent(number));
                 let (start, bytes) = (extent.offset, extent.bytes);
                 let random = match job.extras.advice {
-                    Advice::Random(random) => random,
+                    FadviseHint::Random(random) => random,
                     _ => job.rw.random,
                 };
                 Call::Advise { file, start, bytes, random }
             }
-            Doing::Map(number) => {
+            IoStep::Map(number) => {
                 let (file, bytes) = (self.slots.of(number), extent(number).file_bytes);
                 Call::Map { file, bytes, writes: job.rw.writes, random: job.rw.random }
             }
-            Doing::PreRead(file, position) => {
+            IoStep::PreRead(file, position) => {
                 Call::ReadAt { file: self.slots.of(file), bytes: PRE_READ_BYTES, position }
             }
-            Doing::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
-            Doing::Move(wanted) => self.transfer(wanted),
-            Doing::Sync { file, data_only, .. } => {
+            IoStep::Seek(file, position) => Call::Seek { file: self.slots.of(file), position },
+            IoStep::Move(request) => self.transfer(request),
+            IoStep::Sync { file, data_only, .. } => {
                 let file = self.slots.of(file);
                 match (job.engine, data_only) {
                     (engine, _) if !engine.moves_data() => NOTHING,
@@ -161,18 +161,18 @@ impl Runner {
                     (_, false) => Call::Fsync { file },
                 }
             }
-            Doing::SyncRange { bytes: 0, .. } => NOTHING,
-            Doing::SyncRange { file, start, bytes } => self.sync_range(file, start, bytes),
-            Doing::CloseSync(_) if !job.engine.moves_data() => NOTHING,
-            Doing::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
-            Doing::Submit => Call::Submit { requests: self.queued.batch() },
-            Doing::Reap(least) => Call::Reap { least },
-            Doing::Close(file) if !job.engine.has_open_files() => {
+            IoStep::SyncRange { bytes: 0, .. } => NOTHING,
+            IoStep::SyncRange { file, start, bytes } => self.sync_range(file, start, bytes),
+            IoStep::CloseSync(_) if !job.engine.moves_data() => NOTHING,
+            IoStep::CloseSync(file) => Call::Fsync { file: self.slots.of(file) },
+            IoStep::Submit => Call::Submit { requests: self.queued.batch() },
+            IoStep::Reap(least) => Call::Reap { least },
+            IoStep::Close(file) if !job.engine.has_open_files() => {
                 self.slots.close(file);
                 NOTHING
             }
-            Doing::Close(file) => Call::Close { file: self.slots.close(file) },
-            Doing::Unlink(file) => {
+            IoStep::Close(file) => Call::Close { file: self.slots.close(file) },
+            IoStep::Unlink(file) => {
                 let name = &self.worker.files[file];
                 Call::Unlink { at: name.dir(), path: &name.name }
             }
