@@ -1,4 +1,4 @@
-//! A device to make filesystems on: held for ourselves, looked at by the guard, given back.
+//! Acquired devices to make filesystems on: locked, inspected by the guard, released.
 //!
 //! `Device` → `Volume` (formatted) → `Mounted`, and back. What is released tells its errors; what
 //! is dropped is given back as well as can be, and what cannot stays in the register.
@@ -25,20 +25,20 @@ use crate::master::Master;
 use crate::played::PlayedModel;
 use crate::{DeviceError, LabError};
 
-/// One device of a [`Device`].
+/// One block device of a [`Device`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// The path as the plan has it; an image for a loop device.
+    /// Path as written in the plan; the image path for a loop device.
     pub asked: PathBuf,
-    /// Its node.
+    /// Path of the device node.
     pub node: PathBuf,
-    /// Its number.
+    /// Major and minor number.
     pub number: DeviceNumber,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// A device, or several, or a directory, that is ours until it is released.
+/// A device, several devices, or a directory that this run owns until released.
 #[derive(Debug)]
 pub struct Device {
     pub(crate) lab: Lab,
@@ -46,7 +46,7 @@ pub struct Device {
     cautions: Vec<DeviceCaution>,
 }
 
-/// What is held.
+/// Kind of the acquired resource.
 #[derive(Debug)]
 pub(crate) enum Held {
     Images(Vec<LoopImage>, u64),
@@ -59,26 +59,26 @@ pub(crate) enum Held {
 #[derive(Debug)]
 pub(crate) struct BlockDevice {
     member: Member,
-    /// Keeps its number from becoming another device's.
+    /// Open descriptor that keeps the kernel from reusing the device number.
     device: File,
-    /// Keeps other runs of treering from it.
+    /// Lock against other runs of treering.
     _lock: File,
     content: HeldContent,
 }
 
-/// What is on a block device that is held.
+/// Known content of an acquired block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeldContent {
-    /// It was empty when it was taken.
+    /// Empty when it was acquired.
     Empty,
-    /// The user gave up what it held: by now nothing on it can be recognised.
+    /// Erased with the user's consent (`--erase`): no signature on it is recognised any more.
     Erased,
-    /// A filesystem that we made.
+    /// A filesystem made by this run.
     Ours,
 }
 
 impl Device {
-    /// Takes the device of a variant. Everything is looked at before anything is made or erased:
+    /// Acquires the device of a variant. Everything is checked before anything is made or erased:
     /// the filesystem's tool and kernel support, the options, the sizes, and each device by the
     /// guard.
     ///
@@ -114,7 +114,8 @@ impl Device {
         }
     }
 
-    /// A played disk alone, as a loop device on a new image: the caller's to make a filesystem on.
+    /// Makes a played disk alone, as a loop device on a new image; the caller makes a filesystem on
+    /// it.
     ///
     /// # Errors
     /// When the disk holds less, we are not root, or the image cannot be made.
@@ -249,12 +250,12 @@ impl Device {
         Ok(Self { lab: lab.clone(), held: Held::Blocks(blocks), cautions: Vec::new() })
     }
 
-    /// What makes its measurements questionable.
+    /// Cautions about measurements on this device.
     pub fn cautions(&self) -> &[DeviceCaution] {
         &self.cautions
     }
 
-    /// Whether played disks answer when their model would, or at once.
+    /// Switches played disks between answering at modelled times (`true`) and at once (`false`).
     ///
     /// # Errors
     /// When one does not answer at all.
@@ -265,7 +266,7 @@ impl Device {
         }
     }
 
-    /// What played disks did so far, together; `None` where none is played.
+    /// Sum of the counters of all played disks; `None` without played disks.
     ///
     /// # Errors
     /// When one does not answer.
@@ -279,7 +280,7 @@ impl Device {
         Ok(all)
     }
 
-    /// The disk that is played.
+    /// Model of the played disk, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
         match &self.held {
             Held::Images(images, _) => images.first()?.model(),
@@ -287,7 +288,7 @@ impl Device {
         }
     }
 
-    /// The devices it consists of; none for a directory and for memory.
+    /// Block devices that make up this device; empty for a directory and for memory.
     pub fn members(&self) -> Vec<Member> {
         match &self.held {
             Held::Images(images, bytes) => images
@@ -304,7 +305,7 @@ impl Device {
         }
     }
 
-    /// Gives it back: loop devices are detached and their images removed.
+    /// Releases the device: loop devices are detached and their images removed.
     ///
     /// # Errors
     /// When something is still in use or cannot be removed; the rest is given back all the same.
@@ -318,8 +319,8 @@ impl Device {
         }
     }
 
-    /// Makes sure that each device is still the one that was taken and nobody uses it, and takes
-    /// away what we made on it before.
+    /// Checks that each device is still the acquired one and has no users, and empties it of what
+    /// this run made on it before.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
         match &mut self.held {
             Held::Images(images, _) => images.iter_mut().try_for_each(LoopImage::prepare),
@@ -331,7 +332,7 @@ impl Device {
         }
     }
 
-    /// After mkfs: what was to be preallocated is so again.
+    /// Preallocates images again after mkfs, which discards their blocks.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
         match &self.held {
             Held::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
@@ -339,7 +340,7 @@ impl Device {
         }
     }
 
-    /// Writes back and forgets what the kernel holds of the devices themselves.
+    /// Writes back and drops the kernel's buffers of the block devices themselves.
     ///
     /// # Errors
     /// When a device cannot be flushed.
@@ -354,14 +355,14 @@ impl Device {
         }
     }
 
-    /// Copies of its images; none where it has none.
+    /// Copies of the images; empty for other kinds of device.
     pub(crate) fn copied(&self) -> Result<Vec<Master>, LabError> {
         let Held::Images(images, _) = &self.held else { return Ok(Vec::new()) };
         let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
-    /// Puts copies on its images, which were emptied. Says whether that could be done.
+    /// Writes master copies into the emptied images; false if that is impossible.
     pub(crate) fn fill(&self, masters: &[Master]) -> Result<bool, LabError> {
         let Held::Images(images, _) = &self.held else { return Ok(false) };
         if images.len() != masters.len() {
@@ -375,7 +376,7 @@ impl Device {
         Ok(true)
     }
 
-    /// Whether each device carries this now, as the guard sees it.
+    /// True if each member carries one of these signatures now, as the guard recognises them.
     pub(crate) fn carries(&self, signatures: &[&str]) -> Result<bool, LabError> {
         for member in self.members() {
             let failed = || LabError::io("cannot read", &member.node);
@@ -390,8 +391,8 @@ impl Device {
         Ok(true)
     }
 
-    /// Refuses an option that names a block device which is not of this device: it would be written
-    /// to without the guard having looked at it.
+    /// Refuses an option that names a block device outside this device: mkfs or mount would write
+    /// to a device that the guard has not inspected.
     pub(crate) fn refuse_strangers(
         &self,
         options: &[String],
@@ -456,7 +457,7 @@ impl BlockDevice {
     }
 }
 
-/// The filesystem with this name.
+/// Looks up a filesystem by name.
 pub(crate) fn known(name: &str) -> Result<&'static Filesystem, LabError> {
     let found = filesystems::find(name);
     Ok(found.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
@@ -471,12 +472,12 @@ fn check_options(filesystem: &Filesystem, variant: &Variant) -> Result<(), LabEr
     Ok(())
 }
 
-/// An option that is not passed on.
+/// Error for an option that is not passed on.
 pub(crate) fn refused(refusal: OptionRefusal) -> LabError {
     DeviceError::OptionRefused { option: refusal.option, why: refusal.why }.into()
 }
 
-/// The program that makes it, with its version, when it can be made and mounted here.
+/// Path and version of the filesystem's mkfs, if the filesystem can be made and mounted here.
 pub(crate) fn available(
     lab: &Lab,
     filesystem: &Filesystem,
@@ -490,7 +491,7 @@ pub(crate) fn available(
     }
 }
 
-/// Whether the filesystem can have so many devices.
+/// Refuses a number of devices that the filesystem cannot span.
 pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), LabError> {
     let name = filesystem.name;
     match (count, filesystem.devices_max()) {
@@ -502,7 +503,7 @@ pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), La
     }
 }
 
-/// Whether a device of so many bytes is large enough.
+/// Refuses a device smaller than the filesystem's minimum size.
 pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
     let (name, least) = (filesystem.name, filesystem.bytes_min);
     if bytes < least {
@@ -511,7 +512,7 @@ pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), La
     Ok(())
 }
 
-/// The disk with this name; one that holds less is refused.
+/// Disk model with this name; a model with less capacity is refused.
 fn played(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
     fitting(PlayedModel::find(name)?, bytes)
 }

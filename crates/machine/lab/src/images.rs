@@ -1,4 +1,4 @@
-//! Loop images: a file of the host seen as a disk, made, emptied between trials and removed.
+//! Loop images: files of the host attached as disks, emptied between trials and removed at the end.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsFd;
@@ -26,36 +26,37 @@ use crate::register::{
 use crate::release::{PlayedImage, free_image, free_played};
 use crate::{DeviceError, LabError};
 
-/// What an image is to be.
+/// Parameters of an image.
 #[derive(Clone, Debug)]
 pub(crate) struct ImageSpec {
     pub(crate) bytes: u64,
     pub(crate) is_sparse: bool,
     pub(crate) direct_io: bool,
     pub(crate) sector_bytes: u32,
-    /// The disk that is played over it.
+    /// Model of the disk that is played over the image, if any.
     pub(crate) model: Option<Arc<PlayedModel>>,
 }
 
-/// An image on its loop device. Dropped, both go away.
+/// An image attached to a loop device. Dropping detaches the device and removes the image.
 #[derive(Debug)]
 pub(crate) struct LoopImage {
     lab: Lab,
     spec: ImageSpec,
     path: PathBuf,
     file_number: FileNumber,
-    /// The file of the loop device: the image, or what the played disk shows of it.
+    /// Backing file of the loop device: the image, or the file through which the played disk shows
+    /// it.
     seen: FileNumber,
     node: PathBuf,
     number: DeviceNumber,
     direct_io: bool,
-    /// Nothing was written to it since it was made or emptied.
+    /// True until the image is written to after it was made or emptied.
     is_fresh: bool,
-    /// Empty only while it is being released.
+    /// Open descriptors and record; `None` only during the release.
     held: Option<Held>,
 }
 
-/// What we hold open: as long as the device is, its number is nobody else's.
+/// Open descriptors of an image. An open device keeps its number from being reused.
 #[derive(Debug)]
 struct Held {
     image: File,
@@ -65,7 +66,7 @@ struct Held {
 }
 
 impl LoopImage {
-    /// Makes an image in `directory` and a loop device on it.
+    /// Makes an image in `directory` and attaches a loop device to it.
     pub(crate) fn make(lab: &Lab, directory: &Path, spec: ImageSpec) -> Result<Self, LabError> {
         let is_played = spec.model.is_some();
         let kind = |id: &RecordId| {
@@ -116,27 +117,27 @@ impl LoopImage {
         }
     }
 
-    /// Its node.
+    /// Path of the loop device node.
     pub(crate) fn node(&self) -> &Path {
         &self.node
     }
 
-    /// Its number.
+    /// Number of the loop device.
     pub(crate) fn number(&self) -> DeviceNumber {
         self.number
     }
 
-    /// The device, open to look at.
+    /// Loop device, opened for inspection only.
     pub(crate) fn device(&self) -> Option<&File> {
         self.held.as_ref().map(|held| &held.device)
     }
 
-    /// The image file.
+    /// Path of the image file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What makes its measurements questionable.
+    /// Cautions about measurements on this image.
     pub(crate) fn cautions(&self) -> Vec<DeviceCaution> {
         let mut cautions = Vec::new();
         let path = self.path.clone();
@@ -154,7 +155,7 @@ impl LoopImage {
         cautions
     }
 
-    /// Makes sure that it is still ours and nobody uses it, and empties it.
+    /// Checks that the loop device is still attached to the image and has no users, and empties it.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
         let Some(held) = &self.held else {
             return Ok(());
@@ -196,7 +197,7 @@ impl LoopImage {
         Ok(())
     }
 
-    /// After mkfs, which discards the whole device: all blocks are taken again.
+    /// Allocates all blocks again after mkfs, which discards the whole device.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
         match &self.held {
             Some(held) if !self.spec.is_sparse => {
@@ -206,7 +207,7 @@ impl LoopImage {
         }
     }
 
-    /// A copy of what is on it now.
+    /// Copy of the current content.
     pub(crate) fn copied(&self) -> Result<Option<Master>, LabError> {
         self.forget()?;
         let Some(held) = &self.held else { return Ok(None) };
@@ -215,8 +216,8 @@ impl LoopImage {
         master.map(Some).map_err(LabError::io("cannot copy", &self.path))
     }
 
-    /// Puts a copy on it, after it was emptied. Says whether that could be done: a host filesystem
-    /// that makes no holes keeps the old blocks.
+    /// Writes a master copy into the emptied image; false if the image is not empty: a host
+    /// filesystem that makes no holes keeps the old blocks.
     pub(crate) fn fill(&self, master: &Master) -> Result<bool, LabError> {
         let failed = || LabError::io("cannot fill", &self.path);
         let Some(held) = &self.held else { return Ok(false) };
@@ -230,7 +231,7 @@ impl LoopImage {
         Ok(true)
     }
 
-    /// Forgets what the kernel holds of it, on either side of the loop device.
+    /// Writes back and drops the kernel's caches of the image, on both sides of the loop device.
     pub(crate) fn forget(&self) -> Result<(), LabError> {
         let Some(held) = &self.held else {
             return Ok(());
@@ -246,23 +247,23 @@ impl LoopImage {
         fadvise(&held.image, 0, None, Advice::DontNeed).map_err(|errno| failed()(errno.into()))
     }
 
-    /// Detaches the device and removes the image.
+    /// Detaches the loop device and removes the image.
     pub(crate) fn release(mut self) -> Result<(), LabError> {
         self.free()
     }
 
-    /// Whether a played disk answers when the model would, or at once.
+    /// Switches the played disk between answering at modelled times (`true`) and at once (`false`).
     pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
         let player = self.held.as_ref().and_then(|held| held.player.as_ref());
         player.map_or(Ok(()), |player| player.play(plays))
     }
 
-    /// What the played disk did so far; `None` where none is played.
+    /// Counters of the played disk; `None` without a played disk.
     pub(crate) fn played(&self) -> Option<Result<PlayedCounts, LabError>> {
         self.held.as_ref()?.player.as_ref().map(Player::counts)
     }
 
-    /// The disk that is played.
+    /// Model of the played disk, if any.
     pub(crate) fn model(&self) -> Option<&PlayedModel> {
         self.spec.model.as_deref()
     }
@@ -296,7 +297,7 @@ fn played_image(
     PlayedImage { id, image: image.to_owned(), file, point, mounted }
 }
 
-/// What making an image comes to.
+/// Parts of a newly made image.
 struct Built {
     image: File,
     file_number: FileNumber,
@@ -353,7 +354,7 @@ fn file_number_of(file: &File, path: &Path) -> Result<FileNumber, LabError> {
     Ok(FileNumber { device: metadata.dev(), inode: metadata.ino() })
 }
 
-/// Starts a played disk over an image.
+/// Starts a played disk over an image and records its process and mount.
 fn play(
     lab: &Lab,
     point: &Path,
@@ -367,7 +368,7 @@ fn play(
     Ok(player)
 }
 
-/// What a played disk shows of its image.
+/// Opens the file through which a played disk shows its image.
 fn open_shown(path: &Path) -> Result<File, LabError> {
     let opened = OpenOptions::new().read(true).write(true).open(path);
     opened.map_err(LabError::io("cannot open", path))
@@ -380,13 +381,14 @@ impl Drop for LoopImage {
     }
 }
 
-/// Takes all blocks of a file.
+/// Allocates all blocks of a file.
 fn preallocate(image: &File, bytes: u64, path: &Path) -> Result<(), LabError> {
     fallocate(image, FallocateFlags::empty(), 0, bytes)
         .map_err(|errno| LabError::io("cannot allocate all blocks of", path)(errno.into()))
 }
 
-/// Looks whether the images have room in their directory.
+/// Checks that the images fit in the free space of their directory: too little is an error for
+/// preallocated images and a caution for sparse ones.
 pub(crate) fn check_room(
     directory: &Path,
     count: u64,

@@ -1,4 +1,4 @@
-//! The lab itself: its register, its tools, and what killed runs left in it.
+//! The lab itself: register, tool paths, and leftovers of killed runs.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -27,30 +27,29 @@ use crate::release::{
 use crate::tools::{Myself, ToolPath};
 use crate::unmounted::mount_again;
 
-/// Where images are kept when nobody says where: on disk, and gone some time after a reboot. Each
-/// user has a directory of their own: this, a dash and the user's number.
+/// Prefix of the default directory for images: on disk, and cleaned some time after a reboot. Each
+/// user has a directory of their own: this, a dash and the user ID.
 const IMAGES: &str = "/var/tmp/treering";
-/// Where saved images are when nobody says where.
+/// Default directory of saved images.
 const LIBRARY: &str = "/var/lib/treering/images";
 
-/// A place to make devices and filesystems in, and to take them away again. Copies are the same
-/// lab.
+/// Factory and owner of devices and filesystems under test. Clones share the register.
 #[derive(Clone, Debug)]
 pub struct Lab {
     pub(crate) machine: Machine,
     pub(crate) tools: ToolPath,
     pub(crate) register: Arc<Register>,
     pub(crate) myself: Myself,
-    /// Registers of our own in other places, where something may be left.
+    /// Registers of this user in other places, which may hold leftovers.
     others: Vec<Arc<Register>>,
     images: PathBuf,
-    /// Where earlier versions kept images.
+    /// Image directory of earlier versions.
     older_images: Option<PathBuf>,
     library: ImageLibrary,
 }
 
 impl Lab {
-    /// Opens the lab whose records are in this directory, making it when it is missing.
+    /// Opens the lab with the register in this directory, which is made if missing.
     ///
     /// # Errors
     /// When the directory cannot be made, belongs to others, or others can write to it.
@@ -58,8 +57,8 @@ impl Lab {
         Ok(Self::with_register(Register::open(register)?))
     }
 
-    /// The lab whose records are in this directory, to look only: the directory need not be there,
-    /// and is made with the first record. One that is not ours alone has no records.
+    /// Lab with the register in this directory, for inspection: the directory may be missing, and
+    /// is made with the first record. A directory that others can write to has no records.
     pub fn unopened(register: &Path) -> Self {
         Self::with_register(Register::unopened(register))
     }
@@ -77,7 +76,7 @@ impl Lab {
         }
     }
 
-    /// Looks in these places, too, for what killed runs left.
+    /// Adds older register folders to the search for leftovers of killed runs.
     #[must_use]
     pub fn with_older_registers(self, folders: &[PathBuf]) -> Self {
         // As it is named: a link is not followed.
@@ -88,41 +87,41 @@ impl Lab {
         Self { others, ..self }
     }
 
-    /// Looks for programs along this `PATH` first.
+    /// Searches this `PATH` for programs before the system's folders.
     #[must_use]
     pub fn with_tools_in(self, path: &OsStr) -> Self {
         Self { tools: ToolPath::new(path), ..self }
     }
 
-    /// Keeps images here when the plan does not say where.
+    /// Sets the directory of images for plans that name none.
     #[must_use]
     pub fn with_images_in(self, directory: &Path) -> Self {
         Self { images: directory.to_owned(), older_images: None, ..self }
     }
 
-    /// Takes saved images from here.
+    /// Sets the library of saved images.
     #[must_use]
     pub fn with_library(self, library: ImageLibrary) -> Self {
         Self { library, ..self }
     }
 
-    /// Where saved images are.
+    /// Library of saved images.
     pub fn library(&self) -> &ImageLibrary {
         &self.library
     }
 
-    /// Names this plan in the records of what is made from now on.
+    /// Names this plan in the records of resources made from now on.
     #[must_use]
     pub fn for_plan(self, plan: PlanIdentity) -> Self {
         Self { register: Arc::new(self.register.for_plan(plan)), ..self }
     }
 
-    /// Whether this filesystem can be made and mounted here.
+    /// Availability of this filesystem: tool and kernel support.
     pub fn availability(&self, filesystem: &Filesystem) -> Availability {
         availability(filesystem, &self.machine, &self.tools)
     }
 
-    /// The directory for images: the plan's, or our own, which is made.
+    /// Directory of images: the one from the plan, or the default one, which is made if missing.
     pub(crate) fn images(&self, asked: Option<&Path>) -> Result<PathBuf, LabError> {
         match asked {
             Some(asked) => asked.canonicalize().map_err(LabError::io("cannot find", asked)),
@@ -130,7 +129,7 @@ impl Lab {
         }
     }
 
-    /// All that is there of what this lab made, also by runs that are alive.
+    /// Lists all existing resources of this lab, also those of running processes.
     ///
     /// # Errors
     /// When the register cannot be read.
@@ -145,7 +144,7 @@ impl Lab {
         Ok(all)
     }
 
-    /// The filesystems of others that killed runs had unmounted, and that are to be mounted again.
+    /// Lists foreign filesystems that killed runs had unmounted and that must be mounted again.
     ///
     /// # Errors
     /// When the register cannot be read.
@@ -159,7 +158,7 @@ impl Lab {
         std::iter::once(&self.register).chain(&self.others)
     }
 
-    /// All that is in the registers.
+    /// Resources with a record in one of the registers.
     fn recorded(&self) -> Result<Vec<Leftover>, LabError> {
         let table = MountTable::read().unwrap_or_default();
         let boot = self.machine.boot_id();
@@ -171,8 +170,8 @@ impl Lab {
         Ok(all)
     }
 
-    /// Images of ours without a record: the register is gone after a reboot, the disk is not. The
-    /// lock of an image lives as long as a run or a loop device has it.
+    /// Images without a record: a reboot empties the register but not the disk. The lock of an
+    /// image lives as long as a run or a loop device has it open.
     fn orphans(&self, folder: &Path, known: &[RecordId]) -> Vec<Leftover> {
         let mut orphans = Vec::new();
         if !is_private_directory(folder) {
@@ -203,7 +202,7 @@ impl Lab {
         orphans
     }
 
-    /// Images that are being saved, or that killed runs left unfinished.
+    /// Saved images whose writing is in progress, or that killed runs left unfinished.
     fn unfinished_images(&self) -> Vec<Leftover> {
         let all = self.library.unfinished().into_iter();
         let left = all.map(|UnfinishedImage { folder, pid, is_alive }| Leftover {
@@ -219,8 +218,9 @@ impl Lab {
         left.collect()
     }
 
-    /// Frees what killed runs left, mounts before the devices they are on. What belongs to a run
-    /// that is alive, what is in use, and what is not certainly ours stays and is reported.
+    /// Releases leftovers of killed runs, mounts before their devices. Resources of running
+    /// processes, resources in use, and those that are not certainly treering's stay and are
+    /// reported.
     pub fn release(&self, leftovers: Vec<Leftover>) -> Vec<(Leftover, Result<(), LabError>)> {
         // Before all else: a filesystem on a played disk waits for that when it is unmounted.
         leftovers.iter().filter(|leftover| !leftover.is_alive).for_each(|one| self.rescue(one));
@@ -247,8 +247,8 @@ impl Lab {
         }
     }
 
-    /// Takes over what a killed run left; `None` where another release has freed it meanwhile. One
-    /// that is just doing so is waited for.
+    /// Takes over the record of a killed run; `None` if another release has freed it meanwhile.
+    /// Waits for a release that is under way.
     fn claim(
         &self,
         leftover: &Leftover,
@@ -267,7 +267,7 @@ impl Lab {
         }
     }
 
-    /// The register that a leftover is in.
+    /// Register that holds the record of a leftover.
     fn register_of(&self, leftover: &Leftover) -> &Register {
         let found = self.registers().find(|register| register.folder() == leftover.register);
         found.unwrap_or(&self.register)
@@ -328,7 +328,7 @@ impl Lab {
     }
 }
 
-/// What a record is about.
+/// Converts a record to a leftover.
 fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -> Leftover {
     let facts = found.facts.as_ref().ok();
     let pid = facts.map(|facts| facts.pid);
@@ -361,78 +361,78 @@ fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -
     Leftover { register, id, what, pid, start, plan, is_alive, is_of_this_boot }
 }
 
-/// Something of the lab's that is there.
+/// A resource of the lab that exists now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// The register that it is in.
+    /// Folder of the register with its record.
     register: PathBuf,
-    /// Its record, or the image that has the name of one.
+    /// Record of the resource, or the identifier in the name of an image.
     id: Option<RecordId>,
-    /// What it is.
+    /// Kind of the resource.
     pub what: LeftoverKind,
-    /// The process that made it, where that is known.
+    /// Process that made it, if known.
     pub pid: Option<u32>,
-    /// When that process began, in clock ticks since the boot.
+    /// Start time of that process, in clock ticks since the boot.
     pub start: Option<u64>,
-    /// The plan that it was made for, where its record names one.
+    /// Plan that it was made for, if the record names one.
     pub plan: Option<PlanIdentity>,
-    /// Whether the run that made it is alive.
+    /// True if the run that made it is alive.
     pub is_alive: bool,
-    /// Whether it was made since the machine booted.
+    /// True if it was made since the last boot.
     pub is_of_this_boot: bool,
 }
 
-/// What is there.
+/// Kind of a leftover, with its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftoverKind {
-    /// A filesystem.
+    /// A mounted filesystem, or its mount point.
     Mount {
-        /// Where.
+        /// Mount point.
         point: PathBuf,
-        /// Its type.
+        /// Filesystem type.
         fs_type: String,
-        /// Whether it is mounted, or only its mount point is there.
+        /// False if only the mount point is left.
         is_mounted: bool,
     },
     /// An image file.
     Image {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The loop device that was made on it, if it came so far.
+        /// Loop device, if one was attached.
         device: Option<PathBuf>,
     },
     /// An image file with a played disk over it.
     PlayedDisk {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The loop device on the played disk, if it came so far.
+        /// Loop device on the played disk, if one was attached.
         device: Option<PathBuf>,
     },
-    /// A filesystem of somebody else's that was unmounted, to be mounted again.
+    /// A foreign filesystem that was unmounted and must be mounted again.
     Unmounted {
-        /// Where it was mounted.
+        /// Former mount point.
         point: PathBuf,
-        /// Its device.
+        /// Path of its device node.
         device: PathBuf,
-        /// Its type.
+        /// Filesystem type.
         fs_type: String,
     },
-    /// A saved image that is not finished.
+    /// A saved image whose writing was not finished.
     UnfinishedImage {
-        /// Its folder.
+        /// Folder of the image.
         folder: PathBuf,
     },
     /// A record that cannot be read.
     Damaged {
-        /// The record.
+        /// Path of the record.
         path: PathBuf,
-        /// Why.
+        /// I/O or parse error.
         why: String,
     },
 }
 
 impl LeftoverKind {
-    /// In which order things are freed.
+    /// Rank in the order of releases, lowest first.
     const fn order(&self) -> u8 {
         match self {
             Self::Unmounted { .. } => 0,

@@ -1,4 +1,4 @@
-//! Freeing what the lab made: the same way after a run, and for what a killed run left.
+//! Releasing the lab's resources: the same way after a run, and for leftovers of a killed run.
 //!
 //! Nothing is touched before two independent signs say that it is ours: for a loop device its mark
 //! and file, then its path; for a mount its type and device at our own mount point, then the very
@@ -23,25 +23,24 @@ use crate::played::image_in;
 use crate::register::{FileNumber, RecordId};
 use crate::{DeviceError, LabError};
 
-/// How long what is just being closed may take.
+/// Longest wait for a resource that is just being closed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a killed program may take to end: it waits for its disk first.
+/// Longest wait for a killed program to end: it waits for its disk first.
 pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
-/// A loop device that has a file.
+/// A loop device with a backing file.
 struct Attached {
-    /// `loop3`.
+    /// Kernel name, such as `loop3`.
     name: String,
     path: PathBuf,
     number: DeviceNumber,
     status: LoopStatus,
-    /// What the kernel calls its file.
+    /// Path of its backing file in sysfs.
     backing: PathBuf,
 }
 
-/// Detaches the loop device of this image and removes the image; what of it is gone already is no
-/// error.
+/// Detaches the loop device of this image and removes the image. Missing parts are no error.
 pub(crate) fn free_image(
     machine: &Machine,
     id: &RecordId,
@@ -72,18 +71,18 @@ pub(crate) fn free_image(
     remove_image(image, id, file)
 }
 
-/// An image with a played disk over it.
+/// An image with a played disk over it, to be released.
 pub(crate) struct PlayedImage {
     pub(crate) id: RecordId,
     pub(crate) image: PathBuf,
     pub(crate) file: Option<FileNumber>,
-    /// Where the played disk is mounted, and under which number.
+    /// Mount point of the played disk; `mounted` is the number of its mount.
     pub(crate) point: PathBuf,
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
 /// Detaches the loop device of a played disk, unmounts the disk, upon which its process ends, and
-/// removes the image; what of it is gone already is no error.
+/// removes the image. Missing parts are no error.
 pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(), LabError> {
     let PlayedImage { id, image, file, point, mounted } = played;
     for attached in attached(machine)? {
@@ -181,7 +180,7 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
     fs::remove_file(image).map_err(LabError::io("cannot remove", image))
 }
 
-/// What a mount of ours must look like.
+/// Expected properties of a mount that treering made.
 pub(crate) struct OurMount<'a> {
     pub(crate) id: &'a RecordId,
     pub(crate) point: &'a Path,
@@ -190,7 +189,7 @@ pub(crate) struct OurMount<'a> {
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
-/// Unmounts it and removes its mount point; what of it is gone already is no error.
+/// Unmounts a filesystem and removes its mount point. Missing parts are no error.
 pub(crate) fn free_mount(machine: &Machine, ours: &OurMount<'_>) -> Result<(), LabError> {
     let point = ours.point;
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
@@ -225,7 +224,7 @@ pub(crate) fn free_mount(machine: &Machine, ours: &OurMount<'_>) -> Result<(), L
     }
 }
 
-/// The first sign: type and device.
+/// First sign of ownership: type and device. Returns the difference, if any.
 fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
     let (major, minor) = mount.device;
     let here = DeviceNumber { major, minor };
@@ -245,7 +244,7 @@ fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
     (!is_ours).then(|| format!("another device ({here}, {}) is mounted there", source.display()))
 }
 
-/// The second sign: the number of the mount that the path leads to.
+/// Second sign of ownership: the ID of the mount that the path leads to.
 fn leads_to(point: &Path, table: &MountTable) -> Option<u64> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::open(point, flags, Mode::empty()).ok()?;
@@ -276,7 +275,7 @@ fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Programs that work in the directory or have something open there.
+/// Process IDs of programs whose working directory, root or open files are in the directory.
 fn users_of(machine: &Machine, point: &Path) -> Vec<String> {
     let all = names(&machine.proc).into_iter();
     let processes = all.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));

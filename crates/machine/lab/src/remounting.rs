@@ -1,4 +1,4 @@
-//! A mounted filesystem that somebody else made: unmounted and mounted again as it was.
+//! Unmounting and mounting again a foreign filesystem, with the options it had.
 //!
 //! How that survives a kill is in `unmounted`; what of it can be saved as an image is `aged`'s to
 //! know.
@@ -13,17 +13,17 @@ use crate::machine::{DeviceNumber, Machine, block_number};
 use crate::unmounted::Unmounted;
 use crate::{DeviceError, Lab, LabError};
 
-/// A filesystem that can be unmounted and mounted again.
+/// A foreign filesystem that can be unmounted and mounted again.
 #[derive(Debug)]
 pub struct Remountable {
     lab: Lab,
     mount: Mount,
-    /// What is worked in.
+    /// Target directory on the filesystem.
     directory: PathBuf,
 }
 
 impl Remountable {
-    /// The filesystem that a directory is on. Nothing is done to it yet.
+    /// Examines the filesystem of a directory, without any change.
     ///
     /// # Errors
     /// When it is not on one block device, is mounted in part, or is needed meanwhile.
@@ -48,7 +48,7 @@ impl Remountable {
         Ok(Self { lab: lab.clone(), mount, directory })
     }
 
-    /// Unmounts it and mounts it again; the directory is where it was.
+    /// Unmounts the filesystem and mounts it again; returns the target directory.
     ///
     /// # Errors
     /// When it is in use, or cannot be mounted again.
@@ -59,7 +59,7 @@ impl Remountable {
     }
 }
 
-/// Refuses what is only a part of a filesystem, or one of several devices.
+/// Refuses a bind mount of a part of a filesystem, and a multi-device filesystem.
 pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), LabError> {
     let point = mount.point.display();
     if mount.root != Path::new("/") {
@@ -75,7 +75,8 @@ pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), La
     Ok(())
 }
 
-/// Refuses what has another filesystem on it, or is where we are.
+/// Refuses a mount below which another filesystem is mounted, or that holds the root or the current
+/// directory.
 pub(crate) fn refuse_used(mount: &Mount, table: &MountTable) -> Result<(), LabError> {
     let (point, shown) = (&mount.point, mount.point.display());
     if let Some(other) = table.mounts.iter().find(|other| other.parent == mount.id) {

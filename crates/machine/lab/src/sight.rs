@@ -1,5 +1,5 @@
-//! Looking into a filesystem without touching it: a directory as it is, a device or an image where
-//! it is mounted already, or else through a mount of our own that only reads and that nobody sees.
+//! Read-only views of filesystems: a directory as it is, a device or an image through its existing
+//! mount, or else through a private read-only mount that nobody sees.
 //!
 //! Such a mount hangs on nothing but a descriptor, and the loop device of an image on the mount:
 //! both are gone when the look is over, however we end. So they are in no register.
@@ -21,41 +21,41 @@ use crate::guard::{Signature, find_signatures};
 use crate::machine::{DeviceNumber, Machine, block_number, word};
 use crate::{DeviceError, LabError};
 
-/// By this a loop device is known as ours.
+/// Mark by which a loop device is recognised as treering's.
 const MARK: &str = "treering looks";
-/// Every filesystem takes sectors of this size.
+/// Sector size that every filesystem accepts.
 const SECTOR_BYTES: u32 = 512;
 
-/// How a filesystem is looked into.
+/// Path by which a filesystem is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SightKind {
-    /// A directory that was named.
+    /// A directory that the user named.
     Directory,
-    /// Through the mount that was there.
+    /// An existing mount.
     Mounted {
-        /// Where.
+        /// Mount point.
         point: PathBuf,
-        /// The part of the filesystem that is mounted there: `/` for all of it.
+        /// Part of the filesystem that is mounted there: `/` for all of it.
         root: PathBuf,
     },
-    /// Through a mount of our own.
+    /// A private mount of treering.
     Private {
-        /// Its type.
+        /// Filesystem type.
         fs_type: &'static str,
-        /// Its options.
+        /// Mount options.
         options: &'static str,
     },
 }
 
-/// A filesystem that is being looked into.
+/// Read-only view of a filesystem.
 #[derive(Debug)]
 pub struct Sight {
     // In this order: the mount goes before the loop device below it.
     root: OwnedFd,
     kind: SightKind,
-    /// The mount of our own, which ends with this.
+    /// Private mount, which ends with this descriptor.
     _mount: Option<OwnedFd>,
-    /// Kept until the mount is gone.
+    /// Loop device below the private mount.
     _below: Option<LoopDevice>,
 }
 
@@ -92,18 +92,18 @@ impl Sight {
         Err(unfit(format!("{} is not a directory, block device or image", resolved.display())))
     }
 
-    /// The top of what is looked into.
+    /// Top directory of the filesystem or directory.
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
     }
 
-    /// How.
+    /// Path by which the filesystem is read.
     pub fn kind(&self) -> &SightKind {
         &self.kind
     }
 }
 
-/// Whether a file is an image of a filesystem that [`Sight::open`] looks into.
+/// True if a file is an image of a filesystem that [`Sight::open`] can open.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -116,7 +116,7 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
     Ok(found.iter().any(|signature| untouched(signature).is_some()))
 }
 
-/// Looks through the mount of a device, if there is one.
+/// View through an existing mount of the device, if any.
 fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, LabError> {
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let family = family(machine, number);
@@ -141,13 +141,13 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, Lab
     Ok(None)
 }
 
-/// The devices of the mounted filesystem of several that this one belongs to; else only itself.
+/// Members of the mounted multi-device filesystem of this device; otherwise the device alone.
 fn family(machine: &Machine, number: DeviceNumber) -> Vec<DeviceNumber> {
     let mut families = mounted_families(machine).into_iter().map(|family| family.numbers);
     families.find(|devices| devices.contains(&number)).unwrap_or_else(|| vec![number])
 }
 
-/// Looks through the mount of a loop device on this file, if there is one.
+/// View through the mount of a loop device on this file, if any.
 fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<Sight>, LabError> {
     for (_, folder) in machine.block_devices_with("loop") {
         let Some(backing) = word(&folder.join("loop/backing_file")) else { continue };
@@ -191,13 +191,13 @@ fn needs_root() -> Result<(), LabError> {
     Err(DeviceError::NotRoot { what }.into())
 }
 
-/// How what left this signature is mounted to be looked at.
+/// Type and options for a mount that writes nothing, by the signature of the filesystem.
 fn untouched(signature: &Signature) -> Option<UntouchedMount> {
     // Nothing is mounted by a further copy of a superblock.
     by_signature(signature.name).filter(|_| !signature.is_copy)?.untouched
 }
 
-/// What it carries, and how that is mounted.
+/// Type and mount options of the filesystem on a device or image.
 fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
     let found = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
     if let Some(mount) = found.iter().find_map(untouched) {

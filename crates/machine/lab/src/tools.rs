@@ -1,4 +1,4 @@
-//! Programs of the machine: where they are, and running one with its words kept.
+//! Programs of the machine: search path, and running one with its output captured.
 //!
 //! Never through a shell: each option is an argument of its own. What is run is said elsewhere.
 
@@ -11,20 +11,20 @@ use std::process::{Command, Stdio};
 
 use treering_sys::end_with_parent;
 
-/// Where the system's own programs are, also when a user's path leaves them out.
+/// System folders of programs, searched also when the user's `PATH` lacks them.
 const SYSTEM: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// More than a program should say; the rest is dropped.
+/// Cap on the captured output of a program, in bytes; the rest is dropped.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
-/// The folders in which programs are looked for.
+/// Folders in which programs are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolPath {
     folders: Vec<PathBuf>,
 }
 
 impl ToolPath {
-    /// The folders of a `PATH`, then the system's. What is not absolute is left out.
+    /// Folders of a `PATH`, then the system's. Relative folders are left out.
     pub(crate) fn new(path: &OsStr) -> Self {
         let pieces = path.as_bytes().split(|&byte| byte == b':');
         let given = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
@@ -37,7 +37,7 @@ impl ToolPath {
         Self { folders }
     }
 
-    /// Where the program is.
+    /// Path of the first executable file with this name.
     pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
         let places = self.folders.iter().map(|folder| folder.join(program));
         let mut there = places.filter(|path| {
@@ -47,7 +47,7 @@ impl ToolPath {
     }
 }
 
-/// How this program starts itself to play a disk: the description of the disk follows.
+/// Command with which treering starts itself to play a disk; the disk description follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Myself {
     pub(crate) program: PathBuf,
@@ -62,19 +62,19 @@ impl Default for Myself {
     }
 }
 
-/// What came of running a program.
+/// Result of running a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolRun {
-    /// The whole command line, an element an argument.
+    /// Command line, one element per argument.
     pub(crate) command: Vec<String>,
-    /// What it wrote, as a terminal would show it: its output, then its errors.
+    /// Output, then errors, as a terminal would show them.
     pub(crate) output: String,
-    /// How it ended, in words; `None` is success.
+    /// Exit status in words; `None` is success.
     pub(crate) failure: Option<String>,
 }
 
-/// Runs a program in `folder` to its end, without input and in English. It ends with us at the
-/// latest.
+/// Runs a program in `folder` to its end, without input and in the C locale. The program is killed
+/// if this process ends before.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -103,8 +103,8 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
     })
 }
 
-/// What stays on a terminal: progress that was written over with backspaces or from the beginning
-/// of the line is gone, and so are blanks at the ends of lines.
+/// Text that stays on a terminal: progress overwritten by backspaces or carriage returns is gone,
+/// and so are blanks at the ends of lines.
 fn as_seen(written: &str) -> String {
     let mut seen = String::with_capacity(written.len());
     for line in written.split_inclusive('\n') {

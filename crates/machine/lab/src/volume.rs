@@ -1,4 +1,4 @@
-//! A formatted device, and a mounted one: fresh mkfs, mount, cold remount, and the way back.
+//! Formatted and mounted devices: mkfs, mount, cold remount, release.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
@@ -23,30 +23,30 @@ use crate::release::{OurMount, free_mount};
 use crate::tools::{self, ToolRun};
 use crate::{DeviceError, Lab, LabError};
 
-/// The name that people find on a device of ours.
+/// Filesystem label on devices formatted by treering.
 const LABEL: &str = "treering";
 
-/// How a filesystem was made.
+/// Record of a run of mkfs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormatRecord {
-    /// The command line of mkfs, an element an argument; empty when nothing was run.
+    /// Command line of mkfs, one element per argument; empty when nothing was run.
     pub command: Vec<String>,
-    /// All that it said.
+    /// Standard output and standard error.
     pub output: String,
-    /// The version that it tells.
+    /// Version of mkfs, if it prints one.
     pub tool_version: Option<String>,
 }
 
-/// How a filesystem is mounted, as the kernel tells it.
+/// Mount parameters, as the kernel reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountRecord {
-    /// What is mounted.
+    /// Mount source.
     pub source: OsString,
-    /// Its type.
+    /// Filesystem type.
     pub fs_type: String,
-    /// Options of the mount, separated by commas.
+    /// Mount options, separated by commas.
     pub options: String,
-    /// Options of the filesystem, separated by commas.
+    /// Filesystem options (superblock), separated by commas.
     pub super_options: String,
 }
 
@@ -54,16 +54,16 @@ pub struct MountRecord {
 #[derive(Debug)]
 pub struct Volume {
     device: Device,
-    /// `None` for a directory that is used as it is.
+    /// Filesystem on the device; `None` for a directory used as it is.
     filesystem: Option<&'static Filesystem>,
     record: FormatRecord,
-    /// Whether it is a copy whose original may be mounted.
+    /// True for a copy of a filesystem whose original may be mounted at the same time.
     is_copy: bool,
 }
 
 impl Device {
-    /// Makes a filesystem, whatever we made here before. A directory takes the empty name and no
-    /// options, and stays as it is.
+    /// Makes a filesystem, replacing any that this run made before. A directory takes the empty
+    /// name and no options, and stays as it is.
     ///
     /// # Errors
     /// When the filesystem cannot be made here, an option would touch another device, somebody has
@@ -128,7 +128,7 @@ impl Device {
     }
 }
 
-/// A fresh filesystem, kept to start from again.
+/// Master copy of a fresh filesystem, from which later trials start.
 #[derive(Debug)]
 pub struct Pattern {
     filesystem: &'static Filesystem,
@@ -138,7 +138,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// A saved image, ready to be put on devices of a variant. For loop devices it is read once and
+    /// Prepares a saved image for the devices of a variant. For loop devices it is read once and
     /// its bytes are kept beside the images of the lab; for block devices it is read each time.
     ///
     /// # Errors
@@ -158,16 +158,16 @@ impl Pattern {
         Ok(Self { filesystem, record, masters, fingerprint })
     }
 
-    /// 16 hexadecimal digits that are equal where all bytes are equal; of a saved image its own 32.
+    /// Fingerprint of all bytes: 16 hexadecimal digits, or the 32 of a saved image.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 }
 
 impl Device {
-    /// Puts a fresh filesystem that was made before on its images: the same bytes at the same
-    /// places. Where the host cannot empty them, the filesystem is made anew with these options,
-    /// and the second value says no.
+    /// Restores a fresh filesystem to the images: the same bytes at the same offsets. Where the
+    /// host cannot empty the images, the filesystem is made anew with these options, and the second
+    /// value is false.
     ///
     /// # Errors
     /// As those of `format`, and when an image cannot be written.
@@ -184,8 +184,8 @@ impl Device {
         Ok((Volume { device: self, filesystem, record, is_copy: false }, true))
     }
 
-    /// Puts a saved image on its device, and makes sure that it is what was saved: the
-    /// filesystem's own check finds no fault, and the layout of all files is the same.
+    /// Restores a saved image to the device, and verifies it: the filesystem's own check finds no
+    /// fault, and the layout of all files is the recorded one.
     ///
     /// # Errors
     /// When the host cannot empty the image file, it cannot be written, or something differs.
@@ -212,8 +212,7 @@ impl Device {
 }
 
 impl Volume {
-    /// Keeps it to start from again, before anything is written to it; `None` where it is not on
-    /// images.
+    /// Copies the filesystem before anything is written to it; `None` when it is not on images.
     ///
     /// # Errors
     /// When it cannot be copied.
@@ -229,22 +228,23 @@ impl Volume {
         Ok(is_on_images.then(|| Pattern { filesystem, record, masters, fingerprint }))
     }
 
-    /// How it was made.
+    /// Record of the mkfs run.
     pub fn record(&self) -> &FormatRecord {
         &self.record
     }
 
-    /// The device it is on.
+    /// Device of the filesystem.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The device again, for the next filesystem.
+    /// Returns the device for the next filesystem.
     pub fn into_device(self) -> Device {
         self.device
     }
 
-    /// Mounts it at a place of the lab's own. A directory is there already and takes no options.
+    /// Mounts the filesystem at a mount point of the register. A directory is used in place and
+    /// takes no options.
     ///
     /// # Errors
     /// When an option is not for the kernel or names another device, or the kernel refuses.
@@ -333,51 +333,51 @@ impl Volume {
     }
 }
 
-/// A mounted filesystem, or a directory on one that was there before.
+/// A mounted filesystem, or a directory on an existing one.
 #[derive(Debug)]
 pub struct Mounted {
     root: PathBuf,
-    /// The user's.
+    /// Mount options of the user.
     options: Vec<String>,
     facts: Option<MountRecord>,
-    /// Of our mount; none for a directory, and once it is unmounted.
+    /// Record of the mount; `None` for a directory, and after the unmount.
     record: Option<Record>,
     numbers: Vec<DeviceNumber>,
-    /// The number it is mounted under.
+    /// Device number of the mount.
     number: Option<DeviceNumber>,
-    /// Empty only while it is being released.
+    /// `None` only during the release.
     volume: Option<Volume>,
 }
 
 impl Mounted {
-    /// The directory to work in.
+    /// Target directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// How it is mounted, as the kernel tells it: the options in force, not those asked for.
+    /// Mount parameters as the kernel reports them: the options in force, not those requested.
     pub fn record(&self) -> Option<&MountRecord> {
         self.facts.as_ref()
     }
 
-    /// How it was made.
+    /// Record of the mkfs run.
     pub fn format_record(&self) -> Option<&FormatRecord> {
         self.volume.as_ref().map(Volume::record)
     }
 
-    /// The device it is on.
+    /// Device of the filesystem.
     pub fn device(&self) -> Option<&Device> {
         self.volume.as_ref().map(Volume::device)
     }
 
-    /// Whether it can be mounted anew with its files still there.
+    /// True if a remount keeps the files: the filesystem is on a device.
     pub fn can_remount(&self) -> bool {
         let filesystem = self.volume.as_ref().and_then(|volume| volume.filesystem);
         filesystem.is_some_and(|filesystem| filesystem.mkfs().is_some())
     }
 
-    /// Unmounts it, forgets what the kernel holds of its devices, and mounts it with the same
-    /// options: the next phase finds nothing of the one before in memory. The root may be another
+    /// Unmounts the filesystem, drops the kernel's caches of its devices, and mounts it with the
+    /// same options, so that the next phase starts with cold caches. The root may be another
     /// directory then.
     ///
     /// # Errors
@@ -394,7 +394,7 @@ impl Mounted {
         volume.mount(&options)
     }
 
-    /// Unmounts it.
+    /// Unmounts the filesystem and returns its device.
     ///
     /// # Errors
     /// When it is in use; it stays mounted then, and in the register.
@@ -405,7 +405,7 @@ impl Mounted {
         Ok(volume.device)
     }
 
-    /// What is still to be written belongs to no measurement.
+    /// Lets played disks answer at once: the remaining write-back belongs to no measurement.
     fn hurry(&self) {
         if let Some(volume) = &self.volume {
             // Who cannot be reached is found out when it is given back.
@@ -413,7 +413,7 @@ impl Mounted {
         }
     }
 
-    /// Once: what cannot be unmounted now is left to the register.
+    /// Unmounts at most once: on failure the mount is left to the register.
     fn unmount(&mut self) -> Result<(), LabError> {
         let Some(record) = self.record.take() else {
             return Ok(());
@@ -433,7 +433,7 @@ impl Mounted {
         record.remove()
     }
 
-    /// Counters in the register under which number it is mounted.
+    /// Records the device number of the mount in the register.
     fn note(&mut self) -> Result<(), LabError> {
         let number = self.look()?;
         self.number = number;
@@ -443,7 +443,7 @@ impl Mounted {
         }
     }
 
-    /// Looks in the mount table.
+    /// Reads the mount parameters from the mount table.
     fn look(&mut self) -> Result<Option<DeviceNumber>, LabError> {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
@@ -469,16 +469,17 @@ impl Drop for Mounted {
         let _in_the_register = self.unmount();
     }
 }
-/// How often mkfs is run again on a device that somebody else looks at, and the pause before.
+/// Retries of mkfs on a device that another program has open, and the pause before each.
 const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-/// mkfs.btrfs looks at the files of all loop devices, and says this when one of them is shown by a
-/// program that has died: a played disk, until it is released.
+/// Message of mkfs.btrfs, which examines the files of all loop devices, about a file served by a
+/// dead process: a played disk that is not released yet.
 const DEAD_FILE: &str = "Software caused connection abort";
 
-/// Runs mkfs, and again where it says that the device is in use: it is ours, but whoever asks
-/// whether a device is free (partitioning tools, our own inspection) holds it for a moment.
+/// Runs mkfs, and again if it reports the device as in use: the device is acquired, but programs
+/// that check whether a device is free (partitioning tools, treering's own inspection) open it for
+/// a moment.
 fn run_when_free(run: impl Fn() -> io::Result<ToolRun>) -> io::Result<ToolRun> {
     let is_busy = |run: &ToolRun| {
         let busy = ["in use by the system", "Device or resource busy", DEAD_FILE];
@@ -502,7 +503,7 @@ mod tests {
     use super::{BUSY_TRIES, run_when_free};
     use crate::tools::ToolRun;
 
-    /// How often a program runs that fails so often, saying this.
+    /// Number of runs of a program that fails this many times with this output.
     fn runs(failures: u32, output: &str) -> u32 {
         let count = Cell::new(0);
         let ran = run_when_free(|| {

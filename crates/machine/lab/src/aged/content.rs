@@ -1,25 +1,25 @@
-//! The blocks of an image in one file: those that are not zero, each behind its place, as one zstd
-//! stream. Whatever is in such a file, reading it ends with blocks within the device or with words.
+//! Content file of an image: the non-zero blocks, each after its offset, as one zstd stream.
+//! Reading any file ends with blocks within the device or with an error.
 
 use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Blocks are compared with zeros, and kept, in pieces of this size.
+/// Size of the pieces in which blocks are compared with zeros, and kept.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
-/// Fast; what is random does not shrink at any level.
+/// Compression level: fast, since random data does not shrink at any level.
 const LEVEL: i32 = 1;
-/// What each file begins with.
+/// First bytes of each content file.
 const MAGIC: &[u8] = b"treering image 1\n";
-/// The place that means the end.
+/// Offset that marks the end of the pieces.
 const END: u64 = u64::MAX;
 
-/// What is known of a content.
+/// Fingerprint and size of a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Digest {
-    /// XXH3 with 128 bits over the places and bytes of all pieces, in hexadecimal digits.
+    /// XXH3 with 128 bits over the offsets and bytes of all pieces, in hexadecimal digits.
     pub(super) fingerprint: String,
-    /// Bytes in pieces.
+    /// Total bytes of all pieces.
     pub(super) data_bytes: u64,
 }
 
@@ -42,7 +42,7 @@ impl Digesting {
     }
 }
 
-/// Writes a content, its pieces in order.
+/// Writer of a content file; pieces are added in order of their offsets.
 pub(super) struct Packer<W: Write> {
     out: zstd::Encoder<'static, W>,
     digest: Digesting,
@@ -77,7 +77,7 @@ impl<W: Write> Packer<W> {
     }
 }
 
-/// Reads a content for a device of so many bytes, and hands each piece with its place to `each`.
+/// Reads a content for a device of `device_bytes`, and passes each piece with its offset to `each`.
 ///
 /// # Errors
 /// `InvalidData` where it is no such content, or one of a larger device; else as reading and

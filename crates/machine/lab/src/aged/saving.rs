@@ -1,5 +1,5 @@
-//! From a mounted filesystem to a saved image: unmounted, checked, measured, its blocks in use
-//! copied, and mounted again as it was, whatever came of it.
+//! Saving a mounted filesystem as an image: it is unmounted, checked, measured, its blocks in use
+//! are copied, and it is mounted again as it was, also after an error.
 
 use std::fs::File;
 use std::io::{BufWriter, Read};
@@ -24,7 +24,7 @@ use crate::sight::Sight;
 use crate::unmounted::{Unmounted, options_in_force};
 use crate::{DeviceError, Lab, LabError};
 
-/// How long whoever looks at a device that was just unmounted may keep it.
+/// Longest wait for programs that open a device just after its unmount.
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(50);
 
@@ -39,7 +39,7 @@ pub struct AgedTarget {
 }
 
 impl AgedTarget {
-    /// The filesystem that a directory is on. Nothing is done to it yet.
+    /// Examines the filesystem of a directory, without any change.
     ///
     /// # Errors
     /// When it is none that can be unmounted, checked and mounted again, or images would be saved
@@ -78,12 +78,12 @@ impl AgedTarget {
         Ok(Self { lab: lab.clone(), filesystem, mount, node, bytes })
     }
 
-    /// Where it is mounted.
+    /// Mount point of the filesystem.
     pub fn point(&self) -> &Path {
         &self.mount.point
     }
 
-    /// Saves it: unmounts it, looks at it, copies it and mounts it again as it was. `record` has
+    /// Unmounts the filesystem, checks and copies it, and mounts it again as it was. `record` has
     /// the name, the recipe and the time.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl AgedTarget {
         mounted
     }
 
-    /// As it is mounted now: options of the mount and of the filesystem.
+    /// Options in force: those of the mount and of the filesystem.
     pub fn options(&self) -> String {
         options_in_force(&self.mount)
     }
@@ -136,7 +136,7 @@ impl AgedTarget {
         image.finish(record, &file)
     }
 
-    /// Reads the whole device once.
+    /// Reads the whole device once and packs the blocks outside of `free`.
     fn pack<'f>(
         &self,
         mut packer: Packer<BufWriter<&'f File>>,
@@ -169,7 +169,8 @@ impl AgedTarget {
     }
 }
 
-/// Refuses what cannot be unmounted since we need it ourselves.
+/// Refuses a mount that this process needs: the library of images or the current directory is on
+/// it.
 fn refuse_places(
     mount: &Mount,
     library: &ImageLibrary,
@@ -187,7 +188,8 @@ fn refuse_places(
     Ok(())
 }
 
-/// What is free on a device, in order, as the filesystem itself tells; nothing where it does not.
+/// Free byte ranges of a device in order, as reported by the filesystem (`FS_IOC_GETFSMAP`); empty
+/// if it does not report them.
 fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
     let sight = Sight::open(node)?;
     let mut ranges = Vec::new();
@@ -208,7 +210,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
     Ok(ranges)
 }
 
-/// Opens a device for ourselves; whoever looks at what was unmounted has a moment.
+/// Opens a device exclusively, waiting up to [`PATIENCE`] for other programs to close it.
 fn open_when_free(node: &Path) -> Result<File, LabError> {
     let began = Instant::now();
     loop {

@@ -1,20 +1,20 @@
-//! Reading the user's options as getopt(3) would, to know which are given and that none of them is
-//! an operand: a bare word would be taken for a device.
+//! Parses the user's mkfs options as getopt(3) does, to know which are present and that none of
+//! them is an operand: a bare word would be taken for a device.
 
 use super::OptionRefusal;
 
-/// An option as mkfs will understand it.
+/// An option as mkfs will parse it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Given<'a> {
-    /// `E` or `label`.
+    /// Letter or long name, such as `E` or `label`.
     pub(super) name: &'a str,
-    /// What belongs to it.
+    /// Value of the option, if any.
     pub(super) value: Option<&'a str>,
-    /// The elements it takes, from and up to but not including.
+    /// Half-open range of the arguments that it takes.
     pub(super) place: (usize, usize),
 }
 
-/// Takes the options apart. `with_value` are the letters that want a value.
+/// Parses the options. `with_value` are the letters that require a value.
 ///
 /// # Errors
 /// When one is a bare word or `--`, behind which all are.
@@ -68,8 +68,8 @@ pub(super) fn read<'a>(
     Ok(given)
 }
 
-/// Everything in an option that could be a path: the whole, its parts between commas and equals
-/// signs, and what follows a letter.
+/// Substrings of an option that could be paths: the whole, its parts between commas and equals
+/// signs, and the text after a letter.
 pub(crate) fn paths_in(option: &str) -> Vec<&str> {
     let parts = option.split([',', '=']).chain(std::iter::once(option));
     let mut paths: Vec<&str> = Vec::new();

@@ -1,5 +1,5 @@
-//! The arguments of mkfs and the mount options that are ours. What is added to the user's options
-//! is said in the filesystem's entry, with the reason; what the user gives wins.
+//! Arguments of mkfs and mount options. The options that treering adds are listed in the
+//! filesystem's entry, with the reason; the user's options win.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,18 +9,18 @@ use treering_model::filesystems::{Filesystem, Making, Mkfs};
 use super::OptionRefusal;
 use super::getopt::{Given, read};
 
-/// What mkfs is to do.
+/// Parameters of an mkfs run.
 #[derive(Clone, Copy, Debug)]
 pub struct MkfsRequest<'a> {
-    /// The devices, at least one.
+    /// Device nodes, at least one.
     pub devices: &'a [PathBuf],
-    /// A name for the filesystem, by which people know it again.
+    /// Label of the filesystem.
     pub label: &'a str,
-    /// The user's options, an element an argument.
+    /// The user's options, one element per argument.
     pub options: &'a [String],
 }
 
-/// The arguments of a filesystem's mkfs; none where it has no mkfs.
+/// Arguments of the filesystem's mkfs; empty for a filesystem without mkfs.
 ///
 /// # Errors
 /// When the user's options would do something else than make this filesystem on these devices.
@@ -88,8 +88,8 @@ fn merge(
     Ok(())
 }
 
-/// Mount options it needs besides the user's: for several devices their names, for none its size
-/// in bytes.
+/// Mount options added to the user's: for several devices their names, for a filesystem in memory
+/// its size in bytes.
 pub fn mount_options(
     filesystem: &Filesystem,
     devices: &[PathBuf],

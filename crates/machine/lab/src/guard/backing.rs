@@ -1,5 +1,5 @@
-//! The parts of a loop device that its file has blocks for: all else are holes, which read as
-//! zeroes and need not be read.
+//! Allocated extents of the file behind a loop device. All else are holes, which read as zeroes and
+//! need not be read.
 
 use std::fs::File;
 use std::io;
@@ -12,8 +12,8 @@ use treering_sys::{MountTable, loop_status, major_minor};
 use crate::machine::{DeviceNumber, Machine, word};
 use crate::master::next_data;
 
-/// Finds them, in bytes of the device; `None` where it is no loop device on a file, or the file
-/// cannot be found.
+/// Lists the allocated extents, in bytes of the device; `None` if the device is no loop device on a
+/// file, or the file cannot be found.
 ///
 /// # Errors
 /// When the device cannot be written back, or its file cannot be asked.
@@ -39,7 +39,7 @@ pub(super) fn extents(
     Ok(Some(extents))
 }
 
-/// The file of a whole loop device, and where in it the device begins.
+/// File behind a whole loop device, and the offset of the device in it.
 fn backing_file(machine: &Machine, number: DeviceNumber, device: &File) -> Option<(File, u64)> {
     let folder = machine.block_folder(number)?;
     let path = word(&folder.join("loop/backing_file"))?;

@@ -1,5 +1,5 @@
-//! What else leads to the bytes of a device: other loop devices on the same file, and the device
-//! that a loop device lies on.
+//! Other paths to the bytes of a device: further loop devices on the same file, and the device
+//! below a loop device.
 //!
 //! The kernel lets each of two loop devices on one file be opened exclusively, so that neither an
 //! exclusive open nor a holder tells of the other.
@@ -14,45 +14,45 @@ use treering_sys::{DeviceUse, loop_status, open_device};
 
 use crate::machine::{DeviceNumber, Machine, names, word};
 
-/// The kernel's unit of sizes and places, whatever the sectors of the device.
+/// Unit of sizes and offsets in sysfs, in bytes, for any sector size of the device.
 const SECTOR: u64 = 512;
 
-/// What lies below a device.
+/// Devices below a device, and its rivals.
 #[derive(Debug, Default)]
 pub(super) struct Below {
-    /// The device itself and all that it is made of.
+    /// The device itself and all its lower layers.
     pub(super) layers: BTreeSet<DeviceNumber>,
-    /// Block devices that loop devices among the layers lie on.
+    /// Block devices below loop devices among the layers.
     pub(super) carriers: Vec<DeviceNumber>,
-    /// Loop devices that lead to the same bytes.
+    /// Other loop devices that lead to the same bytes.
     pub(super) rivals: Vec<Rival>,
 }
 
 /// A loop device on the same file or device as one of the layers.
 #[derive(Debug)]
 pub(super) struct Rival {
-    /// The name of that layer.
+    /// Kernel name of that layer.
     pub(super) layer: String,
     pub(super) name: String,
     pub(super) number: DeviceNumber,
 }
 
-/// What a loop device lies on.
+/// Backing store of a loop device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Backing {
-    /// A file, by the numbers of its filesystem and of itself.
+    /// A file, as its device number and inode number.
     File(u64, u64),
     Block(DeviceNumber),
 }
 
-/// Finds what lies below a device.
+/// Finds the lower layers of a device, their carriers and their rivals.
 pub(super) fn below(machine: &Machine, device: DeviceNumber) -> Below {
     let mut found = Below::default();
     walk(machine, device, 0..u64::MAX, &mut found);
     found
 }
 
-/// Goes down from the bytes `part` of a device.
+/// Descends from the byte range `part` of a device.
 fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut Below) {
     let Some(folder) = machine.block_folder(device) else { return };
     if !found.layers.insert(device) {
@@ -89,7 +89,8 @@ fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut B
     }
 }
 
-/// What a loop device lies on, as its driver says; where it cannot be asked, as its path says.
+/// Backing store of a loop device, from its driver; from its path in sysfs where the driver cannot
+/// be queried.
 fn backing(name: &str, folder: &Path) -> Option<Backing> {
     let path = word(&folder.join("loop/backing_file"))?;
     let device = open_device(&Path::new("/dev").join(name), DeviceUse::Look).ok();

@@ -1,5 +1,5 @@
-//! Whether a device is empty: all of it where that takes no long time, places spread over it where
-//! it would.
+//! Search for data on a device: a small device is read as a whole, of a large one samples spread
+//! over it.
 //!
 //! No list of signatures is complete: raw databases, archives, virtual disks and filesystems that
 //! lost their superblocks carry none. So whatever is not zero counts as data of somebody. A device
@@ -14,61 +14,60 @@ use std::os::unix::fs::FileExt;
 
 use treering_sys::{Errno, Pages, forget, open_past_cache};
 
-/// A device of at most so many bytes is read from its beginning to its end.
+/// Largest device that is read as a whole, in bytes.
 const WHOLE_MOST: u64 = 4 << 30;
-/// Places of a larger one.
+/// Number of samples of a larger device.
 const PLACES: u64 = 4096;
-/// Bytes of each of them. A sector is not larger.
+/// Size of a sample, in bytes. A sector is not larger.
 const PLACE: u64 = 64 << 10;
-/// Bytes of the beginning, the middle and the end, which are always read.
+/// Size of the beginning, the middle and the end, in bytes, which are always read.
 const EDGE: u64 = 1 << 20;
-/// Bytes of one read.
+/// Size of one read, in bytes.
 const PIECE: u64 = 1 << 20;
-/// The middle begins at a multiple of this.
+/// Alignment of the middle, in bytes.
 const ALIGNED: u64 = 4096;
-/// What erased flash reads as.
+/// Byte that erased flash reads as.
 const ERASED: u8 = 0xff;
 
-/// How much of a device was read to find out whether it is empty.
+/// Part of a device that was read in search of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// Its first, middle and last MiB only.
+    /// The first, middle and last MiB only.
     Edges,
-    /// All of it.
+    /// The whole device.
     Whole,
-    /// It is a loop device: all that the filesystem below holds of its file, of which the rest are
-    /// holes.
+    /// The allocated extents of the file behind a loop device, of which the rest are holes.
     Extents {
-        /// Their bytes together.
+        /// Total size of the extents.
         bytes: u64,
     },
-    /// Its first, middle and last MiB, and in each of so many equal parts a place drawn anew.
+    /// The first, middle and last MiB, and a random sample in each of `count` equal parts.
     Places {
-        /// The parts.
+        /// Number of parts.
         count: u64,
-        /// Bytes of each place.
+        /// Size of each sample.
         bytes: u64,
     },
 }
 
-/// How closely a device is looked at.
+/// Depth of a search for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Depth {
-    /// Its edges only: for a list of devices, and for one whose old data were given up.
+    /// The edges only: for a list of devices, and for a device whose old data were given up.
     Glance,
-    /// As closely as is told in the documents: before anything is formatted.
+    /// The documented search before a device is formatted.
     Full,
 }
 
-/// What was found of data.
+/// Result of a search for data.
 pub(super) struct DataSearch {
     pub(super) coverage: Coverage,
-    /// The first byte, of those that were read, which is no part of emptiness.
+    /// Offset of the first byte read that differs from the empty byte.
     pub(super) first: Option<u64>,
 }
 
-/// The first, middle and last MiB of a device of so many bytes, in order, none overlapping another:
-/// all of it when it is no larger than three MiB.
+/// The first, middle and last MiB of a device of this size, in order, without overlap; the whole
+/// device if it is no larger than three MiB.
 pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
     if bytes <= 3 * EDGE {
         return std::iter::once(0..bytes).collect();
@@ -78,8 +77,8 @@ pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
     vec![0..EDGE, middle..(middle + EDGE).min(last), last..bytes]
 }
 
-/// Searches a device for data. `extents` are the parts of a loop device that its file has blocks
-/// for, where they are known.
+/// Searches a device for data. `extents` are the allocated parts of a loop device, where they are
+/// known.
 ///
 /// # Errors
 /// When the device cannot be read there.
@@ -110,7 +109,7 @@ pub(super) fn search(
     Ok(DataSearch { coverage, first: None })
 }
 
-/// A place at random in each of the equal parts of a device.
+/// A random sample in each of the equal parts of a device.
 fn drawn(bytes: u64) -> Vec<Range<u64>> {
     let random = RandomState::new();
     let slots = bytes / PLACE;
@@ -122,8 +121,7 @@ fn drawn(bytes: u64) -> Vec<Range<u64>> {
     (0..PLACES).map(place).collect()
 }
 
-/// Parts that begin and end where a device can be read past the page cache, joined where they
-/// touch.
+/// Ranges aligned for reads past the page cache, joined where they touch.
 fn rounded(parts: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for part in parts {
@@ -142,8 +140,8 @@ fn length(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-/// Reads a device past the page cache, so that a whole disk does not drive out what is there, and
-/// through it where that is not possible.
+/// Reader of a device: with direct I/O, so that a whole disk does not displace the page cache, and
+/// through the cache where that is not possible.
 struct Reader<'d> {
     device: &'d File,
     past_cache: Option<File>,
@@ -159,7 +157,7 @@ impl<'d> Reader<'d> {
         Self { device, past_cache, piece, uniform }
     }
 
-    /// The byte that an empty device would consist of: its first one decides.
+    /// Byte of which an empty device would consist: 0xff if the first byte is, otherwise 0.
     fn empty_byte(&mut self, bytes: u64) -> io::Result<u8> {
         if bytes == 0 {
             return Ok(0);
@@ -169,7 +167,7 @@ impl<'d> Reader<'d> {
         Ok(if self.piece[0] == ERASED { ERASED } else { 0 })
     }
 
-    /// Where the first byte of a part stands that is another than this.
+    /// Offset of the first byte of a range that differs from `byte`.
     fn first_other(&mut self, part: Range<u64>, byte: u8) -> io::Result<Option<u64>> {
         if self.uniform[0] != byte {
             self.uniform.fill(byte);

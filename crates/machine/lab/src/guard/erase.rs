@@ -1,4 +1,4 @@
-//! Taking away what a device carries, once the user has named it for that or it is our own image.
+//! Erasing signatures from a device that the user has named with `--erase`, or from a lab image.
 //!
 //! Only the places where something can be recognised are overwritten: the first, middle and last
 //! MiB, and each signature found, further copies of superblocks included, by which a tool would
@@ -17,13 +17,13 @@ use super::{Inspection, Obstacle, find_signatures, obstacles_to_use, readers, us
 use crate::machine::{DeviceNumber, Machine};
 use crate::{DeviceError, LabError};
 
-/// Bytes around a signature, and of one write.
+/// Bytes erased around a signature, and of one write.
 const AROUND: u64 = PIECE.len() as u64;
 const PIECE: [u8; 4096] = [0; 4096];
-/// Under each signature another may come to light, but not for ever.
+/// Cap on the passes over a device: an erased signature may uncover another one.
 const ROUNDS: usize = 16;
 
-/// Takes away what `inspection` found. The device is held for ourselves meanwhile.
+/// Erases the content found by `inspection`, with the device opened exclusively.
 ///
 /// # Errors
 /// When somebody came to use it since, it is another device now, or something stays.
@@ -72,7 +72,7 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
     Err(DeviceError::Refused(Inspection { obstacles, ..inspection.clone() }).into())
 }
 
-/// Overwrites with zeroes wherever something can be recognised, until nothing is.
+/// Overwrites the edges and all recognised signatures with zeroes until none is left.
 ///
 /// # Errors
 /// When a write fails, or something is still recognised in the end.
@@ -96,7 +96,7 @@ pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Zeroes from `begin`, as far as the device goes.
+/// Writes `length` zeroes from `begin`, up to the end of the device.
 fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
     let end = begin.saturating_add(length).min(bytes);
     let mut at = begin;

@@ -1,4 +1,4 @@
-//! The guard: looks at a block device and says what stands against formatting it.
+//! The guard: inspects a block device and lists the obstacles to formatting it.
 //!
 //! What is in use (mounted, swap, held, open for writing) is never touched. What only lies on it
 //! (a partition table, a known signature or a further copy of one, any data) is touched when the
@@ -30,30 +30,30 @@ pub(crate) use erase::{clear_signatures, erase};
 pub use inspection::{Inspection, Obstacle};
 pub use signatures::{Signature, find_signatures};
 
-/// Probes of udev and its like have a device open for a moment only; this long we wait for them.
+/// Longest wait for programs that have a device open for a moment, such as probes of udev.
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(100);
 
-/// Devices that the user has named to be erased.
+/// Devices that the user has named with `--erase`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EraseList {
     named: Vec<PathBuf>,
 }
 
 impl EraseList {
-    /// The devices with these paths and no others.
+    /// Erase list of exactly these paths.
     pub fn new(named: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { named: named.into_iter().collect() }
     }
 
-    /// Whether one of the paths leads to this very device: naming a disk does not name its
+    /// True if one of the paths leads to this very device: naming a disk does not name its
     /// partitions, nor the other way round.
     pub(crate) fn names(&self, resolved: &Path) -> bool {
         self.named.iter().any(|named| named.canonicalize().is_ok_and(|path| path == resolved))
     }
 }
 
-/// Looks at a device. Nothing is changed by it.
+/// Inspects a device without changing it.
 ///
 /// # Errors
 /// When there is nothing at the path, or the device cannot be read: what cannot be looked at is not
@@ -62,8 +62,8 @@ pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
     inspect_on(&Machine::default(), path)
 }
 
-/// Looks at a device without reading more of it than its first, middle and last MiB and the places
-/// of signatures: what it says of an empty device is not enough to format it.
+/// Inspects a device, reading only its first, middle and last MiB and the offsets of signatures.
+/// The result is not sufficient for formatting an empty device.
 ///
 /// # Errors
 /// As [`inspect`].
@@ -135,10 +135,10 @@ fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection
     Ok(inspection)
 }
 
-/// What is on a device.
+/// Content of a device: signatures or data.
 #[derive(Debug)]
 pub(crate) struct Content {
-    /// All known signatures; without any, where data is.
+    /// All known signatures; without any, the first byte of data.
     pub(crate) obstacles: Vec<Obstacle>,
     coverage: Option<Coverage>,
 }
@@ -152,7 +152,7 @@ impl Content {
     }
 }
 
-/// Looks for all known signatures on a device of so many bytes; without any, for data.
+/// Searches a device of `bytes` for all known signatures; without any, for data.
 ///
 /// # Errors
 /// When the device cannot be read.
@@ -176,7 +176,7 @@ pub(crate) fn content_of(
     Ok(Content { obstacles: data.into_iter().collect(), coverage: Some(found.coverage) })
 }
 
-/// Programs that read from a device, waiting a moment for those that only probe it.
+/// Programs that have a device open for reading, after a wait for programs that only probe it.
 pub(crate) fn readers(machine: &Machine, number: DeviceNumber) -> Vec<Obstacle> {
     let mut waited = Duration::ZERO;
     loop {
@@ -189,7 +189,7 @@ pub(crate) fn readers(machine: &Machine, number: DeviceNumber) -> Vec<Obstacle> 
     }
 }
 
-/// Who uses a device, waiting a moment for those that only look at it.
+/// Users of a device, after a wait for programs that only probe it.
 pub(crate) fn obstacles_to_use(
     machine: &Machine,
     resolved: &Path,

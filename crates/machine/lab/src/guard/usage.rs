@@ -1,4 +1,4 @@
-//! Who uses a block device: mounts, swap, what is made of it, programs that write to it.
+//! Users of a block device: mounts, swap, devices built on it, programs that have it open.
 //!
 //! It is asked for the device, its partitions, and all that is made of them, as far up as it goes;
 //! and for whatever else leads to the same bytes.
@@ -17,7 +17,7 @@ use super::below::below;
 use crate::families::mounted_families;
 use crate::machine::{DeviceNumber, Machine, block_number, names, word};
 
-/// Partitions of a device: names and numbers.
+/// Partitions of a device: kernel names and numbers.
 pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, DeviceNumber)> {
     let Some(folder) = machine.block_folder(of) else {
         return Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, De
     inside.collect()
 }
 
-/// Everybody who uses the device.
+/// All users of the device, as obstacles.
 pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<Obstacle>> {
     let table = fs::read(machine.proc.join("self/mountinfo"))?;
     let below = below(machine, device);
@@ -60,7 +60,7 @@ pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<O
     Ok(obstacles)
 }
 
-/// Other processes that read from the device, a partition of it or the device below it.
+/// Other processes that have the device, a partition or the device below it open for reading only.
 pub(super) fn readers(machine: &Machine, device: DeviceNumber) -> Vec<Obstacle> {
     let openers = openers(machine, device, &below(machine, device).carriers).into_iter();
     let readers = openers.filter(|(_, opener)| !opener.writes);
@@ -69,7 +69,7 @@ pub(super) fn readers(machine: &Machine, device: DeviceNumber) -> Vec<Obstacle> 
     readers.map(obstacle).collect()
 }
 
-/// The numbers of its partitions among themselves.
+/// Partition indices of a device, as in its partition table.
 pub(super) fn partition_numbers(machine: &Machine, of: DeviceNumber) -> Vec<u32> {
     let Some(folder) = machine.block_folder(of) else { return Vec::new() };
     let number = |name: &String| word(&folder.join(name).join("partition"))?.parse().ok();
@@ -80,7 +80,7 @@ struct Search<'a> {
     machine: &'a Machine,
     mounts: Vec<Mount>,
     swaps: Vec<DeviceNumber>,
-    /// What the device is made of, and itself: none of these stands against it by lying on another.
+    /// The device and its lower layers; holders among these do not block formatting.
     layers: BTreeSet<DeviceNumber>,
     seen: BTreeSet<DeviceNumber>,
     obstacles: Vec<Obstacle>,
@@ -91,7 +91,7 @@ impl Search<'_> {
         self.machine.block_name(number).unwrap_or_else(|| number.to_string())
     }
 
-    /// Looks at the device, its partitions and all that is made of them.
+    /// Visits the device, its partitions and all devices built on them.
     fn visit(&mut self, number: DeviceNumber) {
         if !self.seen.insert(number) {
             return;
@@ -129,7 +129,7 @@ impl Search<'_> {
         }
     }
 
-    /// Filesystems of several devices list them.
+    /// Adds an obstacle if a mounted multi-device filesystem lists this device.
     fn look_at_members(&mut self, name: &str) {
         for family in mounted_families(self.machine) {
             if family.devices.iter().any(|device| device == name) {
@@ -139,7 +139,7 @@ impl Search<'_> {
         }
     }
 
-    /// What is made of a device: words for it, and its number when it is a block device.
+    /// Devices built on a device: description, and the number of a block device.
     fn holders(&self, of: DeviceNumber) -> Vec<(String, Option<DeviceNumber>)> {
         let mut found = Vec::new();
         if let Some(folder) = self.machine.block_folder(of) {
@@ -166,14 +166,14 @@ impl Search<'_> {
     }
 }
 
-/// Block devices that are swap now.
+/// Block devices in use as swap.
 fn swaps(machine: &Machine) -> Vec<DeviceNumber> {
     let text = fs::read(machine.proc.join("swaps")).unwrap_or_default();
     let lines = text.split(|&byte| byte == b'\n').skip(1);
     lines.filter_map(|line| block_number(&unescape(line))).collect()
 }
 
-/// The first field of a line, in which blanks are written as a backslash and three octal digits.
+/// First field of a line, in which blanks are escaped as a backslash and three octal digits.
 fn unescape(line: &[u8]) -> PathBuf {
     let field = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let mut plain = Vec::with_capacity(field.len());
@@ -194,15 +194,15 @@ fn unescape(line: &[u8]) -> PathBuf {
     std::ffi::OsString::from_vec(plain).into()
 }
 
-/// A process that has a device open without having it for itself, as virtual machines do.
+/// A process that has a device open, not exclusively, as virtual machines do.
 struct Opener {
     pid: String,
     program: String,
     writes: bool,
 }
 
-/// Other processes that have the device, a partition of it or one below it open, each with the name
-/// of what it has open.
+/// Other processes that have the device, a partition or a device below it open, each with the
+/// kernel name of the open device.
 fn openers(
     machine: &Machine,
     device: DeviceNumber,
@@ -228,7 +228,7 @@ fn openers(
     found
 }
 
-/// The block devices that a process has open, and whether for writing.
+/// Block devices that a process has open; `true` for writing.
 fn open_devices(process: &Path) -> Vec<(DeviceNumber, bool)> {
     let open = names(&process.join("fd")).into_iter().filter_map(|fd| {
         let target = fs::read_link(process.join("fd").join(&fd)).ok()?;
@@ -257,7 +257,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
 
-    /// A machine made of files.
+    /// Sysfs and procfs of a machine, made of files.
     struct Fake {
         top: tempfile::TempDir,
     }

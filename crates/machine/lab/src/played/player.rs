@@ -1,4 +1,4 @@
-//! Our end of a played disk: mounted, its process started, told when to play, and taken away.
+//! The owner's end of a played disk: mounts it, starts its process, sets its timing, ends it.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -22,22 +22,21 @@ use crate::error::unfit;
 use crate::machine::{DeviceNumber, Machine};
 use crate::tools::Myself;
 
-/// How long a process that plays a disk may take to say a word, and to end.
+/// Longest wait for an answer of the process of a played disk, and for its end.
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 
-/// A played disk of ours.
+/// A played disk owned by this process.
 #[derive(Debug)]
 pub(crate) struct Player {
     point: PathBuf,
     child: Child,
-    /// The number of its mount.
+    /// Device number of its mount.
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
 impl Player {
-    /// Mounts the filesystem of a played disk at `point`, which is made, and starts the process
-    /// that plays it.
+    /// Mounts the filesystem of a played disk at `point`, which is made, and starts its process.
     pub(crate) fn start(
         point: &Path,
         mark: &str,
@@ -77,7 +76,7 @@ impl Player {
         Ok(player)
     }
 
-    /// Why it does not play, in its own words where it has any.
+    /// Adds the standard error of the process to the error, if it has written any.
     fn explain(&mut self, error: LabError) -> LabError {
         let _gone_already = self.child.kill();
         let _ended = self.child.wait();
@@ -89,23 +88,23 @@ impl Player {
         if words.is_empty() { error } else { unfit(format!("no disk is played: {words}")) }
     }
 
-    /// The number of its process.
+    /// Process ID of the played disk.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The image, as whose device it is seen.
+    /// Path of the image as the played disk shows it.
     pub(crate) fn image(&self) -> PathBuf {
         image_in(&self.point)
     }
 
-    /// Whether answers come when the disk would have them, or at once.
+    /// Switches between answers at modelled times (`true`) and at once (`false`).
     pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
         let failed = LabError::io("cannot reach the played disk at", &self.point);
         say(&self.point, if plays { PLAY } else { HURRY }).map_err(failed)
     }
 
-    /// What it did so far.
+    /// Counters of the played disk so far.
     pub(crate) fn counts(&self) -> Result<PlayedCounts, LabError> {
         let failed = || LabError::io("cannot reach the played disk at", &self.point);
         let mut text = String::new();
@@ -116,7 +115,7 @@ impl Player {
         Ok(status.map_err(|error| failed()(error.into()))?.counts)
     }
 
-    /// After its mount is gone: waits for the process, which has nothing to do any more.
+    /// Waits for the end of the process after its mount is gone.
     pub(crate) fn ended(mut self) {
         let mut waited = Duration::ZERO;
         while matches!(self.child.try_wait(), Ok(None)) {
@@ -139,19 +138,19 @@ fn say(point: &Path, word: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(point.join(PLAYED_STATUS))?.write_all(word.as_bytes())
 }
 
-/// A played disk whose owner may be gone.
+/// A played disk whose owner may be dead.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Remains<'a> {
-    /// Where its filesystem is mounted.
+    /// Mount point of its filesystem.
     pub(crate) point: &'a Path,
-    /// The number of the mount, where it is known.
+    /// Device number of the mount, if known.
     pub(crate) mounted: Option<DeviceNumber>,
-    /// The process that plays it, and when that began.
+    /// Process ID and start time of the process that plays it.
     pub(crate) player: Option<(u32, u64)>,
 }
 
-/// Makes sure that nobody waits for a played disk for ever: it answers at once from now on, or, if
-/// its process does not listen, everybody gets an error.
+/// Ends all waiting for a played disk: it answers at once from now on, or, if its process does not
+/// respond, every request fails.
 pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
     let is_there = MountTable::read().is_ok_and(|table| {
         table

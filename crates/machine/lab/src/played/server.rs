@@ -31,24 +31,23 @@ use super::{HURRY, IMAGE, PLAY};
 const ROOT_INODE: u64 = 1;
 const IMAGE_INODE: u64 = 2;
 const STATUS_INODE: u64 = 3;
-/// Nothing about the files changes.
+/// Validity of attributes and entries, which never change.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
-/// Requests of the kernel that may be under way: more than the queue of any loop device holds.
+/// Limit on concurrent kernel requests: more than the queue of any loop device holds.
 const UNDER_WAY: u16 = 1024;
 
 struct PlayedFilesystem {
     spindle: Arc<Spindle>,
     image: File,
     bytes: u64,
-    /// Without its counts.
+    /// Status without current counters.
     status: PlayedStatus,
-    /// The texts of the status that are being read: each as it was when it was opened, however many
-    /// reads its reader needs.
+    /// Status texts of open handles: each is fixed at the open, however many reads follow.
     texts: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
-/// Plays a disk on a connection to the kernel that is mounted already, over the bytes of an image,
-/// until it is unmounted.
+/// Serves a played disk on a FUSE connection that is mounted already, over an image, until it is
+/// unmounted.
 ///
 /// # Errors
 /// When the description is none of a disk, or the connection breaks.
@@ -113,7 +112,7 @@ impl PlayedFilesystem {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the status for a reader; the number of its handle.
+    /// Stores the present status for a reader and returns its handle.
     fn open_status(&self) -> u64 {
         let status = PlayedStatus { counts: self.spindle.counts(), ..self.status.clone() };
         let text = serde_json::to_vec(&status).unwrap_or_default();
@@ -130,7 +129,7 @@ impl PlayedFilesystem {
         reply.data(&text[at(offset)..at(offset.saturating_add(u64::from(size)))]);
     }
 
-    /// Reads what is within the image; the rest of the kernel's buffer stays as it is.
+    /// Reads the part within the image; the rest of the kernel's buffer stays as it is.
     fn read_image(&self, offset: u64, size: u32) -> io::Result<Vec<u8>> {
         let bytes = self.bytes.saturating_sub(offset).min(u64::from(size));
         let mut data = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];

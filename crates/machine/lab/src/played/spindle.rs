@@ -1,5 +1,5 @@
-//! The disk at work: requests come from the kernel, wait for the model's head, and are answered at
-//! its time. A late answer delays nothing after it: the next one is due by the model's clock.
+//! Timing of a played disk: requests of the kernel queue for the model's head, and are answered at
+//! the modelled time. A late answer delays no later one, since each is due by the model's clock.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,7 @@ use treering_model::PlayedCounts;
 use treering_sys::{monotonic_ns, process_cpu_ns, sleep_until};
 use treering_trace::{Disk, DiskAnswer, DiskRequest, PlayedHead};
 
-/// How somebody who waits is answered.
+/// FUSE reply to a request, with its result.
 pub(super) enum Answer {
     Read(ReplyData, Vec<u8>),
     Written(ReplyWrite, u32),
@@ -27,10 +27,10 @@ impl Answer {
     }
 }
 
-/// What somebody asked for.
+/// A request of the kernel.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
-    /// When it came.
+    /// Arrival time on the monotonic clock.
     pub(super) at_ns: u64,
     pub(super) offset: u64,
     pub(super) bytes: u64,
@@ -38,13 +38,13 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// Of now.
+    /// Request that arrives now.
     pub(super) fn new(offset: u64, bytes: u64, is_write: bool) -> Self {
         Self { at_ns: monotonic_ns(), offset, bytes, is_write }
     }
 }
 
-/// What is done already, but for the answer.
+/// Completed request whose FUSE reply is delayed until its modelled time.
 struct Waiting {
     answer: Answer,
     bytes: u64,
@@ -54,16 +54,16 @@ struct Waiting {
 struct State {
     head: PlayedHead,
     waiting: BTreeMap<u64, Waiting>,
-    /// The request that the head is at.
+    /// Number of the request that the head is serving.
     served: Option<u64>,
-    /// Flushes with the number of the first request that they need not wait for.
+    /// Pending flushes with the number of the first request that they need not wait for.
     flushes: Vec<(u64, ReplyEmpty)>,
     next_number: u64,
     counts: PlayedCounts,
     is_over: bool,
 }
 
-/// A disk at work.
+/// Queue and clock of a played disk.
 pub(super) struct Spindle {
     state: Mutex<State>,
     work: Condvar,
@@ -71,7 +71,7 @@ pub(super) struct Spindle {
 }
 
 impl Spindle {
-    /// At rest, in a hurry until it is told to play.
+    /// Idle disk that answers at once until switched to modelled times.
     pub(super) fn new(disk: &Disk) -> Self {
         let state = State {
             head: PlayedHead::new(disk),
@@ -90,8 +90,8 @@ impl Spindle {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request that is done already is to be answered when the disk would have done it, had it
-    /// come when it came to us.
+    /// Queues a completed request for its answer at the time at which the modelled disk would have
+    /// completed it.
     pub(super) fn take(&self, request: Request, answer: Answer) {
         let Request { at_ns, offset, bytes, is_write } = request;
         let mut state = self.state();
@@ -102,7 +102,7 @@ impl Spindle {
         self.work.notify_one();
     }
 
-    /// A flush: answered when all that came before it is on the platter.
+    /// Answers a flush once all earlier requests are on the platter.
     pub(super) fn flush(&self, reply: ReplyEmpty) {
         let mut state = self.state();
         if !self.hurries() {
@@ -116,28 +116,28 @@ impl Spindle {
         state.flushes.push((before, reply));
     }
 
-    /// Whether answers come at once.
+    /// True if answers come at once.
     pub(super) fn hurries(&self) -> bool {
         self.hurries.load(Ordering::Relaxed)
     }
 
-    /// Says whether answers come at once.
+    /// Switches between answers at once (`true`) and at modelled times.
     pub(super) fn hurry(&self, hurries: bool) {
         self.hurries.store(hurries, Ordering::Relaxed);
     }
 
-    /// What was done so far.
+    /// Counters so far.
     pub(super) fn counts(&self) -> PlayedCounts {
         PlayedCounts { cpu_ns: process_cpu_ns(), ..self.state().counts.clone() }
     }
 
-    /// Nothing comes any more.
+    /// Ends [`Spindle::turn`] once all queued requests are answered.
     pub(super) fn end(&self) {
         self.state().is_over = true;
         self.work.notify_one();
     }
 
-    /// Answers until nothing comes any more.
+    /// Answers queued requests until [`Spindle::end`] is called.
     pub(super) fn turn(&self) {
         while let Some((answer, waiting)) = self.next() {
             let plays = !self.hurries();

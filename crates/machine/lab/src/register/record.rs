@@ -1,5 +1,5 @@
-//! What a record says, as text: a line a fact, the later line counts, an unfinished last line does
-//! not. What is read is checked: a record is believed only in the form in which we write it.
+//! Text of a record: one fact per line, the later line wins, an unfinished last line is ignored. A
+//! record is accepted only in the form in which treering writes it.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -11,22 +11,22 @@ use treering_model::Cell;
 
 use crate::machine::DeviceNumber;
 
-/// The first line.
+/// First line of a record.
 const HEADER: &str = "treering lab 1";
 
-/// The name of a record: digits, letters `a` to `f` and dashes only.
+/// ID of a record: digits, letters `a` to `f` and dashes only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RecordId(String);
 
 impl RecordId {
-    /// A name that no other thing of this machine has: by process, its begin, the boot and a count.
+    /// ID that is unique on this machine: boot, start time of the process, process ID and a count.
     pub(crate) fn new(pid: u32, start: u64, boot: &str, count: u32) -> Self {
         let boot: String =
             boot.chars().filter(char::is_ascii_hexdigit).take(8).collect::<String>().to_lowercase();
         Self(format!("{boot:0>8}-{start:x}-{pid:x}-{count:x}"))
     }
 
-    /// The name, when it is one.
+    /// Parses an ID; `None` if it has another form.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let fits =
             |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte) || byte == b'-';
@@ -36,22 +36,22 @@ impl RecordId {
         is_name.then(|| Self(text.to_owned()))
     }
 
-    /// The name.
+    /// Text of the ID.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// By this a loop device or tmpfs is known as ours.
+    /// Mark by which a loop device or tmpfs is recognised as treering's.
     pub(crate) fn mark(&self) -> String {
         format!("{MARK}{}", self.0)
     }
 
-    /// The file name of an image.
+    /// File name of the image.
     pub(crate) fn image_name(&self) -> String {
         format!("{IMAGE_BEGIN}{}{IMAGE_END}", self.0)
     }
 
-    /// From the file name of an image.
+    /// Parses the ID in the file name of an image.
     pub(crate) fn of_image(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         Self::parse(name.strip_prefix(IMAGE_BEGIN)?.strip_suffix(IMAGE_END)?)
@@ -62,88 +62,89 @@ const MARK: &str = "treering ";
 const IMAGE_BEGIN: &str = "treering-";
 const IMAGE_END: &str = ".img";
 
-/// A file, as the kernel numbers it.
+/// Identity of a file: device and inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileNumber {
     /// Number of its filesystem (`st_dev`).
     pub(crate) device: u64,
-    /// Its number there.
+    /// Inode number.
     pub(crate) inode: u64,
 }
 
-/// What was made.
+/// Kind of a recorded resource, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An image file and a loop device on it.
     Loop {
-        /// The image.
+        /// Path of the image.
         image: PathBuf,
-        /// Which file it is, known once it is made.
+        /// Identity of the image file, known once it is made.
         file: Option<FileNumber>,
-        /// The number of the loop device, for people: it is looked for by its file and mark.
+        /// Number of the loop device, for messages: the device is found by its file and mark.
         number: Option<u32>,
     },
-    /// An image file, a played disk over it, and a loop device on that. The record's name says
-    /// where the filesystem of the played disk is mounted.
+    /// An image file, a played disk over it, and a loop device on that. The ID of the record
+    /// determines the mount point of the played disk.
     Played {
-        /// The image.
+        /// Path of the image.
         image: PathBuf,
-        /// Which file it is, known once it is made.
+        /// Identity of the image file, known once it is made.
         file: Option<FileNumber>,
-        /// The number under which the played disk is mounted, known once it is.
+        /// Device number of the played disk's mount, known once it is mounted.
         mounted: Option<DeviceNumber>,
-        /// The process that plays it, and when that began.
+        /// Process ID and start time of the process that plays it.
         player: Option<(u32, u64)>,
-        /// The number of the loop device, for people.
+        /// Number of the loop device, for messages.
         number: Option<u32>,
     },
-    /// A mounted filesystem; the record's name says where.
+    /// A mounted filesystem; the ID of the record determines its mount point.
     Mount {
-        /// Its type.
+        /// Filesystem type.
         fs_type: String,
-        /// The devices it is on; none for one in memory.
+        /// Numbers of its devices; empty for a filesystem in memory.
         devices: Vec<DeviceNumber>,
-        /// The number it is mounted under, known once it is mounted.
+        /// Device number of the mount, known once it is mounted.
         mounted: Option<DeviceNumber>,
     },
-    /// A filesystem of somebody else's that is unmounted for a while, as it was mounted.
+    /// A foreign filesystem that is unmounted for a while, with its mount parameters.
     Unmounted(ForeignMount),
 }
 
-/// A mount that somebody else made.
+/// Parameters of a mount that treering did not make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForeignMount {
-    /// Where.
+    /// Mount point.
     pub(crate) point: PathBuf,
-    /// The node of its device.
+    /// Path of the device node.
     pub(crate) source: PathBuf,
-    /// Its type.
+    /// Filesystem type.
     pub(crate) fs_type: String,
     /// Options of the mount and of the filesystem, separated by commas.
     pub(crate) options: String,
-    /// The number of the mount that the mount point is on.
+    /// ID of the mount that holds the mount point.
     pub(crate) parent: u64,
-    /// Whether its loop device goes away with its last user.
+    /// True if its loop device is detached with its last user.
     pub(crate) autoclear: bool,
-    /// Which device it is on.
+    /// Identity of the device.
     pub(crate) device: DeviceIdentity,
 }
 
-/// What a device that gets the same name or number later does not share.
+/// Identity of a device, distinct from a device that gets the same name or number later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeviceIdentity {
-    /// Its number.
+    /// Major and minor number.
     pub(crate) number: DeviceNumber,
-    /// The count that the kernel gives each disk as it appears (`diskseq`, since Linux 5.15).
+    /// Disk sequence number, which the kernel counts up for each new disk (`diskseq`, since Linux
+    /// 5.15).
     pub(crate) sequence: Option<u64>,
-    /// The file of a loop device.
+    /// Backing file of a loop device.
     pub(crate) file: Option<FileNumber>,
-    /// The UUID of the filesystem, in hexadecimal digits.
+    /// UUID of the filesystem, in hexadecimal digits.
     pub(crate) uuid: Option<String>,
 }
 
 impl Kind {
-    /// In words.
+    /// Description for messages.
     pub(crate) fn what(&self) -> String {
         match self {
             Self::Loop { image, .. } => format!("the image {}", image.display()),
@@ -154,13 +155,13 @@ impl Kind {
     }
 }
 
-/// The plan that a run carries out. What the run makes is recorded with it, so that the plan, when
-/// it is resumed, frees what is its own and nothing else.
+/// Plan of a run. Resources are recorded with it, so that a resumed plan releases its own and no
+/// others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanIdentity {
-    /// Its name, for people.
+    /// Name, for messages.
     pub name: String,
-    /// The digest by which it is recognised.
+    /// Digest by which the plan is recognised.
     pub digest: String,
 }
 
@@ -171,7 +172,7 @@ impl From<&Cell> for PlanIdentity {
 }
 
 impl PlanIdentity {
-    /// As a line of a record or a mark says it, behind the word `plan`.
+    /// Text in a line of a record or mark, after the word `plan`.
     pub(crate) fn to_text(&self) -> String {
         let part = |text: &str| escape(text.as_bytes());
         format!("{} {}", part(&self.digest), part(&self.name))
@@ -183,18 +184,18 @@ impl PlanIdentity {
     }
 }
 
-/// All that a record says.
+/// Parsed content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The process that made the thing.
+    /// Process that made the resource.
     pub(crate) pid: u32,
-    /// When it began, in ticks since the boot.
+    /// Start time of the process, in ticks since the boot.
     pub(crate) start: u64,
-    /// The boot.
+    /// Identifier of the boot.
     pub(crate) boot: String,
-    /// The plan it was made for; none outside of plans.
+    /// Plan of the run; `None` outside of plans.
     pub(crate) plan: Option<PlanIdentity>,
-    /// The thing.
+    /// The resource.
     pub(crate) kind: Kind,
 }
 
@@ -207,7 +208,7 @@ impl Facts {
         Self { plan, ..self }
     }
 
-    /// As it is written.
+    /// Formats the first lines of a record.
     pub(crate) fn to_text(&self) -> String {
         let (pid, start, boot) = (self.pid, self.start, escape(self.boot.as_bytes()));
         let mut lines = vec![
@@ -243,7 +244,7 @@ impl Facts {
         lines.concat()
     }
 
-    /// As it is read.
+    /// Parses a record.
     ///
     /// # Errors
     /// Why it is not believed.
@@ -262,7 +263,7 @@ impl Facts {
     }
 }
 
-/// Why a record is not believed.
+/// Reason for rejecting a record.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub(crate) enum NoRecord {
     #[error("it does not begin as ours do")]
@@ -273,12 +274,12 @@ pub(crate) enum NoRecord {
     Incomplete,
 }
 
-/// The line that tells which file an image is.
+/// Line with the identity of an image file.
 pub(crate) fn file_line(file: FileNumber) -> String {
     format!("file {} {}\n", file.device, file.inode)
 }
 
-/// The line that tells the number of a loop device.
+/// Line with the number of a loop device.
 pub(crate) fn loop_line(number: u32) -> String {
     format!("loop {number}\n")
 }
@@ -302,12 +303,12 @@ fn unmounted_lines(mount: &ForeignMount) -> Vec<String> {
     lines
 }
 
-/// The line that tells which process plays a disk, and when it began.
+/// Line with the process of a played disk, and its start time.
 pub(crate) fn player_line((pid, start): (u32, u64)) -> String {
     format!("player {pid} {start}\n")
 }
 
-/// The line that tells under which number a filesystem is mounted.
+/// Line with the device number of a mount.
 pub(crate) fn mounted_line(number: DeviceNumber) -> String {
     format!("mounted {number}\n")
 }
@@ -406,20 +407,19 @@ impl Lines {
     }
 }
 
-/// Only an absolute path without detours, with the name that we give.
+/// Accepts only an absolute path without `..`, with the file name of an image.
 fn image(image: PathBuf) -> Option<PathBuf> {
     plain(image).filter(|image| RecordId::of_image(image).is_some())
 }
 
-/// Only an absolute path without detours.
+/// Accepts only an absolute path without `..`.
 fn plain(path: PathBuf) -> Option<PathBuf> {
     let mut parts = path.components().skip(1);
     let is_plain = parts.all(|part| matches!(part, std::path::Component::Normal(_)));
     (path.is_absolute() && is_plain).then_some(path)
 }
 
-/// Everything but plain printing characters is written as a percent sign and two hexadecimal
-/// digits.
+/// Escapes all but printable ASCII characters as a percent sign and two hexadecimal digits.
 pub(crate) fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
@@ -433,7 +433,7 @@ pub(crate) fn escape(bytes: &[u8]) -> String {
     text
 }
 
-/// Escaped text that is UTF-8.
+/// Unescapes text; `None` if it is not UTF-8.
 pub(crate) fn text(escaped: &str) -> Option<String> {
     String::from_utf8(unescape(escaped)?).ok()
 }

@@ -1,5 +1,5 @@
-//! What is known of a filesystem by which another one can be made like it: its type, its size, and
-//! what of its making its superblock tells.
+//! Parameters for making a filesystem like another: type, size, and the mkfs options that its
+//! superblock tells.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -15,37 +15,37 @@ use crate::machine::{Machine, block_number, word};
 use crate::sight::{Sight, SightKind};
 use crate::{DeviceCaution, LabError};
 
-/// How a filesystem can be made like another.
+/// Parameters of a filesystem from which another like it is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Likeness {
-    /// Its type.
+    /// Filesystem type.
     pub fs_type: String,
-    /// Options of its mkfs, as far as they are known.
+    /// Options of mkfs, as far as they are known.
     pub mkfs: Vec<String>,
-    /// Options of its mount that decide what is written where.
+    /// Mount options that influence allocation.
     pub mount: Vec<String>,
-    /// Its bytes; none where they are not known.
+    /// Size in bytes, if known.
     pub bytes: Option<u64>,
-    /// What is looked at.
+    /// Path of the original tree.
     pub(super) path: PathBuf,
-    /// The part of the path below where it is mounted.
+    /// Path of the tree relative to its mount point.
     pub(super) below: PathBuf,
-    /// Where the image is that it is in, and whether that is read past the page cache.
+    /// Path of the image that holds the filesystem; true if it is read with direct I/O.
     image: Option<(PathBuf, bool)>,
-    /// The disk that is played over the image.
+    /// Name of the disk that is played over the image.
     disk: Option<String>,
-    /// Why its size is unknown.
+    /// Reason why the size is unknown.
     problem: Option<String>,
 }
 
-/// What a superblock tells: the bytes of the filesystem, and options of its mkfs.
+/// Parser of a superblock: size of the filesystem in bytes, and options of its mkfs.
 type Reader = fn(&File) -> Option<(u64, Vec<String>)>;
 
-/// Who reads which superblock.
+/// Superblock parsers by filesystem type.
 const SUPERBLOCKS: &[(&str, Reader)] =
     &[(EXT2.name, ext), (EXT3.name, ext), (EXT4.name, ext), (XFS.name, xfs), (BTRFS.name, btrfs)];
 
-/// Numbers in a superblock.
+/// Bytes of a superblock, with accessors for numbers.
 struct Superblock(Vec<u8>);
 
 impl Superblock {
@@ -59,7 +59,7 @@ impl Superblock {
         self.0.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
     }
 
-    /// Whether one of these stands in this block, which begins so far into the device.
+    /// True if one of the signatures is in this block, which begins at byte `at` of the device.
     fn has(&self, at: u64, signatures: &[Signature]) -> bool {
         signatures.iter().any(|signature| {
             let Place::Begin(offset) = signature.place else { return false };
@@ -80,7 +80,7 @@ impl Superblock {
 }
 
 impl Likeness {
-    /// Of what is being looked at by this path.
+    /// Reads the parameters of the filesystem behind a view.
     ///
     /// # Errors
     /// When the table of mounts cannot be read.
@@ -111,7 +111,7 @@ impl Likeness {
         Ok(like)
     }
 
-    /// What the superblock tells, and where the image is.
+    /// Reads the superblock of the device and finds the image that holds it.
     fn learn(&mut self, source: &Path) {
         let is_device = block_number(source).is_some();
         let opened = match is_device {
@@ -150,7 +150,7 @@ impl Likeness {
         };
     }
 
-    /// The options of mkfs that do not hang on the size.
+    /// Options of mkfs that do not depend on the size.
     pub(super) fn of_any_size(&self) -> Vec<String> {
         let is_sized = |pair: &&[String]| {
             pair.iter().any(|option| option == "-N" || option.starts_with("agcount="))
@@ -158,7 +158,7 @@ impl Likeness {
         self.mkfs.chunks(2).filter(|pair| !is_sized(pair)).flatten().cloned().collect()
     }
 
-    /// What makes times on it questionable.
+    /// Cautions about times measured on the original.
     pub fn cautions(&self) -> Vec<DeviceCaution> {
         let cached = self.image.iter().filter(|(_, direct)| !direct);
         cached
@@ -169,7 +169,8 @@ impl Likeness {
             .collect()
     }
 
-    /// An image like it: beside its own, where it is in one.
+    /// Specification of an image with these parameters: in the directory of the original's image,
+    /// if it has one.
     pub(super) fn image(&self) -> Result<DeviceSpec, LabError> {
         let Some(bytes) = self.bytes else {
             let why = self.problem.as_deref().unwrap_or("its size is unknown");
@@ -191,8 +192,8 @@ impl Likeness {
     }
 }
 
-/// Bytes and options of mke2fs. With the same seed of its hash the entries of a directory come in
-/// the same order.
+/// Size and mke2fs options of an ext filesystem. With the same hash seed the entries of a directory
+/// come in the same order.
 fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 1024)?;
     ext_signature(&block.bytes(0))?;
@@ -216,7 +217,7 @@ fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     Some((block_bytes.checked_mul(blocks)?, options))
 }
 
-/// Bytes and options of mkfs.xfs.
+/// Size and mkfs options of an XFS filesystem.
 fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 0)?;
     if !block.has(0, &XFS.signatures[..1]) {
@@ -237,7 +238,7 @@ fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     Some((bytes, options.concat()))
 }
 
-/// Bytes and options of mkfs.btrfs.
+/// Size and mkfs options of a btrfs filesystem.
 fn btrfs(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 64 << 10)?;
     if !block.has(64 << 10, BTRFS.signatures) {
@@ -256,7 +257,7 @@ mod tests {
 
     use super::{Likeness, btrfs, ext, xfs};
 
-    /// An image as mkfs makes it; `None` where there is no such mkfs.
+    /// Image made by mkfs; `None` if there is no such mkfs.
     fn made(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
         let image = dir.join(kind);
         File::create(&image).unwrap().set_len(512 << 20).unwrap();

@@ -1,5 +1,5 @@
-//! An empty filesystem to copy a tree to: an image or a device, made like the one that the tree is
-//! on, or an empty directory that was named. It is ours until it is released.
+//! Empty filesystems to copy a tree to: an image or a device, made like the filesystem of the tree,
+//! or an empty directory named by the user; owned until released.
 
 mod copy;
 mod likeness;
@@ -16,22 +16,22 @@ use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, PlayedMode
 pub use copy::{Copier, CopyError};
 pub use likeness::Likeness;
 
-/// What the copy is called in a directory that was named; `treering clean` knows it.
+/// Name of the copy in a directory of the user; `treering clean` knows it.
 const TREE: &str = "copy-1";
-/// What a fresh filesystem has in it.
+/// Entries of a fresh filesystem.
 const FRESH: [&str; 1] = ["lost+found"];
-/// In the mark of a directory it stands for the name of a trial.
+/// Trial name in the mark of a directory.
 const MARK: &str = "fresh-copy";
 
-/// An empty filesystem.
+/// An empty filesystem for a copy.
 #[derive(Debug)]
 pub struct Scratch {
     held: Option<Held>,
-    /// Where the copy goes.
+    /// Directory of the copy.
     top: PathBuf,
-    /// The part of it below where it is mounted.
+    /// Path of the copy relative to the mount point.
     below: PathBuf,
-    /// What else is on the filesystem of a directory.
+    /// Other entries on the filesystem of a directory.
     beside: Vec<String>,
 }
 
@@ -42,8 +42,8 @@ enum Held {
 }
 
 impl Scratch {
-    /// Makes one: where nothing is named an image of the lab's; else a device is formatted, or an
-    /// empty directory used.
+    /// Makes an empty filesystem: on an image of the lab if `on` is `None`, else by formatting a
+    /// device or taking an empty directory.
     ///
     /// # Errors
     /// When it cannot be made, the guard refuses the device, or the directory is not empty.
@@ -114,12 +114,12 @@ impl Scratch {
         Ok(Self { held: Some(held), top, below: PathBuf::from(TREE), beside })
     }
 
-    /// Where the copy goes.
+    /// Directory of the copy.
     pub fn path(&self) -> &Path {
         &self.top
     }
 
-    /// The same, open.
+    /// Opens the directory of the copy.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -128,7 +128,7 @@ impl Scratch {
         open_top(&self.top).map_err(|errno| failed(errno.into()))
     }
 
-    /// How it was made, an element an argument; empty for a directory.
+    /// Command line of mkfs, one element per argument; empty for a directory.
     pub fn command(&self) -> &[String] {
         match &self.held {
             Some(Held::Ours(mounted)) => {
@@ -138,7 +138,7 @@ impl Scratch {
         }
     }
 
-    /// The disk that is played under it.
+    /// Model of the played disk below it, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
         match &self.held {
             Some(Held::Ours(mounted)) => mounted.device()?.model(),
@@ -146,12 +146,13 @@ impl Scratch {
         }
     }
 
-    /// What else was on the filesystem when the directory was taken: it is not fresh then.
+    /// Other entries on the filesystem when the directory was taken; it is not fresh if there are
+    /// some.
     pub fn beside(&self) -> &[String] {
         &self.beside
     }
 
-    /// What makes times on it questionable.
+    /// Cautions about times measured on the copy.
     pub fn cautions(&self) -> &[DeviceCaution] {
         match &self.held {
             Some(Held::Ours(mounted)) => mounted.device().map_or(&[], Device::cautions),
@@ -159,7 +160,8 @@ impl Scratch {
         }
     }
 
-    /// Has nothing of it in memory: it is unmounted and mounted again, where it is ours.
+    /// Makes the caches cold by unmounting and mounting again; does nothing for a directory of the
+    /// user.
     ///
     /// # Errors
     /// When it is in use.
@@ -175,7 +177,7 @@ impl Scratch {
         Ok(())
     }
 
-    /// Takes it away: image and mount, or the copy in a directory.
+    /// Releases image and mount, or removes the copy in a directory of the user.
     ///
     /// # Errors
     /// When something is in use or cannot be removed; `treering lab release` and `treering clean`
@@ -198,8 +200,8 @@ impl Scratch {
     }
 }
 
-/// What a filesystem has beside a directory, as far as it is mounted: the entries of the
-/// directories above that one.
+/// Entries of a filesystem outside of a directory, as far as it is mounted: those of the
+/// directories above.
 fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
     let opened = open_top(directory);
     let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;

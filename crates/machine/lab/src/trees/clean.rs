@@ -1,4 +1,4 @@
-//! Removes what a killed run left: what its mark lists, as long as it is what the run made.
+//! Removes trees of a killed run: those listed in its mark that are still the ones the run made.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::mark::remove_read;
 use super::removal::remove;
 use crate::{LabError, Workplace};
 
-/// Removes what a killed run left, and its mark last. `removing` is told each tree before.
+/// Removes the trees of a killed run, and its mark last. `removing` is called before each tree.
 ///
 /// # Errors
 /// When there is no mark or it is not to be believed, a run is going on, or a tree cannot be
@@ -42,7 +42,7 @@ mod tests {
     use super::{find_leftovers, remove_leftovers};
     use crate::{LabError, Leftovers, Workplace};
 
-    /// A directory in which a run was killed after it had made these.
+    /// Directory in which a run was killed after it had made these trees.
     fn killed_in(names: &[&str]) -> TempDir {
         let top = tempfile::tempdir().unwrap();
         let mut place = Workplace::take(top.path()).unwrap();

@@ -1,4 +1,4 @@
-//! What is in use is refused whatever is named; what is named, and only that, is erased.
+//! A device in use is refused even when named with `--erase`; only a named device is erased.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, symlink};
@@ -13,7 +13,7 @@ use crate::workbench::{
     Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
 };
 
-/// Tries to take it with and without naming it, and gives the words of both refusals.
+/// Tries to acquire the disk with and without naming it, and returns the messages of both refusals.
 fn refused_either_way(bench: &Workbench, disk: &Path) -> String {
     let variant = on_blocks("ext4", &[disk]);
     let plain = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
@@ -99,7 +99,7 @@ fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming
     assert!(is_unrecognisable(&disk.node));
 }
 
-/// Whether nothing of what a device held is known any more; other blocks of it may still be there.
+/// True if no signature on the device is recognised any more; other blocks may still have data.
 fn is_unrecognisable(node: &Path) -> bool {
     let found = inspect(node).unwrap().obstacles;
     found.iter().all(|obstacle| matches!(obstacle, Obstacle::Data { .. }))
@@ -201,7 +201,7 @@ fn a_device_that_another_process_reads_is_not_erased_and_the_reader_is_named() {
     Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap().release().unwrap();
 }
 
-/// Makes the kernel know a partition of a loop device whose file has a table by then.
+/// Makes the kernel know a partition of a loop device whose file has a partition table.
 fn add_partition(node: &Path) -> bool {
     let (Some(sfdisk), Some(partx)) = (program("sfdisk"), program("partx")) else {
         println!("skipped: sfdisk or partx is absent (packages fdisk, util-linux)");

@@ -1,4 +1,4 @@
-//! SIGKILL at any moment: what is left is listed, and freed with nothing forgotten.
+//! SIGKILL at any moment: leftovers are listed, and all of them can be released.
 #![expect(clippy::disallowed_methods, reason = "the environment tells the child what to do")]
 
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,8 @@ use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, on_images, word
 
 const PLACE: &str = "TREERING_LAB_KILLED_IN";
 
-/// Not a test of its own: with the environment set it works until it is killed.
+/// Body of the child process, not a test of its own: with the environment set it works until it is
+/// killed.
 #[test]
 fn works_until_it_is_killed() {
     let Some(top) = std::env::var_os(PLACE) else {
@@ -44,7 +45,7 @@ fn child(top: &Path) -> Child {
         .unwrap()
 }
 
-/// Kills the child when it has said this word and so much time has passed.
+/// Kills the child `wait` after it has printed this word.
 fn kill_after(top: &Path, word: &str, wait: Duration) {
     let mut child = child(top);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -54,7 +55,7 @@ fn kill_after(top: &Path, word: &str, wait: Duration) {
     child.wait().unwrap();
 }
 
-/// Releases until nothing is left: a mkfs that outlives its parent is waited for.
+/// Releases until no leftover remains: a mkfs that outlives its parent is waited for.
 fn release_all(lab: &Lab) {
     let began = Instant::now();
     loop {

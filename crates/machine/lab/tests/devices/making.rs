@@ -1,5 +1,4 @@
-//! Every mkfs as the lab calls it, on a loop device, whether the kernel can mount the result or
-//! not.
+//! Every mkfs as the lab calls it, on a loop device, even if the kernel cannot mount the result.
 
 use treering_lab::filesystems::{MkfsRequest, arguments, makeable};
 use treering_lab::inspect;
@@ -7,7 +6,7 @@ use treering_lab::{Obstacle, Sight};
 
 use crate::workbench::{Disk, MIB, can_make_devices, program, run};
 
-/// btrfs keeps metadata twice on a device, which needs more than its smallest.
+/// Device size, since btrfs keeps metadata twice on a device and needs more than its minimum.
 const BYTES_MIN: u64 = 128 * MIB;
 
 #[test]

@@ -1,4 +1,4 @@
-//! What real tools write is known to the guard, on their images and on a device.
+//! The guard recognises the output of real tools, on images and on a device.
 //!
 //! A tool that is absent is named with its package. Made by hand, since no tool of Debian makes
 //! them without a kernel or hardware that few have, are those of the unit tests beside the
@@ -14,29 +14,29 @@ use crate::workbench::{
     Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, run, words,
 };
 
-/// One thing that a tool makes.
+/// One format made by a tool.
 struct Case {
-    /// What the guard must call it.
+    /// Name that the guard must report.
     name: &'static str,
     package: &'static str,
     program: &'static str,
-    /// `{}` is the image, `{tree}` a directory with a file in it.
+    /// Arguments: `{}` is the image, `{tree}` a directory with a file in it.
     arguments: &'static [&'static str],
     input: &'static str,
     mebibytes: u64,
     place: Place,
 }
 
-/// Where a tool works.
+/// Kind of file that the tool writes to.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// On an image that is there.
+    /// An existing image.
     Image,
-    /// It makes the image itself.
+    /// An image that the tool makes itself.
     Makes,
-    /// On a block device only.
+    /// A block device only.
     Device,
-    /// On an image, which is not to become a device: a running system would take hold of it.
+    /// An image that must not become a device: a running system would take hold of it.
     ImageOnly,
 }
 
@@ -167,7 +167,7 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Makes it, and says what to look at, or why that is not possible here.
+/// Runs the tool and returns its disk, or the reason why that is not possible here.
 fn make(case: &Case) -> Result<Disk, String> {
     let Some(tool) = program(case.program) else {
         return Err(format!("{} is absent (package {})", case.program, case.package));

@@ -1,5 +1,5 @@
-//! SIGKILL while a filesystem of the user's is unmounted: what is left is listed, and mounted again
-//! exactly as it was, unless something came between.
+//! SIGKILL while a user's filesystem is unmounted: the leftover is listed, and mounted again
+//! exactly as it was, unless the device has changed since.
 #![expect(clippy::disallowed_methods, reason = "the environment tells the child what to do")]
 
 use std::ffi::OsStr;
@@ -26,13 +26,14 @@ use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, program, run};
 const PLACE: &str = "TREERING_LAB_UNMOUNTING_IN";
 const ACT: &str = "TREERING_LAB_UNMOUNTING_BY";
 
-/// The lab of a test and of its children, with a check of ext4 that never ends where `waits`.
+/// Lab of a test and of its children; its check of ext4 never ends if `waits`.
 fn lab_of(top: &Path, waits: bool) -> Lab {
     let lab = lab_in(top).with_library(ImageLibrary::new(&top.join("library")));
     if waits { lab.with_tools_in(top.join("tools").as_os_str()) } else { lab }
 }
 
-/// Not a test of its own: with the environment set it works until it is killed.
+/// Body of the child process, not a test of its own: with the environment set it works until it is
+/// killed.
 #[test]
 fn unmounts_until_it_is_killed() {
     let (Some(top), Some(act)) = (std::env::var_os(PLACE), std::env::var_os(ACT)) else {
@@ -55,7 +56,7 @@ fn unmounts_until_it_is_killed() {
     }
 }
 
-/// A filesystem that a user has mounted, on a loop device that goes with its last user.
+/// A filesystem mounted by a user, on a loop device that is detached with its last user.
 struct UserMount {
     point: PathBuf,
     image: PathBuf,

@@ -1,5 +1,5 @@
-//! What real tools make is refused also when its beginning or its end was wiped: by a further copy
-//! of the superblock where there is one, and by any byte that is left.
+//! Formats made by real tools are refused also when their beginning or end was wiped: by a backup
+//! superblock if there is one, and by any byte that is left.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,16 +12,15 @@ use crate::workbench::{
     Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
 };
 
-/// One thing that a tool makes, and what its further copies are called.
+/// One format made by a tool, and the name of its backup copies.
 struct Made {
     program: &'static str,
     package: &'static str,
-    /// Before the device.
+    /// Arguments before the device.
     arguments: &'static [&'static str],
     input: &'static str,
     mebibytes: u64,
-    /// The name of a further copy that is found after the first MiB is gone; empty where all copies
-    /// lie in that, or there is none.
+    /// Name of a backup copy found after the first MiB is gone; empty if there is none beyond that.
     copy: &'static str,
 }
 
@@ -74,7 +73,7 @@ const ALL: &[Made] = &[
         .saying("label: gpt\n,8M\n"),
 ];
 
-/// Makes it on a device; why not where that is not possible here.
+/// Makes the format on a device; the error is the reason why that is not possible here.
 fn make(made: &Made) -> Result<Disk, String> {
     let Some(tool) = program(made.program) else {
         return Err(format!("{} is absent (package {})", made.program, made.package));
@@ -102,7 +101,7 @@ fn wipe(disk: &Disk, at: u64, bytes: u64) {
     node.sync_all().unwrap();
 }
 
-/// Whether there is a byte on it that is not zero.
+/// True if any byte of the disk is not zero.
 fn holds_something(disk: &Disk) -> bool {
     const PIECE: usize = 1 << 20;
     let content = std::fs::read(&disk.image).unwrap();

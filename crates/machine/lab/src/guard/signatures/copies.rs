@@ -1,5 +1,5 @@
-//! Further copies of superblocks whose places depend on the size of the device, or need a second
-//! look: backup superblocks of ext, allocation groups of XFS, anchors of UDF, metadata of LVM.
+//! Backup superblocks whose offsets depend on the size of the device, or that need a second look:
+//! ext, allocation groups of XFS, anchors of UDF, metadata of LVM.
 //!
 //! Where `wipefs` or `dd` took the first superblock away, these are what a tool finds it by.
 
@@ -9,7 +9,7 @@ use treering_model::filesystems::{XFS, ext_copies, ext_signature, xfs_copies};
 
 use super::{Medium, Signature};
 
-/// All of them.
+/// Probes for all backup superblocks of this module.
 pub(super) const ALL: &[super::probes::Probe] = &[ext, xfs, udf, lvm];
 
 fn ext(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
@@ -51,7 +51,7 @@ fn udf(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// The second area of metadata, which `pvcreate --pvmetadatacopies 2` puts into the last MiB.
+/// Second metadata area, which `pvcreate --pvmetadatacopies 2` puts into the last MiB.
 fn lvm(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     const MIB: u64 = 1 << 20;
     let end = medium.bytes & !(MIB - 1);

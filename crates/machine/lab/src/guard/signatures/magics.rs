@@ -1,5 +1,4 @@
-//! Plain magic numbers: those of filesystems, and here the table of all else. Nothing here is
-//! looked at twice.
+//! Plain magic numbers, without further checks: those of filesystems, and the table of all others.
 //!
 //! Places and numbers are those of the on-disk formats; blkid(8) of util-linux knows the same.
 
@@ -10,12 +9,12 @@ use treering_model::filesystems::{Place, all};
 
 use super::{Medium, Signature};
 
-/// What two bytes at the end of the first sector say.
+/// Name of the signature 55 aa at the end of the first sector.
 pub(super) const MBR: &str = "MBR partition table";
 
 struct Magic(&'static str, Place, &'static [u8]);
 
-/// Finds all of the table.
+/// Finds all magic numbers of the tables.
 pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
     let of_filesystems = all().flat_map(|filesystem| filesystem.signatures);
@@ -38,7 +37,7 @@ pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
     Ok(found)
 }
 
-/// Further copies of what is no filesystem.
+/// Magic numbers of backup copies that belong to no filesystem.
 const COPIES: &[Magic] = &[
     Magic("Ceph BlueStore", Begin(1 << 30), BLUESTORE),
     Magic("Ceph BlueStore", Begin(10 << 30), BLUESTORE),
@@ -50,7 +49,7 @@ const COPIES: &[Magic] = &[
     Magic("Windows dynamic disk", End(192), b"PRIVHEAD"),
 ];
 
-/// What is no filesystem.
+/// Magic numbers that belong to no filesystem.
 const MAGICS: &[Magic] = &[
     Magic("UBI", Begin(0), b"UBI#"),
     Magic("mpool", Begin(0), b"mpoolDev"),
