@@ -1,5 +1,5 @@
-//! The generator: draws one operation after the other from a model. It knows what stands, makes no
-//! call, and depends on nothing but the model, the seed and the bytes that are to stand.
+//! Operation generator: draws operations from a model, keeps the list of existing files, makes no
+//! call, and depends on nothing but the model, the seed and the target bytes.
 
 use std::collections::VecDeque;
 
@@ -9,67 +9,67 @@ use treering_script::Random;
 use super::profile::{Amount, Choose, Kind, Model, OperationPlan};
 use super::source_tree::SourceTree;
 
-/// By so much the bytes of a population may leave their share.
+/// Tolerated relative deviation of a population's bytes from its target.
 const LEEWAY: f64 = 0.05;
-/// Places within a file that are overwritten begin at multiples of this.
+/// Alignment of overwrites within a file.
 const BLOCK_BYTES: u64 = 4096;
 
-/// A file that stands, or a unit: a directory of files.
+/// An existing file or unit; a unit is a directory of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Live {
     pub(super) id: u64,
-    /// The directory that it is in, by its number within the population.
+    /// Number of its directory within the population.
     pub(super) directory: u64,
     /// Bytes of the file, or of all files of the unit.
     pub(super) bytes: u64,
-    /// Files of a unit; `None` for a plain file.
+    /// Number of files of a unit; `None` for a plain file.
     pub(super) files: Option<u64>,
 }
 
-/// What happens.
+/// Change to one file, unit or set of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// A file or unit appears.
+    /// Creates a file or unit.
     Create(Live),
-    /// So many bytes are written behind the end; the file is as it was before.
+    /// Appends bytes; the file is as before the append.
     Append(Live, u64),
-    /// So many bytes are written at a position.
+    /// Overwrites in place: file, offset, bytes.
     Overwrite(Live, u64, u64),
-    /// The file is emptied and written with so many bytes.
+    /// Truncates the file to zero and writes bytes.
     Rewrite(Live, u64),
-    /// A file of so many bytes is written and takes its name.
+    /// Writes a file of these bytes and renames it over the old one.
     Replace(Live, u64),
-    /// It moves to this directory.
+    /// Moves the file to the directory of this number.
     Rename(Live, u64),
-    /// It goes.
+    /// Deletes the file or unit.
     Delete(Live),
-    /// These go after the last one was written.
+    /// Deletes the listed files after writing one of their total size.
     Compact(Vec<Live>, Live),
 }
 
-/// An operation.
+/// One drawn operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// The population, by its place in the model.
+    /// Index of the population in the model.
     pub(super) files: usize,
     pub(super) action: Action,
     pub(super) fsync: bool,
 }
 
 impl Operation {
-    /// One of the files with which a population begins.
+    /// Creates one of the initial files of a population.
     pub(super) const fn birth(files: usize, live: Live) -> Self {
         Self { files, action: Action::Create(live), fsync: false }
     }
 }
 
-/// What stands of a population.
+/// Existing files of a population.
 #[derive(Debug, Default)]
 struct Population {
-    /// In the order of their age, nearly: one that goes at random gives its place to an end.
+    /// Files, nearly in the order of age: a random deletion moves an end of the queue into the gap.
     live: VecDeque<Live>,
     bytes: u64,
-    /// What its share of the bytes is; 0 where its files are counted.
+    /// Target bytes of a population with a share; 0 for one with a count.
     target_bytes: u64,
     can_create: bool,
     can_delete: bool,
@@ -77,7 +77,7 @@ struct Population {
     turn: usize,
 }
 
-/// Draws operations.
+/// Generator of operations for one model and seed.
 #[derive(Debug)]
 pub(super) struct Generator {
     model: Model,
@@ -90,7 +90,7 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    /// Of a model; `live_bytes` are shared out among the populations with a share.
+    /// Generator for a model; `live_bytes` are divided among the populations with a share.
     pub(super) fn new(model: Model, seed: u64, live_bytes: u64) -> Self {
         let does = |place: usize, kind: Kind| {
             model.operations.iter().any(|plan| plan.files == place && plan.kind == kind)
@@ -112,27 +112,27 @@ impl Generator {
         }
     }
 
-    /// The model.
+    /// Model of the generator.
     pub(super) const fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Operations drawn so far, those that fill the tree included.
+    /// Number of operations drawn so far, initial files included.
     pub(super) const fn drawn(&self) -> u64 {
         self.drawn
     }
 
-    /// The fingerprint of all operations drawn so far.
+    /// Fingerprint of all operations drawn so far.
     pub(super) const fn fingerprint(&self) -> Fingerprint {
         self.print
     }
 
-    /// Whether anything happens after the tree was filled.
+    /// True if the model has operations after the fill.
     pub(super) const fn has_operations(&self) -> bool {
         self.weights > 0
     }
 
-    /// Draws the files with which a population begins; how many there are.
+    /// Draws the initial files of a population and returns their number.
     pub(super) fn initial(&mut self, files: usize) -> usize {
         let plan = self.model.files[files].clone();
         let mut made = match &plan.tree {
@@ -146,12 +146,12 @@ impl Generator {
         self.populations[files].live.len()
     }
 
-    /// One of the files with which a population begins, by its turn, before anything else happens.
+    /// Initial file of a population by its index, before any operation is drawn.
     pub(super) fn initial_file(&self, files: usize, turn: usize) -> Option<Live> {
         self.populations[files].live.get(turn).copied()
     }
 
-    /// The files of a data set.
+    /// Initial files from a data set.
     fn listed(&mut self, files: usize, tree: &SourceTree) -> Vec<Live> {
         let made: Vec<Live> = (0..)
             .zip(tree.sizes())
@@ -162,7 +162,7 @@ impl Generator {
         made
     }
 
-    /// Files, or units, whose sizes are drawn, directory by directory.
+    /// Initial files or units of drawn sizes, directory by directory.
     fn drawn_files(&mut self, files: usize) -> Vec<Live> {
         let plan = self.model.files[files].clone();
         let target = self.populations[files].target_bytes;
@@ -185,7 +185,7 @@ impl Generator {
         made
     }
 
-    /// Puts a share of the places, drawn at random, into random order among themselves.
+    /// Shuffles a share of the elements among themselves; their positions are drawn at random.
     fn shuffle(&mut self, made: &mut [Live], share: f64) {
         let mut places: Vec<usize> = (0..made.len()).collect();
         self.random.shuffle(&mut places);
@@ -203,12 +203,12 @@ impl Generator {
         }
     }
 
-    /// What stands of a population.
+    /// Existing files of a population.
     pub(super) fn standing(&self, files: usize) -> Vec<Live> {
         self.populations[files].live.iter().copied().collect()
     }
 
-    /// The next operation; `None` of a model that has none.
+    /// Draws the next operation; `None` for a model without operations.
     pub(super) fn next(&mut self) -> Option<Operation> {
         let mut point = self.random.below(self.weights);
         let plan = self.model.operations.iter().find(|plan| {
@@ -232,7 +232,7 @@ impl Generator {
         Some(operation)
     }
 
-    /// The kind that is drawn, or the one that keeps the population to its size.
+    /// Drawn kind of operation, or the one that keeps the population at its size.
     fn balanced(&self, plan: &OperationPlan) -> Kind {
         let population = &self.populations[plan.files];
         let (much, little) = match self.model.files[plan.files].amount {
@@ -258,7 +258,7 @@ impl Generator {
         }
     }
 
-    /// A new file or unit, not yet among those that stand.
+    /// Draws a new file or unit, which is not in the population's list yet.
     fn birth(&mut self, files: usize, directory: u64) -> Live {
         let population = &mut self.populations[files];
         let id = population.next_id;
@@ -280,7 +280,7 @@ impl Generator {
         live
     }
 
-    /// The sizes of the files of a unit, the same whenever they are asked for.
+    /// Sizes of the files of a unit, the same for each call.
     pub(super) fn unit_sizes(
         &self,
         files: usize,
@@ -291,7 +291,7 @@ impl Generator {
         (0..unit.files.unwrap_or(0)).map(move |_file| sizes.draw(&mut random))
     }
 
-    /// Everything but a creation: the population has at least one file.
+    /// Draws and applies any action but a creation; the population must have a file.
     fn change(&mut self, plan: &OperationPlan, kind: Kind) -> Action {
         let files = plan.files;
         if kind == Kind::Compact {
@@ -409,7 +409,7 @@ impl Generator {
     }
 }
 
-/// The bytes of a share.
+/// Target bytes of a population; 0 for a count.
 fn target(amount: Amount, live_bytes: u64) -> u64 {
     match amount {
         Amount::Count(_) => 0,
@@ -422,7 +422,7 @@ fn target(amount: Amount, live_bytes: u64) -> u64 {
     }
 }
 
-/// The directory of a file when so many are spread evenly.
+/// Directory of the file at `place` when `count` files are spread evenly.
 fn spread(place: u64, count: u64, directories: u64) -> u64 {
     let wide = u128::from(place) * u128::from(directories) / u128::from(count);
     u64::try_from(wide).unwrap_or(0)
@@ -450,7 +450,8 @@ mod tests {
         }
     }
 
-    /// Draws everything: the files that stand by population and number, with their bytes.
+    /// Draws all operations and returns the existing files, by population and number, with their
+    /// sizes.
     fn play(generator: &mut Generator, operations: u64) -> HashMap<(usize, u64), u64> {
         let mut all = Vec::new();
         for files in 0..generator.model().files.len() {
@@ -509,7 +510,8 @@ mod tests {
         }
     }
 
-    /// Whether nothing is drawn: one file after the other, and files of a data set in its order.
+    /// True for a profile without random draws: files in sequence, or those of a data set in its
+    /// order.
     fn is_given(name: &str) -> bool {
         ["round-robin", "shuffled-clone"].contains(&name)
     }

@@ -1,4 +1,4 @@
-//! Histories: what the commits of a repository did to its tree, as a text that needs no repository.
+//! Histories: changes of a repository's commits to its tree, as a text that needs no repository.
 //!
 //! A line each: `step` begins a commit, `w BYTES PATH` writes a file whole, `d PATH` removes one.
 //! Bytes of a path that are not printable ASCII, and `%`, are written as `%XX`. Such a file may
@@ -9,25 +9,25 @@ use std::fmt::Write as _;
 
 use treering_script::{ConfigError, path_components};
 
-/// The first line.
+/// First line of a history.
 const HEAD: &[u8] = b"treering history 1";
-/// A longer file is no history.
+/// Largest accepted history, in bytes.
 pub(super) const BYTES_MAX: u64 = 1 << 30;
-/// Longer paths cannot be given to the kernel beneath a target.
+/// Longest accepted path, in bytes, so that the kernel accepts it beneath a target.
 const PATH_BYTES_MAX: usize = 3000;
-/// A larger file nobody has in a source tree.
+/// Largest accepted file size, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 40;
 
-/// A change of a commit.
+/// One change of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A file of so many bytes is there from now on, whatever was there.
+    /// Writes a file of this size, replacing any old one.
     Write(u64, Vec<u8>),
-    /// A file is gone.
+    /// Deletes a file.
     Delete(Vec<u8>),
 }
 
-/// The lines of a commit. Files that go come first, as git removes them before it writes.
+/// Formats a commit. Deletions come first, as git deletes files before it writes.
 pub fn history_step(changes: &[Change]) -> String {
     let mut text = String::from("step\n");
     let gone = changes.iter().filter(|change| matches!(change, Change::Delete(_)));
@@ -42,12 +42,12 @@ pub fn history_step(changes: &[Change]) -> String {
     text
 }
 
-/// The first line of a history, with its newline.
+/// First line of a history, with its newline.
 pub fn history_head() -> String {
     format!("{}\n", String::from_utf8_lossy(HEAD))
 }
 
-/// The text, if it is a history that can be replayed.
+/// Checks that a text is a history that can be replayed, and returns it.
 ///
 /// # Errors
 /// When it is none: the message names the line.
@@ -83,7 +83,7 @@ fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
     Some(path)
 }
 
-/// What a change does to the filesystem.
+/// Filesystem change that results from a [`Change`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     MakeDir(Vec<u8>),
@@ -92,11 +92,11 @@ pub(super) enum Effect {
     RemoveDir(Vec<u8>),
 }
 
-/// The tree as it is after some changes.
+/// Tree after a number of changes.
 #[derive(Debug, Default)]
 struct Tree {
     files: HashMap<Vec<u8>, u64>,
-    /// Directories with how many entries they have.
+    /// Directories with their number of entries.
     dirs: HashMap<Vec<u8>, u64>,
 }
 
@@ -105,7 +105,7 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
 }
 
 impl Tree {
-    /// What a change does; `None` where it does not fit.
+    /// Applies a change and returns its effects; `None` if it does not fit the tree.
     fn apply(&mut self, change: Change) -> Option<Vec<Effect>> {
         let mut effects = Vec::new();
         match change {
@@ -131,7 +131,7 @@ impl Tree {
         Some(effects)
     }
 
-    /// Counts a new entry in its directory; those that are missing are made, the upper ones first.
+    /// Counts a new entry in its directory; missing directories are made, upper ones first.
     fn enter(&mut self, path: &[u8], effects: &mut Vec<Effect>) -> Option<()> {
         let mut missing = Vec::new();
         let mut above = parent(path);
@@ -153,7 +153,7 @@ impl Tree {
         Some(())
     }
 
-    /// Counts an entry that is gone; directories that are empty go, too, as git removes them.
+    /// Counts a removed entry; empty directories are removed too, as git does.
     fn leave(&mut self, path: &[u8], effects: &mut Vec<Effect>) {
         let mut above = parent(path);
         while let Some(dir) = above {
@@ -169,13 +169,13 @@ impl Tree {
     }
 }
 
-/// A history that fits together.
+/// A history whose changes all fit.
 #[derive(Debug)]
 pub(super) struct History {
     text: Vec<u8>,
-    /// Commits.
+    /// Number of commits.
     pub(super) steps: u64,
-    /// The most files and bytes that stand at a time, and the directories that are ever made.
+    /// Peak number of files and bytes that exist at a time, and the number of directories made.
     pub(super) peak_files: u64,
     pub(super) peak_bytes: u64,
     pub(super) made_dirs: u64,
@@ -184,7 +184,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Of each file that its first commits write, in order, whether it goes within them.
+    /// For each file written by the first `steps` commits, in order: true if they delete or replace
+    /// it later.
     pub(super) fn goes(&self, steps: u64) -> Vec<bool> {
         let (mut goes, mut last) = (Vec::new(), HashMap::new());
         let mut begun = 0;
@@ -212,7 +213,7 @@ impl History {
         goes
     }
 
-    /// Reads a history; `name` is what a message calls it.
+    /// Parses a history; `name` is its name in messages.
     pub(super) fn read(name: &str, text: Vec<u8>) -> Result<Self, ConfigError> {
         let wrong = |line: usize, what: &str| {
             ConfigError::new(format!("{name}:{}: {what}", line + 1))
@@ -272,7 +273,7 @@ enum Line {
     Change(Change),
 }
 
-/// `None` for an empty line.
+/// Parses a line; `None` if it is empty.
 fn read_line(line: &[u8]) -> Result<Option<Line>, &'static str> {
     match line {
         b"" => Ok(None),
@@ -301,7 +302,7 @@ fn read_path(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     if is_plain { Ok(path) } else { Err("not a plain path of up to 3000 bytes") }
 }
 
-/// A history being replayed.
+/// State of a replay.
 #[derive(Debug)]
 pub(super) struct Replay {
     history: std::sync::Arc<History>,
@@ -316,7 +317,7 @@ impl Replay {
         Self { history, at: HEAD.len() + 1, tree: Tree::default(), done: 0 }
     }
 
-    /// Commits that are to come.
+    /// Number of commits left.
     pub(super) fn left(&self) -> u64 {
         self.history.steps - self.done
     }
@@ -325,7 +326,7 @@ impl Replay {
         self.tree.files.values().sum()
     }
 
-    /// What the next commit does, and its own text.
+    /// Effects of the next commit, and its text.
     pub(super) fn next(&mut self) -> Option<(Vec<Effect>, Vec<u8>)> {
         let (mut effects, begin, mut has_begun) = (Vec::new(), self.at, false);
         let history = std::sync::Arc::clone(&self.history);
@@ -346,7 +347,7 @@ impl Replay {
     }
 }
 
-/// Names that stand after the last commit that was replayed; for tests.
+/// Existing files after the last replayed commit; for tests.
 #[cfg(test)]
 fn standing(replay: &Replay) -> std::collections::HashSet<Vec<u8>> {
     replay.tree.files.keys().cloned().collect()

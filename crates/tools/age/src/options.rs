@@ -1,8 +1,8 @@
-//! The options of aging, each declared once.
+//! Options of aging, each declared once.
 
 use treering_script::{ClassicPayload, Manifest, options};
 
-/// The name tag.
+/// Workload manifest: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "age",
     aliases: &[],

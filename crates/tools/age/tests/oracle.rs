@@ -1,5 +1,5 @@
-//! Aging: what stands afterwards is what the generator drew, in memory and on a real disk, and one
-//! seed does the same in both.
+//! Aging leaves the files that the generator drew, in memory and on a real disk, and one seed does
+//! the same in both.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -42,7 +42,7 @@ fn fact(facts: &[Fact], name: &str) -> String {
     facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone()).unwrap()
 }
 
-/// The profiles that the generator carries out.
+/// Profiles that the generator executes.
 fn of_the_generator() -> impl Iterator<Item = &'static str> {
     let others = ["kernel-tree", "shuffled", "shuffled-clone", "source-history"];
     profiles().map(|(name, _)| name).filter(move |name| !others.contains(name))
@@ -98,7 +98,7 @@ fn fast_forward_leaves_the_same_files_and_all_of_them_written() {
     }
 }
 
-/// Bytes of all calls of a kind.
+/// Total bytes of all calls of a kind.
 fn bytes(tasks: &Tasks, op: Op) -> u64 {
     let ops = tasks.0.iter().flat_map(|task| &task.ops);
     ops.filter(|totals| totals.op == op).map(|totals| totals.bytes).sum()

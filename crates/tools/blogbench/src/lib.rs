@@ -24,7 +24,7 @@ use crate::classic::{counts, text};
 use job::BlogJob;
 use treering_kit::imitation;
 
-/// The line of blogbench in the registry.
+/// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&Blogbench), importer: Some(&import::Blogbench) };
 

@@ -1,17 +1,17 @@
-//! What blogs and their files are called, without allocating.
+//! Names of blogs and their files, built without allocation.
 
 use std::ffi::CStr;
 
 use super::draws::File;
 
-/// What stands before the number of a blog.
+/// Prefix of a blog's name, before its number.
 const BLOG: &[u8] = b"blog-";
-/// What stands behind the name of a file that is not whole yet.
+/// Suffix of a file that is still being written.
 const UNFINISHED: &[u8] = b".tmp";
-/// The longest is a blog of twenty digits with an unfinished file.
+/// Buffer size: the longest path is a blog of twenty digits with an unfinished file.
 const NAME_BYTES: usize = 64;
 
-/// A name, or a path of two.
+/// A file name, or a path of two names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Name {
     bytes: [u8; NAME_BYTES],

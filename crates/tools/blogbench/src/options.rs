@@ -1,11 +1,11 @@
-//! The options of blogbench, each declared once: those of 1.1 and the native ones.
+//! Options of blogbench, each declared once: those of 1.1 and the native ones.
 
 use treering_script::{ClassicPayload, Manifest, options};
 
-/// More threads of a kind than this no system starts.
+/// Largest accepted number of threads of a kind.
 const THREADS_MOST: u64 = 4096;
 
-/// blogbench's name tag.
+/// Workload manifest: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "blogbench",
     aliases: &[],

@@ -1,4 +1,4 @@
-//! A thread: does one thing to one blog after the other until the deadline.
+//! Code of a thread: works on one blog after the other until the deadline.
 //!
 //! What fails since somebody else works on the same blog, and a blog that is not there, cost it a
 //! second, as in the original. All other failures end the run.
@@ -18,44 +18,45 @@ use super::counts::{Count, Counts, Sums};
 use super::draws::{self, File};
 use super::names::Name;
 
-/// The slots of what a thread has open.
+/// Slots of directories and files that a thread has open.
 const ROOT: Dir = Dir(1);
 const BLOG: Dir = Dir(2);
 const FILE: treering_script::File = treering_script::File(0);
-/// Bytes of each write.
+/// Size of a write, in bytes.
 const WRITE_BYTES: u64 = 8192;
-/// How long it waits when it cannot go on, in pieces: nothing ends a piece early.
+/// Wait after a missing blog or file, in pieces of `PIECE_NS`: the deadline is checked between
+/// pieces.
 const WAIT_NS: u64 = 1_000_000_000;
 const PIECE_NS: u64 = 20_000_000;
 
-/// What all threads have in common.
+/// State shared by all threads.
 #[derive(Debug)]
 pub(super) struct Common {
-    /// In its first cell, how many blogs were begun.
+    /// Board whose first cell counts the blogs begun.
     pub(super) begun: Board,
     pub(super) deadline: Deadline,
-    /// So many blogs stand at once; then the oldest is written anew.
+    /// Largest number of existing blogs; then the oldest is written again.
     pub(super) standing: u64,
-    /// The directory of all blogs; the target itself without it.
+    /// Directory of all blogs; `None` for the target itself.
     pub(super) root: Option<CString>,
     pub(super) read_bytes: u32,
-    /// Whether a blog is done to its end after the deadline.
+    /// True if a thread finishes its blog after the deadline.
     pub(super) finishes: bool,
-    /// Whether every call is timed: latencies of some calls are those of no file.
+    /// True if every call is timed: latencies of sampled calls would not be those of whole files.
     pub(super) is_timed: bool,
 }
 
-/// What became of a blog, or of one of its files.
+/// Outcome of a blog, or of one of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Done,
-    /// It is not there, or another thread was faster.
+    /// The blog or file is missing, or another thread was faster.
     Missing,
-    /// The deadline came between two files.
+    /// The deadline was reached between two files.
     CutShort,
 }
 
-/// The code of a thread.
+/// Code of one thread.
 #[derive(Debug)]
 pub(super) struct Thread {
     role: Role,
@@ -63,31 +64,31 @@ pub(super) struct Thread {
     counts: Counts,
     random: Random,
     timed: Timed,
-    /// When the present blog's first call began.
+    /// Start of the present blog's first call.
     blog_began: Option<u64>,
 }
 
-/// What a thread counted: latencies of files, and of whole blogs.
+/// Counters of a thread: latencies of files and of whole blogs, and counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Timed {
-    /// By [`span_place`].
+    /// Latencies of files, by [`span_place`].
     pub(super) files: Spans,
-    /// By [`Role::place`].
+    /// Latencies of blogs, by [`Role::place`].
     pub(super) blogs: Spans,
-    /// All that it did, told at its end.
+    /// Counts of the whole thread, set at its end.
     pub(super) done: Sums,
 }
 
-/// The place of a file's latencies in the counters: written ones come first.
+/// Index of a file's latencies in the counters: written files come first.
 pub(super) const fn span_place(file: File, reads: bool) -> usize {
     if reads { File::ALL.len() + file.place() } else { file.place() }
 }
 
-/// How many kinds of latencies of files there are.
+/// Number of kinds of file latencies.
 pub(super) const SPANS: usize = 2 * File::ALL.len();
 
 impl Thread {
-    /// A thread that counts on a board of its own.
+    /// Thread that counts on a board of its own.
     pub(super) fn new(role: Role, common: Arc<Common>, counts: Counts, random: Random) -> Self {
         Self {
             role,
@@ -103,7 +104,7 @@ impl Thread {
         }
     }
 
-    /// The next blog, by what the thread is there for.
+    /// Works on the next blog, by the role of the thread.
     fn blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
         self.blog_began = None;
         if self.role == Role::Writer {
@@ -120,7 +121,7 @@ impl Thread {
         }
     }
 
-    /// A writer's blog of its own: articles and pictures, each from a number down to 1.
+    /// Writes a new blog: articles and pictures, each from a drawn number down to 1.
     fn new_blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
         let begun = self.common.begun.cell(0).fetch_add(1, Ordering::Relaxed);
         let blog = begun % self.common.standing.max(1);
@@ -133,8 +134,8 @@ impl Thread {
         self.write_to(io, blog)
     }
 
-    /// Writes files to a blog that may be another's: a writer and a commenter all from a number
-    /// down to 1, a rewriter one of a kind.
+    /// Writes files to a blog that may be another thread's: a writer and a commenter all from a
+    /// number down to 1, a rewriter one of each kind.
     fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
         let kinds: &[File] = match self.role {
             Role::Commenter => &[File::Comment],
@@ -164,7 +165,7 @@ impl Thread {
         Ok(Outcome::Done)
     }
 
-    /// Writes a file under another name and renames it.
+    /// Writes a file under a temporary name and renames it.
     fn write_file(&mut self, io: &mut dyn Io, file: File, number: u32) -> Result<Outcome, Stop> {
         if self.is_cut_short() {
             return Ok(Outcome::CutShort);
@@ -189,8 +190,8 @@ impl Thread {
         Ok(Outcome::Done)
     }
 
-    /// Reads perhaps the comments, then pictures and articles in turns, until an article is
-    /// missing.
+    /// Reads the comments with probability one half, then pictures and articles in turn, until an
+    /// article is missing.
     fn read(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
         if draws::coin(&mut self.random) {
             for number in 1.. {
@@ -240,7 +241,7 @@ impl Thread {
         Ok(Outcome::Done)
     }
 
-    /// It cannot go on with this blog.
+    /// Waits a second, or until the deadline, after a missing blog or file.
     fn wait(&self, io: &mut dyn Io) -> Result<(), Stop> {
         self.counts.add(Count::Waits);
         for _piece in 0..WAIT_NS / PIECE_NS {
@@ -256,12 +257,12 @@ impl Thread {
         if self.common.root.is_some() { ROOT } else { Dir::TARGET }
     }
 
-    /// Whether it ends between two files.
+    /// True if the thread must end between two files.
     fn is_cut_short(&self) -> bool {
         !self.common.finishes && self.common.deadline.is_reached()
     }
 
-    /// When the last call began, where such latencies are wanted.
+    /// Start of the last call, if all calls are timed.
     fn began(&self, io: &dyn Io) -> Option<u64> {
         io.timed().filter(|_| self.common.is_timed).map(|(began_ns, _)| began_ns)
     }
@@ -270,7 +271,7 @@ impl Thread {
         io.timed().filter(|_| self.common.is_timed).map(|(_, ended_ns)| ended_ns)
     }
 
-    /// A blog begins with the first call that is made for it.
+    /// Sets the start of the present blog to the first call made for it.
     fn begin_blog(&mut self, io: &dyn Io) {
         if self.blog_began.is_none() {
             self.blog_began = self.began(io);

@@ -1,5 +1,5 @@
-//! blogbench: the calls of each kind of thread against a model of what the original does, and runs
-//! of all of them in memory and on a real disk.
+//! blogbench: the calls of each kind of thread compared with a model of the original, and runs of
+//! all threads in memory and on a real disk.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -26,7 +26,7 @@ fn settings(given: &[(&str, &str)]) -> Settings {
     Settings::new(given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// A classic job with a directory that nobody looks at.
+/// Classic job with a directory that is never accessed.
 fn classic(given: &[(&str, &str)]) -> Box<dyn Job> {
     let given = [&[("directory", "/m/w")], given].concat();
     Blogbench.classic(&settings(&given)).unwrap()
@@ -36,7 +36,7 @@ fn native(given: &[(&str, &str)]) -> Box<dyn Job> {
     Blogbench.native(&settings(given)).unwrap()
 }
 
-/// A call in words, and whether it was refused.
+/// A call in words; true if it failed.
 type Said = (String, bool);
 
 fn words(call: &Call<'_>) -> String {
@@ -57,7 +57,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// A thread.
+/// A thread that is stepped call by call.
 struct Actor(treering_engine::Actor<Said>);
 
 impl Actor {
@@ -67,12 +67,12 @@ impl Actor {
         Self(treering_engine::Actor::new(task.script, MemoryCaller::new(memory), describe))
     }
 
-    /// The next call; `None` at the end.
+    /// Makes the next call; `None` at the end.
     fn call(&mut self) -> Option<Said> {
         self.0.next()
     }
 
-    /// Calls until one is such.
+    /// Makes calls until `is_last` holds for one.
     fn until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<Said> {
         let mut all = Vec::new();
         while let Some(said) = self.call() {
@@ -85,13 +85,13 @@ impl Actor {
         all
     }
 
-    /// All calls to the end.
+    /// Makes all remaining calls.
     fn rest(&mut self) -> Vec<Said> {
         self.until(|_| false)
     }
 }
 
-/// The threads of a run with one of each kind: writer, rewriter, commenter, reader.
+/// Threads of a run with one of each kind: writer, rewriter, commenter, reader.
 fn one_of_each<'j>(
     job: &'j dyn Job,
     memory: &MemoryFilesystem,
@@ -123,7 +123,7 @@ const ONE_OF_EACH: [(&str, &str); 6] = [
     ("sleep", "7"),
 ];
 
-/// Takes the calls that write a file off the front: its name, and its bytes.
+/// Consumes the calls that write one file; returns its name and size.
 fn written<'s>(calls: &mut impl Iterator<Item = &'s Said>) -> (String, u64) {
     let mut next = || calls.next().unwrap().0.as_str();
     let name = next().strip_prefix("create ").unwrap().strip_suffix(".tmp").unwrap();
@@ -159,7 +159,7 @@ fn check_bytes(kind: &str, bytes: u64) {
     assert!(range.contains(&bytes), "{kind} of {bytes} bytes");
 }
 
-/// Files of one kind from a number down to 1. How many there are.
+/// Consumes files of one kind from a number down to 1; returns their count.
 fn series<'s>(calls: &mut std::iter::Peekable<impl Iterator<Item = &'s Said>>, of: &str) -> u32 {
     let (first, bytes) = written(calls);
     let (kind, count) = number_of(&first);
@@ -195,7 +195,7 @@ fn a_run_begins_with_a_sync_and_classic_threads_go_as_they_are_made() {
     assert!(session.remains().is_empty(), "what the original leaves stays");
 }
 
-/// A counter of a tick by its name.
+/// Value of a counter of a tick by its name.
 fn counted(counters: &Counters, name: &str) -> u64 {
     counters.read::<serde_json::Value>().unwrap()[name].as_u64().unwrap()
 }
@@ -231,7 +231,7 @@ fn a_writer_makes_articles_and_pictures_from_a_number_down() {
     assert!(standing >= usize::try_from(articles + pictures).unwrap());
 }
 
-/// Lets the writer make so many blogs.
+/// Lets the writer make `count` blogs.
 fn make_blogs(actors: &mut [Actor], count: u32) {
     actors[0].until(|said| said == format!("mkdir blog-{count}"));
 }
@@ -297,8 +297,8 @@ fn a_commenter_takes_also_the_first_blog_and_waits_when_it_is_not_there() {
     assert_eq!(drawn, ["opendir blog-0", "opendir blog-1", "opendir blog-2"]);
 }
 
-/// The files that a reader looks for in a blog, in their order, and which are there: a model of the
-/// original, from what stands.
+/// Files that a reader looks for in a blog, in order: a model of the original, from the existing
+/// files.
 fn looked_for(blog: &str, sizes: &BTreeMap<String, u64>, comments: bool) -> Vec<String> {
     let is_there = |name: &String| sizes.contains_key(&format!("{blog}/{name}"));
     let mut names = Vec::new();
@@ -404,7 +404,7 @@ fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
     assert_eq!(counted(&session.tick(1), "anew"), 5);
 }
 
-/// What a run through the engine left and measured.
+/// Remaining files and metrics of a run through the engine.
 struct Ran {
     metrics: Vec<Metric>,
     snapshot: Snapshot,
@@ -428,7 +428,8 @@ fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMap<
     (session.metrics(), files)
 }
 
-/// On a filesystem of its own kind: a sync elsewhere would wait for what others wrote.
+/// Runs on a filesystem in memory, if there is one: a sync elsewhere would wait for writes of
+/// others.
 fn on_disk(job: &dyn Job) -> Ran {
     let shared = Path::new("/dev/shm");
     let real = if shared.is_dir() { temp_dir_in(shared) } else { temp_dir() };
@@ -448,7 +449,7 @@ impl Ran {
         self.metrics.iter().find(one).map_or(0.0, |metric| metric.value)
     }
 
-    /// Names, places and sizes are those of blogbench. How many blogs stand.
+    /// Checks that names, places and sizes are those of blogbench; returns the number of blogs.
     fn check(&self, root: &str) -> u64 {
         let mut blogs = 0;
         for (path, kind, bytes) in &self.snapshot.entries {

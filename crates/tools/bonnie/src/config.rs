@@ -1,5 +1,5 @@
-//! From a classic command line to the shape of a run, with the checks of the original in its order
-//! and words.
+//! Classic command line of bonnie++, converted to the shape of a run, with the checks of the
+//! original in its order and words.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,50 +16,50 @@ use super::spec::{FilesSpec, SizeSpec};
 use super::test::Test;
 use super::text::{CsvVersion, Label};
 
-/// MiB that the file has at least by default.
+/// Least default size of the file, in MiB.
 const LEAST_MIB: u64 = 300;
 const RUNS_MAX: u64 = 1 << 20;
-/// The key of the original's semaphores, and what the kernel lets them count to.
+/// System V key of the original's semaphores, and the largest value of one.
 const MEETING_KEY: i32 = 4711;
 const MEETING_MAX: u16 = 32_767;
-/// Bytes that the original reckons for each file, by 1024 of them.
+/// Memory per file as the original computes it: KiB per 1024 files.
 const FILE_KIB: u64 = 37;
 const FILES_KIB_MAX: u64 = 1 << 20;
-/// No file of random numbers needs to be longer; more is not read.
+/// Largest accepted file of random numbers, in bytes.
 const RANDOM_BYTES_MAX: u64 = 64 << 20;
 
-/// How the results are reported.
+/// Options of the output and of the waits between tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Telling {
     pub(super) label: Label,
-    /// Whether only lines are printed, and how many.
+    /// True if only CSV lines are printed, one per run (`-x`).
     pub(super) lines_only: bool,
     pub(super) quiet: bool,
-    /// What is waited for before each test.
+    /// Wait before each test.
     pub(super) wait: Wait,
-    /// Where others are met.
+    /// Semaphores at which processes meet, if any.
     pub(super) meeting: Option<Meeting>,
-    /// As whom it works, where that was asked for.
+    /// User and group for the "Using uid" banner, if given.
     pub(super) greeting: Option<Identity>,
 }
 
-/// What a classic command line asks for.
+/// Parsed classic command line.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
     pub(super) telling: Telling,
     pub(super) dir: PathBuf,
     pub(super) process: u32,
-    /// Names and values that are recorded.
+    /// Names and values of recorded parameters.
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// A wrong command line, in the original's words where it has any.
+/// Error for a wrong command line, in the original's words where it has any.
 fn usage<T>(words: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(words).hint("`bonnie++ --help` lists the options and their forms"))
 }
 
-/// What `-b` and its like ask for.
+/// Fsync mode from `-b` and `--fsync-writes`.
 const fn fsync(options: &Classic) -> Fsync {
     match (options.fsync_writes, options.fsync) {
         (true, _) => Fsync::Each,
@@ -137,7 +137,7 @@ impl ClassicConfig {
         Ok(config)
     }
 
-    /// The options with what came of them.
+    /// Recorded parameters: the options with their resolved values.
     fn recorded(&self, mut options: Classic, settings: &Settings) -> Vec<(String, String)> {
         let Self { shape, telling, dir, .. } = self;
         let full = |path: PathBuf| {
@@ -174,7 +174,7 @@ impl ClassicConfig {
     }
 }
 
-/// The memory that the sizes follow from, as `-r` says.
+/// Memory size from `-r`, in MiB, from which default sizes follow.
 fn ram_mib(text: &str, after: &Greeted) -> Result<u64, ConfigError> {
     match leading_number(text).filter(|mib| *mib <= 1 << 40) {
         Some(mib) => Ok(mib),
@@ -182,7 +182,7 @@ fn ram_mib(text: &str, after: &Greeted) -> Result<u64, ConfigError> {
     }
 }
 
-/// What is said after it is known as whom the work is done.
+/// Banner that precedes an error once user and group are known.
 struct Greeted {
     greeting: Option<Identity>,
     quiet: bool,
@@ -197,12 +197,12 @@ impl Greeted {
     }
 }
 
-/// The first line of all.
+/// First line of output: user and group.
 pub(super) fn greeting(Identity { user, group }: Identity) -> String {
     format!("Using uid:{user}, gid:{group}.")
 }
 
-/// Each directory is relative to the one before.
+/// Joins the directories; each is relative to the one before.
 fn directory(settings: &Settings, given: &[String]) -> Result<PathBuf, ConfigError> {
     let mut dir = PathBuf::from(".");
     for typed in given {
@@ -228,7 +228,7 @@ fn random_numbers(typed: &str, path: &Path) -> Result<Arc<[u32]>, ConfigError> {
     Ok(numbers)
 }
 
-/// As whom the work is done, where it was said.
+/// User and group to work as, if given.
 fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, ConfigError> {
     match (&options.user, options.group.as_deref()) {
         (Some(user), group) => Accounts::of_machine().find(user, group).map(Some),
@@ -239,14 +239,14 @@ fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, Config
     }
 }
 
-/// What comes before each test.
+/// Wait before each test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Wait {
     #[default]
     Nothing,
-    /// A prompt, and a line.
+    /// Prompts, and waits for a line on standard input.
     Line,
-    /// All others.
+    /// Waits for all other processes at a semaphore.
     Others,
 }
 
@@ -259,15 +259,15 @@ fn wait(given: Option<&str>) -> Result<Wait, ConfigError> {
     }
 }
 
-/// The number a text begins with, as C's `atoi` reads it; what follows has no effect. Where the
-/// original takes a text without digits for 0, there is none.
+/// Number at the start of a text, as C's `atoi` reads it; the rest is ignored. A text without
+/// digits, which the original takes for 0, gives `None`.
 fn leading_number(text: &str) -> Option<u64> {
     let text = text.trim_ascii_start();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..digits].parse().ok()
 }
 
-/// Where others are met, or what is done about that place instead of a run.
+/// Meeting at the original's semaphores: join, make, or remove them.
 fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
     let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
     match (given, wait) {
@@ -289,7 +289,7 @@ fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigErr
     }
 }
 
-/// The name in the output; it must not break lines and fields.
+/// Checks the name in the output, which must not break lines and fields.
 fn name(name: &str) -> Result<String, ConfigError> {
     if name.chars().any(|letter| letter == ',' || letter.is_control()) || name.len() > 255 {
         return usage("-m: a name has at most 255 bytes, none of them a comma or a line's end");
@@ -297,7 +297,7 @@ fn name(name: &str) -> Result<String, ConfigError> {
     Ok(name.to_owned())
 }
 
-/// The file and the files of a classic command line.
+/// Large file and small files of a classic command line.
 #[derive(Default)]
 struct Asked {
     io: Option<IoShape>,
@@ -366,14 +366,15 @@ impl Asked {
     }
 }
 
-/// Twice the memory, nearly whole GiB made whole.
+/// Default file size: twice the memory, rounded up to whole GiB where nearly one.
 fn default_mib(ram_mib: u64) -> u64 {
     let mib = ram_mib.saturating_mul(2).max(LEAST_MIB);
     let rest = mib % 1024;
     if rest > 512 { mib + (1024 - rest) } else { mib }
 }
 
-/// The original keeps a list of all names.
+/// Refuses more files than the memory check of the original allows, which keeps a list of all
+/// names.
 fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError> {
     let kib = k.saturating_mul(FILE_KIB);
     if kib > FILES_KIB_MAX {

@@ -1,23 +1,23 @@
-//! Everything random: each number by its place, so that nothing has to be kept.
+//! Random numbers by index, so that no list of them is kept.
 
 use std::sync::Arc;
 
 use treering_script::Random;
 
-/// The distance of two states of splitmix64 (Steele, Lea and Flood).
+/// Distance of two states of splitmix64 (Steele, Lea and Flood).
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Where numbers come from.
+/// Source of random numbers.
 #[derive(Clone, Debug)]
 pub(super) enum Source {
-    /// From a seed.
+    /// Generator seeded with this number.
     Seed(u64),
-    /// From a file with numbers, used again from its beginning when they are used up.
+    /// Numbers from a file, repeated from the beginning when they are used up.
     List(Arc<[u32]>),
 }
 
 impl Source {
-    /// The numbers of a part of the run: names, sizes, seeks.
+    /// Random numbers for one part of the run: names, sizes, seeks.
     pub(super) fn dice(&self, part: &str) -> Dice {
         match self {
             Self::Seed(seed) => Dice { key: Random::for_part(*seed, part).bits(), list: None },
@@ -26,7 +26,7 @@ impl Source {
     }
 }
 
-/// Random numbers of 31 bits, by their place.
+/// Random numbers of 31 bits, accessed by index.
 #[derive(Clone, Debug)]
 pub(super) struct Dice {
     key: u64,
@@ -34,7 +34,7 @@ pub(super) struct Dice {
 }
 
 impl Dice {
-    /// The number at a place.
+    /// Number at an index.
     #[inline]
     pub(super) fn at(&self, place: u64) -> u32 {
         if let Some(list) = &self.list {
@@ -47,14 +47,14 @@ impl Dice {
         u32::try_from((z ^ (z >> 31)) >> 33).unwrap_or(0)
     }
 
-    /// A number below a bound, 0 when it is 0; not every one is equally likely, as in the original.
+    /// Number below a bound, or 0 for bound 0; slightly biased, as in the original.
     #[inline]
     pub(super) fn below(&self, place: u64, bound: u64) -> u64 {
         u64::from(self.at(place)).checked_rem(bound).unwrap_or(0)
     }
 }
 
-/// Puts numbers into another order as the original does it: each is swapped with any other.
+/// Shuffles numbers as the original does: each is swapped with any other.
 pub(super) fn shuffle(items: &mut [u32], dice: &Dice) {
     let length = items.len();
     for place in 0..length {

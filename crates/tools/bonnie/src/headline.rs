@@ -1,4 +1,5 @@
-//! The headline numbers: a rate for each test, how sure it is, its CPU, what its end took.
+//! Headline metrics: for each test a rate, its uncertainty, its CPU, and the time of its final
+//! sync.
 
 use treering_model::metrics::bonnie::{OPS_PER_SECOND, RATE_UNCERTAINTY_PERCENT};
 use treering_model::metrics::{cpu, latency, rates, times};
@@ -8,31 +9,31 @@ use super::meter::Noted;
 use super::shape::Shape;
 use super::test::{Counted, Test};
 
-/// Standard errors on either side that make 95 %.
+/// Standard errors on either side of a 95 % confidence interval.
 const DEVIATIONS: f64 = 1.96;
 const MIB: f64 = 1_048_576.0;
 
-/// What tasks that run side by side came to.
+/// Sums over concurrent tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Measured {
     began_ns: Option<u64>,
     ended_ns: u64,
-    /// CPU of all of them.
+    /// CPU time of all tasks.
     pub(super) cpu_ns: u64,
-    /// The longest loop body; `None` where not every step was timed.
+    /// Longest loop body; `None` where not every step was timed.
     pub(super) longest_ns: Option<u64>,
-    /// The longest end.
+    /// Longest closing time (fsync, close or sync).
     pub(super) closing_ns: u64,
-    /// The squares of the rates' standard errors, by the sum of the rates; `None` when one is
+    /// Sum of the squared standard errors of the rates, and sum of the rates; `None` when one is
     /// unknown.
     errors: Option<(f64, f64)>,
     tasks: u64,
-    /// Those of them that other ranks did, which each did all of the work as well.
+    /// Number of tasks of other ranks, each of which did all of the work as well.
     others: u64,
 }
 
 impl Measured {
-    /// One more task.
+    /// Adds a task.
     pub(super) fn add(&mut self, task: &TaskTotals, noted: &Noted) {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
@@ -51,46 +52,46 @@ impl Measured {
         self.tasks += 1;
     }
 
-    /// How often the work was done: by each rank once.
+    /// Number of times that the work was done: once by each rank.
     fn times(&self) -> u64 {
         self.tasks / self.tasks.saturating_sub(self.others).max(1)
     }
 
-    /// How many tasks there were.
+    /// Number of tasks.
     pub(super) const fn tasks(&self) -> u64 {
         self.tasks
     }
 
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     pub(super) fn elapsed_ns(&self) -> u64 {
         self.ended_ns.saturating_sub(self.began_ns.unwrap_or(self.ended_ns))
     }
 
-    /// How far from the rate the true one may be, in percent of it, with 95 % confidence.
+    /// Half-width of the rate's 95 % confidence interval, in percent of the rate.
     fn uncertainty_percent(&self) -> Option<f64> {
         let (squares, rates) = self.errors.filter(|(_, rates)| *rates > 0.0)?;
         Some(DEVIATIONS * squares.sqrt() / rates * 100.0)
     }
 }
 
-/// All groups of one test.
+/// Groups of one test.
 #[derive(Clone, Debug, Default)]
 struct Sums {
     groups: Vec<Measured>,
 }
 
-/// Adds up a run.
+/// Accumulator of the headline metrics of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
-    /// What each test works on in a group.
+    /// Work of each test in a group: bytes, seeks or files.
     work: [u64; Test::COUNT],
     sums: [Sums; Test::COUNT],
-    /// Whether the next task is the first of its group.
+    /// True if the next task is the first of its group.
     begins: bool,
 }
 
 impl Headline {
-    /// That of a run of this shape.
+    /// Empty accumulator for a run of this shape.
     pub(super) fn new(shape: &Shape) -> Self {
         Self {
             work: Test::ALL.map(|test| shape.work(test)),
@@ -99,24 +100,24 @@ impl Headline {
         }
     }
 
-    /// The next test begins.
+    /// Begins the next group.
     pub(super) fn begin(&mut self) {
         self.begins = true;
     }
 
-    /// A task of a test ended.
+    /// Adds a task of a test.
     pub(super) fn add(&mut self, test: Test, task: &TaskTotals, noted: Noted) {
         self.present(test).add(task, &noted);
     }
 
-    /// A task of a test ended at another rank.
+    /// Adds a task of a test at another rank.
     pub(super) fn beside(&mut self, test: Test, task: &TaskTotals, noted: &Noted) {
         let present = self.present(test);
         present.add(task, noted);
         present.others += 1;
     }
 
-    /// The group that is at work.
+    /// Sums of the present group.
     fn present(&mut self, test: Test) -> &mut Measured {
         let groups = &mut self.sums[test.place()].groups;
         if std::mem::take(&mut self.begins) || groups.is_empty() {
@@ -126,7 +127,7 @@ impl Headline {
         &mut groups[last]
     }
 
-    /// The metrics of a run of these tests. Their values mean nothing.
+    /// Metrics that a run of this shape will have; the values are meaningless.
     pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
         let mut headline = Self::new(shape);
         let done = Measured {
@@ -145,7 +146,7 @@ impl Headline {
         headline.metrics()
     }
 
-    /// The numbers so far.
+    /// Metrics so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         Test::ALL.into_iter().flat_map(|test| self.of(test)).collect()
     }

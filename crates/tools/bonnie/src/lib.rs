@@ -29,7 +29,7 @@ use crate::classic::{asked, test, text};
 use job::BonnieJob;
 use treering_kit::imitation;
 
-/// The line of bonnie in the registry.
+/// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&Bonnie), importer: Some(&import::Bonnie) };
 

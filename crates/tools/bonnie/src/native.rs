@@ -1,4 +1,4 @@
-//! From native settings to the shape of a run.
+//! Native settings, converted to the shape of a run.
 
 use treering_script::{ConfigError, SyncScope};
 
@@ -8,13 +8,14 @@ use super::options::Native;
 use super::shape::{Fsync, Shape, possible_tests};
 use super::test::Test;
 
-/// Threads of all copies.
+/// Largest number of threads over all copies.
 const TASKS_MAX: u64 = 8192;
-/// One call moves no more.
+/// Largest size of one call, in bytes.
 const CHUNK_MAX: u64 = 4 << 20;
 const SIZE_MAX: u64 = 1 << 62;
 
-/// What native options ask for; they become what is recorded.
+/// Shape of a run from native options; the options are replaced by their resolved values for the
+/// record.
 pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
     let io = native_io(options)?;
     let files = native_files(options)?;
@@ -47,7 +48,7 @@ pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
     })
 }
 
-/// A size in bytes, within what can be.
+/// Checks a size in bytes against a maximum.
 fn size(name: &str, bytes: u64, most: u64) -> Result<u64, ConfigError> {
     if bytes > most {
         return Err(ConfigError::new(format!("--{name}: more than {most} bytes cannot be")));
@@ -109,7 +110,7 @@ fn native_files(options: &mut Native) -> Result<Option<FilesShape>, ConfigError>
     Ok(Some(FilesShape { count, max_bytes, min_bytes, kind, dirs, chunk }))
 }
 
-/// The name of a test as an option has it.
+/// Name of a test in an option, with hyphens.
 fn option_name(test: Test) -> String {
     test.name().replace(' ', "-")
 }

@@ -1,4 +1,4 @@
-//! bonnie++'s own way to run and to speak: what it is at, the table, a line with commas.
+//! Classic output: progress, the table, the CSV line.
 
 use treering_model::TrialEvent;
 use treering_script::{
@@ -14,10 +14,10 @@ use super::test::Test;
 use super::text::{Report, Result, header, line, table};
 use treering_kit::cautions;
 
-/// The exit code after a signal.
+/// Exit code after a signal.
 const SIGNAL_EXIT: u8 = 5;
 
-/// How a classic command line is run.
+/// Classic mode for a command line.
 pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMode, ConfigError> {
     let ClassicConfig { shape, telling, dir, .. } = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
@@ -35,13 +35,13 @@ pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMo
 struct Output {
     shape: Shape,
     telling: Telling,
-    /// Tests of all runs that were begun.
+    /// Number of tests begun, over all runs.
     begun: usize,
-    /// What the tests of the present run came to.
+    /// Sums of the present run's tests.
     measured: [Option<Measured>; Test::COUNT],
 }
 
-/// What is said when a test begins.
+/// Progress message at the beginning of a test.
 fn beginning(test: Test) -> &'static str {
     match test {
         Test::CharWrite => "Writing a byte at a time...",
@@ -59,7 +59,7 @@ fn beginning(test: Test) -> &'static str {
     }
 }
 
-/// What is said when it ends.
+/// Progress message at the end of a test.
 fn ending(test: Test) -> &'static str {
     match test {
         // Each seeker has said so before.
@@ -70,14 +70,14 @@ fn ending(test: Test) -> &'static str {
 }
 
 impl Output {
-    /// The test that was begun last.
+    /// Test that was begun last.
     fn present(&self) -> Option<Test> {
         let tests = &self.shape.tests;
         let last = self.begun.checked_sub(1)?;
         tests.get(last % tests.len().max(1)).copied()
     }
 
-    /// What is reported about progress.
+    /// Progress message, unless `-q` is given.
     fn progress(&self, words: &str) -> Said {
         if self.telling.quiet {
             return Said::default();
@@ -85,7 +85,7 @@ impl Output {
         Said { err: words.to_owned(), ..Said::default() }
     }
 
-    /// A test begins; where a line is waited for, it has come.
+    /// Begins a test, after waiting for a line or for other processes where requested.
     fn begin(&mut self, witness: &mut dyn Witness) -> Said {
         if self.begun.is_multiple_of(self.shape.tests.len()) {
             self.measured = Default::default();
@@ -103,7 +103,7 @@ impl Output {
         test.map(|test| self.progress(beginning(test))).unwrap_or_default()
     }
 
-    /// The prompt before the test that comes next.
+    /// Prompt before the next test.
     fn prompt(&self) -> String {
         let tests = &self.shape.tests;
         match tests.get(self.begun % tests.len().max(1)) {
@@ -112,7 +112,7 @@ impl Output {
         }
     }
 
-    /// A test ended, and perhaps a run.
+    /// Ends a test, and a run after its last test.
     fn end(&mut self) -> Said {
         let Some(test) = self.present() else { return Said::default() };
         let progress = self.progress(ending(test));
@@ -126,7 +126,7 @@ impl Output {
         Said { out: results.out + &prompt, err: progress.err + &results.err, ..Said::default() }
     }
 
-    /// The table and the line of a run.
+    /// Table and CSV line of a run.
     fn results(&self) -> Said {
         let result = |(measured, test): (&Option<Measured>, Test)| {
             let measured = measured.as_ref()?;

@@ -1,22 +1,22 @@
-//! The values of `-s` and `-n`: numbers with colons between.
+//! Values of `-s` and `-n`: numbers separated by colons.
 
 use super::asked::{CHUNK, FileKind, SEEKERS, SEEKS};
 
-/// Chunks are powers of 2 in this range.
+/// Range of chunk sizes, which are powers of 2.
 const CHUNKS: std::ops::RangeInclusive<u64> = 256..=1 << 20;
-/// The original has no such limit; more than one name cannot stand for so many threads.
+/// Largest number of seekers; the original has no limit.
 const SEEKERS_MAX: u64 = 4096;
 const SEEKS_MAX: u64 = 1 << 40;
-/// 8 EiB are 2^43 MiB.
+/// Largest size in MiB: 2^43 MiB are 8 EiB.
 const SIZE_MAX: u64 = 1 << 42;
-/// The names of more subdirectories would be longer.
+/// First number of subdirectories whose names would be longer than five digits.
 const DIRS_END: u64 = 100_000;
 const FILES_MAX: u64 = 1 << 31;
 
-/// What `-s` says.
+/// Parsed value of `-s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SizeSpec {
-    /// MiB of the large file; `None` for the default.
+    /// Size of the large file in MiB; `None` for the default.
     pub(super) mib: Option<u64>,
     pub(super) chunk: u32,
     pub(super) seeks: u64,
@@ -24,7 +24,7 @@ pub(super) struct SizeSpec {
 }
 
 impl SizeSpec {
-    /// From its text; `None` when it is none.
+    /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut fields = Fields::of(text, 4)?;
         let mib = match fields.next("mgt", SIZE_MAX).ok()? {
@@ -52,10 +52,10 @@ impl SizeSpec {
     }
 }
 
-/// What `-n` says.
+/// Parsed value of `-n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FilesSpec {
-    /// Files by 1024.
+    /// Number of files, in units of 1024.
     pub(super) k: u64,
     pub(super) kind: FileKind,
     pub(super) max: u64,
@@ -65,7 +65,7 @@ pub(super) struct FilesSpec {
 }
 
 impl FilesSpec {
-    /// From its text; `None` when it is none.
+    /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
         let mut fields = Fields::of(text, 5)?;
         let k = match fields.next("km", FILES_MAX).ok()? {
@@ -97,7 +97,7 @@ impl FilesSpec {
     }
 }
 
-/// A size of calls, or the usual one.
+/// Parses a chunk size, or takes the default.
 fn chunk(fields: &mut Fields<'_>) -> Option<u32> {
     match fields.scaled("kmg", u64::MAX).ok()? {
         None => Some(CHUNK),
@@ -105,21 +105,21 @@ fn chunk(fields: &mut Fields<'_>) -> Option<u32> {
     }
 }
 
-/// Whether calls can have this size.
+/// True if this is an accepted chunk size.
 pub(super) fn is_chunk(bytes: u64) -> bool {
     bytes.is_power_of_two() && CHUNKS.contains(&bytes)
 }
 
-/// The fields of a value; those that are missing or empty have their defaults.
+/// Fields of a value; missing and empty ones have their defaults.
 struct Fields<'t> {
     fields: Vec<&'t str>,
     next: usize,
 }
 
-/// A field that is no number, or too large a one.
+/// Error: a field is no number, or too large.
 struct Wrong;
 
-/// A number and the letter behind it.
+/// A number and the letter after it.
 type Lettered = (u64, Option<char>);
 
 impl<'t> Fields<'t> {
@@ -136,7 +136,8 @@ impl<'t> Fields<'t> {
         self.next += 1;
     }
 
-    /// The next number, with one of these letters behind it or none; nothing when it is left out.
+    /// Parses the next number, with one of these letters after it or none; `None` for an empty
+    /// field.
     fn next(&mut self, letters: &str, most: u64) -> Result<Option<Lettered>, Wrong> {
         let text = self.peek();
         self.skip();
@@ -150,7 +151,7 @@ impl<'t> Fields<'t> {
         Ok(Some((number.ok_or(Wrong)?, letter)))
     }
 
-    /// The same with letters as powers of 1024.
+    /// Parses the next number with letters as powers of 1024.
     fn scaled(&mut self, letters: &str, most: u64) -> Result<Option<u64>, Wrong> {
         let Some((number, letter)) = self.next(letters, u64::MAX)? else { return Ok(None) };
         let shift = match letter {

@@ -1,5 +1,5 @@
-//! Random settings of bonnie++: each test does as much as was asked for, in memory and on a real
-//! disk, and nothing is left but the copies' directories.
+//! Random settings of bonnie++: each test does the requested work, in memory and on a real disk,
+//! and only the copies' directories are left.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -81,7 +81,7 @@ impl Asked {
         Settings::new(given.map(|(name, value)| (name.to_owned(), value)).to_vec())
     }
 
-    /// Whole chunks of the file.
+    /// Number of whole chunks of the file.
     fn chunks(&self) -> u64 {
         self.size / self.chunk
     }
@@ -93,7 +93,7 @@ struct Ran {
 }
 
 impl Ran {
-    /// Calls of a kind in a test, and the bytes that they moved.
+    /// Number of calls of a kind in a test, and their bytes.
     fn of(&self, test: &str, op: Op) -> (u64, u64) {
         let tasks = self.tasks.iter().filter(|task| task.kind == test);
         let ops = tasks.flat_map(|task| &task.ops).filter(|one| one.op == op);
@@ -117,7 +117,7 @@ fn perform<P: Run + ?Sized>(asked: &Asked, place: &P) -> Ran {
     Ran { tasks: tasks.0, metrics: session.metrics() }
 }
 
-/// What was asked for was done.
+/// Checks that each test did the requested work.
 fn check(asked: &Asked, ran: &Ran) {
     let Asked { copies, files, .. } = *asked;
     if asked.size > 0 {
@@ -157,7 +157,7 @@ fn check(asked: &Asked, ran: &Ran) {
     assert!(primary >= 6 && ran.metrics.iter().all(|metric| metric.value.is_finite()));
 }
 
-/// Only the copies' directories, empty.
+/// Checks that only the copies' directories are left, empty.
 fn nothing_is_left(asked: &Asked, snapshot: &Snapshot) {
     let names: Vec<String> =
         snapshot.entries.iter().map(|(path, _, _)| path.display().to_string()).collect();

@@ -1,5 +1,5 @@
-//! The calls of each of bonnie++'s tests in their order, beside a model of the original's: in
-//! memory, without an engine.
+//! Calls of each test of bonnie++ in order, compared with a model of the original: in memory,
+//! without an engine.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -14,7 +14,7 @@ use treering_script::{
     Call, CreateHow, Machine, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
 };
 
-/// A call in words; names of files without what is random in them.
+/// A call in words; file names without their random parts.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| {
         let name = name.to_str().unwrap().to_owned();
@@ -55,7 +55,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// The calls of a script, each of which takes a microsecond.
+/// Calls of a script, each of which takes a microsecond.
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut calls = Vec::new();
@@ -68,7 +68,7 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     calls
 }
 
-/// Phases by name; of each task its kind, subject and calls.
+/// Phases by name, with kind, subject and calls of each task.
 type Phases = Vec<(String, Vec<(String, String, Vec<String>)>)>;
 
 struct Ran {
@@ -80,14 +80,14 @@ struct Ran {
 }
 
 impl Ran {
-    /// The calls of a test's tasks, one after the other.
+    /// Calls of a test's tasks, in order.
     fn of(&self, test: &str) -> Vec<&str> {
         let (_, tasks) = self.phases.iter().find(|(name, _)| name == test).unwrap();
         let own = tasks.iter().filter(|(kind, _, _)| kind == test);
         own.flat_map(|(_, _, calls)| calls.iter().map(String::as_str)).collect()
     }
 
-    /// Calls of a test by their first word.
+    /// Number of calls of a test by their first word.
     fn counts(&self, test: &str) -> BTreeMap<String, usize> {
         counts(self.of(test))
     }
@@ -149,7 +149,7 @@ fn pairs(all: &[(&str, usize)]) -> BTreeMap<String, usize> {
     all.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-/// Section 6 of what is known of the original: a run of 16 MiB.
+/// Run of 16 MiB, as in section 6 of the reference.
 #[test]
 fn a_run_of_16_mib_makes_the_calls_of_the_original() {
     let ran = run(true, &[("size", "16"), ("number", "0"), ("byte-size", "0")]);

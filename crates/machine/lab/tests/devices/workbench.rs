@@ -97,7 +97,7 @@ pub(crate) fn erasing(path: &Path) -> EraseList {
     EraseList::new([path.to_owned()])
 }
 
-/// Message of the error, with its hint.
+/// Message of the error; `nothing went wrong` without one.
 pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
     match result {
         Ok(_) => "nothing went wrong".to_owned(),

@@ -1,40 +1,40 @@
-//! The lines of an output of blogbench.
+//! Lines of blogbench output.
 
 use treering_kit::import::number::whole;
 
-/// What a line says.
+/// Parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Seconds between two rows: the first line.
+    /// Seconds between two rows, from the first line.
     Frequency(u64),
     Directory(String),
-    /// How many threads of a kind there are.
+    /// Kind and number of threads.
     Threads(&'static str, u64),
-    /// How many rows are to come.
+    /// Number of rows to come.
     Iterations(u64),
-    /// The names of the columns.
+    /// Heading of the table.
     TableBegins,
     /// Blogs written since the start; then, since the row before: articles read and written,
     /// pictures read and written, comments read and written.
     Row([u64; COLUMNS]),
-    /// A final score: of writes, of reads.
+    /// Final score of writes or reads.
     Score(Side, u64),
-    /// The filesystem was full.
+    /// Error that the filesystem is full.
     Full,
-    /// Belongs to it and says nothing.
+    /// Line of blogbench without information.
     Furniture,
 }
 
-/// What a score is about.
+/// Direction of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Writes,
     Reads,
 }
 
-/// Of a row.
+/// Number of columns of a row.
 pub(super) const COLUMNS: usize = 7;
-/// The names of the columns as words.
+/// Words of the table heading.
 const HEADING: [&str; 14] = [
     "Nb", "blogs", "R", "articles", "W", "articles", "R", "pictures", "W", "pictures", "R",
     "comments", "W", "comments",
@@ -46,7 +46,7 @@ const KINDS: [(&str, &str); 4] = [
     ("readers...", "readers"),
 ];
 
-/// Reads a line. Text may be somebody else's unless the whole line is as blogbench prints it.
+/// Parses a line; `None` unless the whole line is as blogbench prints it.
 pub(super) fn line(text: &str) -> Option<Line> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {

@@ -14,14 +14,14 @@ use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
-/// Reads output of blogbench.
+/// Importer of blogbench output.
 pub(crate) struct Blogbench;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "blogbench";
-/// So many lines of somebody else's, or complaints of the run, may stand between two of its lines.
+/// Largest number of foreign lines or error messages between two lines of a run.
 const GAP_LINES_MOST: usize = 200;
-/// And so many between the scores, where only they are shown.
+/// Largest number of foreign lines between the scores, for output that shows only those.
 const SCORES_GAP_LINES_MOST: usize = 3;
 
 impl Importer for Blogbench {
@@ -65,7 +65,7 @@ impl Importer for Blogbench {
     }
 }
 
-/// A run, put together line by line.
+/// A run, assembled line by line.
 #[derive(Default)]
 struct Run {
     seconds: Option<u64>,
@@ -80,7 +80,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether this line can be the next one of the run.
+    /// True if this line can follow in the run.
     fn goes_on(&self, said: &Line) -> bool {
         let has_scores = self.writes.is_some() || self.reads.is_some();
         let is_before_rows = !self.has_table && !has_scores;

@@ -1,4 +1,4 @@
-//! A run of blogbench as a trial.
+//! Conversion of a blogbench run to a trial.
 
 use treering_model::metrics::blogbench::{
     BLOGS_WRITTEN_PER_SECOND, READ_FILES_PER_SECOND, SCORES, SCORES_PER_SECOND,
@@ -16,7 +16,7 @@ use super::{Run, TOOL};
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::trial::ForeignTrial;
 
-/// What the columns behind the first one count, in their order.
+/// Kinds counted by the columns after the first, in order.
 const KINDS: [&str; COLUMNS - 1] = [
     "read article",
     "write article",
@@ -26,7 +26,7 @@ const KINDS: [&str; COLUMNS - 1] = [
     "write comment",
 ];
 
-/// The trial, when there is one, and what is to be said about it.
+/// Converts a run to a trial, if it has results, and remarks about it.
 pub(super) fn trial(
     run: &Run,
     version: Option<(Version, usize)>,
@@ -48,7 +48,7 @@ pub(super) fn trial(
     (Some(telling.trial), telling.remarks)
 }
 
-/// What a run becomes.
+/// Builder of the trial.
 struct Telling<'r> {
     run: &'r Run,
     trial: ForeignTrial,
@@ -90,14 +90,14 @@ impl Telling<'_> {
         }
     }
 
-    /// How long the rows took together.
+    /// Total time of the rows, in seconds, if known.
     fn seconds(&self) -> Option<f64> {
         let rows = self.run.iterations.unwrap_or(self.run.rows.len() as u64);
         let seconds = self.run.seconds? as f64 * rows as f64;
         (seconds > 0.0).then_some(seconds)
     }
 
-    /// Each row as a phase with its own figures, and what they come to.
+    /// Adds each row as a phase with its metrics, and the rates over all rows.
     fn rows(&mut self) {
         let run = self.run;
         let every = run.seconds.filter(|seconds| *seconds > 0).map(|seconds| seconds as f64);
@@ -141,7 +141,7 @@ impl Telling<'_> {
         }
     }
 
-    /// The final scores; what decides is their rate, where the length of the run is known.
+    /// Adds the final scores; their rate is primary where the length of the run is known.
     fn scores(&mut self) {
         let seconds = self.seconds();
         let scores = [self.run.writes, self.run.reads];

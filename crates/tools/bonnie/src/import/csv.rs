@@ -1,23 +1,23 @@
-//! The lines of bonnie++ with commas between their fields: 48 of the formats 1.96 and 1.97, 50 of
-//! 1.98, which says how many seeks and seekers there were.
+//! CSV lines of bonnie++: 48 fields in the formats 1.96 and 1.97, 50 in 1.98, which adds the
+//! numbers of seeks and seekers.
 
 use super::run::{FILES, Figure, Run, TESTS, is_too_short, latency};
 use super::unmarked;
 use treering_kit::import::number::whole;
 
-/// The formats, and how many fields a line of each has.
+/// Formats with their numbers of fields.
 const FORMATS: [(&str, usize); 3] = [("1.96", 48), ("1.97", 48), ("1.98", 50)];
-/// Both numbers of fields: programs print a format's number with the fields of another.
+/// Both numbers of fields: some programs print a format's number with the fields of another.
 const FIELDS: [usize; 2] = [48, 50];
-/// A name is no longer.
+/// Longest name, in bytes.
 const NAME_MOST: usize = 255;
-/// With more figures that are none it is no line of bonnie++.
+/// Largest number of unparsable figures in a line of bonnie++.
 const ODD_MOST: usize = 4;
-/// So many directories at least are no number of directories, but a size.
+/// Least value that is taken for a size, not for a number of directories.
 const DIRECTORIES_END: u64 = 100_000;
 
-/// Where the next line of bonnie++ begins in a text, at this byte or behind it: format and version
-/// of the program, a name, how many at once, a seed. Anything may stand before it.
+/// Finds the next line of bonnie++ in a text, from this byte on: format and program version, name,
+/// concurrency, seed. Any text may precede it.
 pub(super) fn start(text: &str, from: usize) -> Option<usize> {
     if from == 0
         && let Some(at) = unmarked::start(text)
@@ -51,7 +51,7 @@ fn format_fields(format: &str) -> Option<usize> {
     FORMATS.iter().find(|(known, _)| *known == format).map(|(_, fields)| *fields)
 }
 
-/// `1.96`, `1.03e`, `2.00a`.
+/// True for a version: `1.96`, `1.03e`, `2.00a`.
 pub(super) fn is_version(word: &str) -> bool {
     let Some((major, minor)) = word.split_once('.') else { return false };
     let minor = minor.strip_suffix(|letter: char| letter.is_ascii_lowercase()).unwrap_or(minor);
@@ -59,8 +59,8 @@ pub(super) fn is_version(word: &str) -> bool {
     word.len() <= 8 && is_number(major) && is_number(minor)
 }
 
-/// Reads the line that begins a text, and says how many bytes it has. Behind its last field may
-/// stand anything.
+/// Parses the line at the start of a text, and returns its length in bytes. Any text may follow its
+/// last field.
 pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let format = text.split(',').next()?;
     let fields: Vec<&str> = text.split(',').take(FIELDS[1]).collect();
@@ -120,7 +120,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     Some((run, bytes))
 }
 
-/// The last field, without what was glued to it.
+/// Last field, without text glued to it.
 fn closing(field: &str) -> &str {
     let plus = field.bytes().take_while(|byte| *byte == b'+').count();
     match (latency(field), field.get(..plus)) {
@@ -130,13 +130,13 @@ fn closing(field: &str) -> &str {
     }
 }
 
-/// Whether the last latency is there when its neighbour is.
+/// True if the last latency is present, or its neighbour is absent too.
 pub(super) fn is_whole(run: &Run) -> bool {
     let [.., before, last] = &run.latencies;
     *last != Figure::Absent || *before == Figure::Absent
 }
 
-/// Whether the last latency may go on in the next line, this being what follows in its own.
+/// True if the last latency may continue in the next line; `rest` is the remainder of this one.
 pub(super) fn may_go_on(run: &Run, rest: &str) -> bool {
     let rest = rest.trim_end_matches('\\').trim_end_matches(['u', 'm']);
     !is_whole(run) && rest.len() < 12 && rest.bytes().all(|byte| byte.is_ascii_digit())

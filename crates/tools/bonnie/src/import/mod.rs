@@ -1,6 +1,5 @@
-//! Results of bonnie++: the lines with commas of 1.03 and of its formats 1.96, 1.97 and 1.98, and
-//! the tables of these and older versions; by themselves or within a line that a web page made of
-//! many.
+//! Importer of bonnie++ results: CSV lines of 1.03 and of the formats 1.96, 1.97 and 1.98, and
+//! tables of these and older versions; alone or within one line that a web page made of many.
 //!
 //! A line is exact, so that a table of the same run is only checked against it.
 
@@ -17,20 +16,20 @@ use treering_kit::import::stretch::not_understood;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "bonnie++";
-/// No line of its own is longer, nor a table.
+/// Longest CSV line, and longest table, in bytes.
 const LINE_MOST: usize = 1500;
 const TABLE_MOST: usize = 3000;
-/// So many lines a mail makes of one of its lines, and a page of a table.
+/// Largest number of lines into which mail programs break a CSV line, and web pages a table.
 const LINE_BROKEN_INTO_MOST: usize = 8;
 const TABLE_LINES_MOST: usize = 60;
-/// The table and the line of a run are no further from one another.
+/// Largest distance between the table and the CSV line of a run, in lines.
 const GAP_LINES_MOST: usize = 8;
-/// What looks like so many results and is none is not looked at further.
+/// Number of damaged results after which a text is no longer searched.
 const TORN_MOST: usize = 200;
 
-/// Reads results of bonnie++.
+/// Importer of bonnie++ results.
 pub(crate) struct Bonnie;
 
 impl Importer for Bonnie {
@@ -69,30 +68,30 @@ impl Importer for Bonnie {
     }
 }
 
-/// A place in a log.
+/// Position in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     line: usize,
     byte: usize,
 }
 
-/// Something that begins as a result does.
+/// Text that begins like a result.
 struct Piece {
     from: Place,
     to: Place,
-    /// `None` when it cannot be read.
+    /// Parsed run; `None` if it is damaged.
     run: Option<Run>,
 }
 
-/// Whether a table or a line begins somewhere in a line of the log.
+/// True if a table or a CSV line begins somewhere in a line of the log.
 fn has_start(text: &str) -> bool {
     csv::start(text, 0).is_some() || table::start(text, 0).is_some()
 }
 
-/// Where tables and lines begin in a line of the log, which is looked through once.
+/// Starts of tables and CSV lines in a line of the log, which is searched once.
 struct Starts {
     line: usize,
-    /// In their order, and whether it is a table.
+    /// Byte offsets in order; true for a table.
     all: Vec<(usize, bool)>,
 }
 
@@ -108,7 +107,7 @@ impl Starts {
     }
 }
 
-/// The next result in the rest of a line; it may end in another one.
+/// Next result in the rest of a line; it may end in a later line.
 fn piece(log: &Log<'_>, starts: &Starts, byte: usize) -> Option<Piece> {
     let next = starts.all.partition_point(|(at, _)| *at < byte);
     let (at, is_table) = *starts.all.get(next)?;
@@ -128,7 +127,7 @@ fn read_table(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
     Some((run, window.place(bytes)))
 }
 
-/// A line, or what a mail program or a shell's backslash made of it.
+/// Parses a CSV line, also if a mail program or a shell's backslash has broken it.
 fn read_line(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
     let mut window = Window::of(log, from, LINE_MOST);
     let mut first = None;
@@ -153,12 +152,12 @@ fn read_line(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
     }
 }
 
-/// Text from a place on, over several lines.
+/// Text from a position on, over several lines.
 struct Window {
     text: String,
     from: Place,
-    /// Where each line behind the first begins: in the text, and how many bytes of it were left
-    /// out.
+    /// Start of each line after the first: offset in the text, and number of bytes left out of the
+    /// line.
     starts: Vec<(usize, usize)>,
     is_cut: bool,
 }
@@ -175,7 +174,7 @@ impl Window {
         self.starts.len() + 1
     }
 
-    /// Takes the next line, too. Says whether there is one, and room for it.
+    /// Appends the next line; false if there is none, or the text is full.
     fn append(&mut self, log: &Log<'_>, between: &str, most: usize) -> bool {
         let next = self.from.line + self.lines();
         if self.is_cut || next >= log.len() || self.text.len() >= most {
@@ -194,7 +193,7 @@ impl Window {
         true
     }
 
-    /// The place in the log behind so many bytes.
+    /// Position in the log after this many bytes of the text.
     fn place(&self, bytes: usize) -> Place {
         let mut place = Place { line: self.from.line, byte: self.from.byte + bytes };
         for (number, (start, left_out)) in (1..).zip(&self.starts) {
@@ -206,7 +205,7 @@ impl Window {
     }
 }
 
-/// The beginning of a text, no more bytes than this.
+/// Start of a text, of at most this many bytes.
 fn head(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -215,23 +214,23 @@ fn head(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// One result, from one form of it or both.
+/// One result, from its table, its CSV line, or both.
 struct Reported {
     run: Run,
-    /// The name of the file that was shown.
+    /// Name of the file that the log shows.
     name: String,
     line: usize,
     has_both: bool,
     differences: Vec<String>,
 }
 
-/// What was read from one line on.
+/// Results found from one line on.
 #[derive(Default)]
 struct Results {
     reported: Vec<Reported>,
-    /// The first that could not be read, and how many.
+    /// Line of the first damaged result, and the number of damaged ones.
     torn: Option<(usize, usize)>,
-    /// Lines with results, the last one not included.
+    /// Half-open ranges of lines with results.
     known: Vec<std::ops::Range<usize>>,
     end: usize,
 }
@@ -268,7 +267,7 @@ impl Results {
         });
     }
 
-    /// The other form of the last result, in one of the next lines.
+    /// Other form of the last result, in one of the next lines.
     fn partner(&self, log: &Log<'_>, line: usize) -> Option<Piece> {
         let last = self.reported.last().filter(|last| !last.has_both)?;
         let next = (line + 1..=line + GAP_LINES_MOST).find(|next| has_start(log.line(*next)))?;
@@ -308,7 +307,7 @@ impl Results {
 }
 
 impl Reported {
-    /// What the two forms say differently, when this is the other form of the same run.
+    /// Differences between the two forms; `None` if the other is not a form of the same run.
     fn also(&self, other: &Run) -> Option<Vec<String>> {
         match (self.has_both, self.run.is_table, other.is_table) {
             (false, true, false) => other.differences(&self.run),

@@ -1,5 +1,5 @@
-//! The table of bonnie++, read word by word: lines may have been broken differently or joined into
-//! one. Two halves: one large file, many files; each may be missing.
+//! Tables of bonnie++, parsed word by word, since lines may have been broken or joined. Two halves:
+//! one large file, many files; each may be missing.
 
 use super::csv;
 use super::run::{FILES, Figure, PER_CHAR, Run, SEEKS, TESTS, is_parameter, is_too_short, latency};
@@ -7,16 +7,16 @@ use treering_kit::import::number::{decimal, whole};
 
 const LARGE: &str = "------Sequential Output------";
 const MANY: &str = "------Sequential Create------";
-/// From one of these to the end of the names of its columns it is no further.
+/// Largest distance from a heading to the end of the column names, in bytes.
 const HEADING_MOST: usize = 900;
-/// Nor is a row longer than this, or what stands between the halves.
+/// Largest length of a row, and of the text between the halves, in bytes.
 const ROW_MOST: usize = 600;
-/// A name has no more words.
+/// Largest number of words in a name.
 const NAME_WORDS_MOST: usize = 5;
-/// From this version on the rates of files in the table are not rates.
+/// First version whose table has wrong rates of files.
 const WRONG_RATES_FROM: f64 = 1.98;
 
-/// Where the next table begins in a text, at this byte or behind it.
+/// Finds the next table in a text, from this byte on.
 pub(super) fn start(text: &str, from: usize) -> Option<usize> {
     let mut from = from;
     loop {
@@ -31,14 +31,14 @@ pub(super) fn start(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// The version that a text begins with, and what follows it.
+/// Version at the start of a text, and the rest.
 fn version(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix("Version")?.trim_start();
     let (word, rest) = text.split_once(char::is_whitespace)?;
     csv::is_version(word).then_some((word, rest.trim_start()))
 }
 
-/// Reads the table that begins a text, and says how many bytes it has.
+/// Parses the table at the start of a text, and returns its length in bytes.
 pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let (version, rest) = version(text)?;
     let mut run = Run { is_table: true, version: version.to_owned(), ..Run::default() };
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     is_any.then_some((run, place))
 }
 
-/// How far away the names of the columns end: six of them.
+/// Offset of the end of the six column names.
 fn heading(text: &str) -> Option<usize> {
     let text = super::head(text, HEADING_MOST);
     text.match_indices("%CP").nth(5).map(|(at, name)| at + name.len())
@@ -74,7 +74,7 @@ fn concurrency(heading: &str) -> Option<&str> {
     whole(word).is_some().then_some(word)
 }
 
-/// How far away the second half is, when it is of the same table.
+/// Offset of the second half, if it belongs to the same table.
 fn many_begins(text: &str) -> Option<usize> {
     let text = super::head(text, ROW_MOST);
     let at = text.find(MANY)?;
@@ -82,7 +82,7 @@ fn many_begins(text: &str) -> Option<usize> {
     (!before.contains(LARGE) && csv::start(before, 0).is_none()).then_some(at)
 }
 
-/// A row of figures: its text, and its length. Latencies, another half or a line may follow it.
+/// Row of figures at the start of a text. Latencies, another half or a CSV line may follow it.
 fn row(text: &str) -> &str {
     let text = super::head(text, ROW_MOST);
     let ends = ["Latency", "Version ", LARGE, MANY].into_iter().map(|end| text.find(end));
@@ -90,7 +90,7 @@ fn row(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The words of a text with their ends in it.
+/// Words of a text with the offsets of their ends.
 fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
     text.split_whitespace().map(move |word| {
         let end = word.as_ptr().addr() - text.as_ptr().addr() + word.len();
@@ -98,7 +98,7 @@ fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
     })
 }
 
-/// The row of the large file. Says how many bytes it has, with its latencies.
+/// Parses the row of the large file, and returns its length in bytes, with its latencies.
 fn large(run: &mut Run, text: &str) -> Option<usize> {
     let row = row(text);
     let all: Vec<(&str, usize)> = words(row).take(NAME_WORDS_MOST + 2 * SEEKS + 4).collect();
@@ -133,7 +133,7 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
     Some(latencies(run, &tests, text, end, row.len()))
 }
 
-/// The row of many files. Says how many bytes it has, with its latencies.
+/// Parses the row of the small files, and returns its length in bytes, with its latencies.
 fn many(run: &mut Run, text: &str) -> Option<usize> {
     let row = row(text);
     let all: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
@@ -167,7 +167,7 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
     Some(latencies(run, &tests, text, end, row.len()))
 }
 
-/// Words that are figures, rates and percents by turns, and where the last one ends.
+/// Figures at the start of the words, rates and percentages in turn, and the offset of their end.
 fn figures<'t>(words: &[(&'t str, usize)]) -> Option<(Vec<&'t str>, usize)> {
     let mut found = Vec::new();
     let mut end = 0;
@@ -183,7 +183,7 @@ fn figures<'t>(words: &[(&'t str, usize)]) -> Option<(Vec<&'t str>, usize)> {
     (!found.is_empty()).then_some((found, end))
 }
 
-/// The number with its unit, or the plus signs, that a word begins with.
+/// Number with its unit, or plus signs, at the start of a word.
 fn number_before(word: &str) -> &str {
     let signs = word.bytes().take_while(|byte| *byte == b'+').count();
     if is_too_short(&word[..signs]) {
@@ -201,7 +201,8 @@ fn take(run: &mut Run, tests: &[usize], figures: &[&str]) {
     }
 }
 
-/// Reads the latencies behind a row of this length whose figures end there. Says where they end.
+/// Parses the latencies after a row of length `row` whose figures end at `end`; returns the offset
+/// of their end.
 fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize) -> usize {
     let Some(behind) = text[row..].strip_prefix("Latency") else { return end };
     let mut rest = super::head(behind, ROW_MOST);
@@ -224,14 +225,14 @@ fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize)
     row + "Latency".len() + whole - rest.len()
 }
 
-/// `2264M`, `1G:4k:2:20000`.
+/// True for a size with further parameters: `2264M`, `1G:4k:2:20000`.
 fn is_size(word: &str) -> bool {
     let (size, _) = word.split_once(':').unwrap_or((word, ""));
     let number = size.strip_suffix(['M', 'G', 'T']);
     number.and_then(whole).is_some() && word.split(':').all(is_parameter)
 }
 
-/// What the name field says: size, chunk, how many at once, seeks, seekers.
+/// Stores the parameters in the name field: size, chunk, concurrency, seeks, seekers.
 fn sized(run: &mut Run, word: &str) {
     let names = ["size", "chunk", "concurrency", "seeks", "seekers"];
     for (name, value) in names.into_iter().zip(word.split(':')) {

@@ -1,13 +1,13 @@
-//! The line with commas, and the one that names its fields.
+//! The CSV line, and its header.
 
 use super::name::{chunk, size};
 use super::{CsvVersion, Rate, Report};
 use crate::classic::asked::FileKind;
 use crate::classic::test::{Counted, Test};
 
-/// The names before those of the figures.
+/// Names of the fields before the figures.
 const FIRST: &str = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,";
-/// Those that only the longer lines have.
+/// Names of the fields that only 1.98 has.
 const SEEKING: &str = "seeks_count,seek_procs,";
 const IO: &str = "putc,putc_cpu,put_block,put_block_cpu,rewrite,rewrite_cpu,getc,getc_cpu,\
                   get_block,get_block_cpu,seeks,seeks_cpu,";
@@ -18,13 +18,13 @@ const LATENCIES: &str = "putc_latency,put_block_latency,rewrite_latency,getc_lat
                          get_block_latency,seeks_latency,seq_create_latency,seq_stat_latency,\
                          seq_del_latency,ran_create_latency,ran_stat_latency,ran_del_latency";
 
-/// The names of the fields. The original leaves two of 1.98 out.
+/// Header line. The original leaves two fields of 1.98 out.
 pub(crate) fn header(version: CsvVersion, as_original: bool) -> String {
     let seeking = if version == CsvVersion::Long && !as_original { SEEKING } else { "" };
     format!("{FIRST}{seeking}{IO}{FILES}{LATENCIES}\n")
 }
 
-/// The line of a run, with its newline.
+/// CSV line of a run, with its newline.
 pub(crate) fn line(report: &Report<'_>) -> String {
     let (asked, label) = (report.asked, report.label);
     let format = match label.csv {
@@ -60,7 +60,7 @@ pub(crate) fn line(report: &Report<'_>) -> String {
     fields.join(",") + "\n"
 }
 
-/// What was asked of the many files: their number, sizes, directories and calls.
+/// Parameter fields of the small files: number, sizes, directories, chunk.
 fn files_asked(report: &Report<'_>) -> [String; 5] {
     let Some(files) = &report.asked.files else { return Default::default() };
     let unless_zero = |bytes: u64| if bytes == 0 { String::new() } else { bytes.to_string() };
@@ -82,7 +82,7 @@ fn files_asked(report: &Report<'_>) -> [String; 5] {
     }
 }
 
-/// A rate and its share of a CPU.
+/// Rate and CPU percentage of a test.
 fn figures(report: &Report<'_>, test: Test) -> [String; 2] {
     match report.rate(test) {
         Rate::Absent => Default::default(),

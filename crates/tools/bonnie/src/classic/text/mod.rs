@@ -1,4 +1,4 @@
-//! What bonnie++ 2.00a prints: the table, the line with commas, and the words of both.
+//! Output of bonnie++ 2.00a: the table and the CSV line.
 //!
 //! Only formatting.
 
@@ -15,21 +15,21 @@ use latency::latency;
 use super::asked::Asked;
 use super::test::{Counted, Test};
 
-/// A test that took less time has no rate: no column says so little.
+/// Shortest test that has a rate: for less the original prints plus signs.
 const SHORT_NS: u64 = 500_000_000;
 
-/// What a test came to, as the original counts it.
+/// Result of a test, as the original counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Result {
-    /// How long it took.
+    /// Elapsed time.
     pub elapsed_ns: u64,
-    /// CPU of the threads that did it.
+    /// CPU time of its threads.
     pub cpu_ns: u64,
-    /// The longest loop body, or the end.
+    /// Longest loop body, or the end if that took longer.
     pub latency_ns: u64,
 }
 
-/// The formats of the line with commas.
+/// Format of the CSV line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CsvVersion {
     /// 1.96 and 1.97: 48 fields.
@@ -39,47 +39,47 @@ pub(crate) enum CsvVersion {
 }
 
 impl CsvVersion {
-    /// Of its number.
+    /// Format with this version number.
     pub(crate) fn of(number: &'static str) -> Self {
         if number == "1.98" { Self::Long } else { Self::Short(number) }
     }
 }
 
-/// What a run is called, and in which form it is printed.
+/// Name of a run, and the form of its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Label {
-    /// The name of the machine.
+    /// Name of the machine.
     pub name: String,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// MiB of the large file.
+    /// Size of the large file in MiB.
     pub mib: u64,
-    /// Files by 1024; 0 where there are none.
+    /// Number of files in units of 1024; 0 without files.
     pub k: u64,
-    /// The form of the line with commas.
+    /// Format of the CSV line.
     pub csv: CsvVersion,
-    /// Whether its columns are where the original has them.
+    /// True if the CSV columns are misplaced as in the original.
     pub csv_as_original: bool,
 }
 
-/// A run: what it was, and the results of the tests that were run.
+/// A run with the results of its tests.
 #[derive(Debug)]
 pub(crate) struct Report<'r> {
-    /// What was asked for.
+    /// Parameters of the run.
     pub asked: &'r Asked,
-    /// What it is called.
+    /// Name and output form.
     pub label: &'r Label,
-    /// By [`Test::place`].
+    /// Results by [`Test::place`]; `None` for a test that was not run.
     pub results: [Option<Result>; Test::COUNT],
 }
 
-/// A rate of a test, and its share of a CPU.
+/// Rate of a test, and its CPU percentage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rate {
-    /// It was not run.
+    /// The test was not run.
     Absent,
     TooShort,
-    /// KiB, seeks or files in a second, and whole percent.
+    /// KiB, seeks or files per second, and whole percent.
     Known(f64, u64),
 }
 

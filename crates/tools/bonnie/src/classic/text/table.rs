@@ -1,4 +1,4 @@
-//! The table.
+//! The result table.
 
 use super::name;
 use super::{Rate, Report};
@@ -8,7 +8,7 @@ const VERSION: &str = "Version 2.00a       ";
 const BLANK: &str = "                    ";
 const PER_SECOND: &str = " /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP\n";
 
-/// The table of a run, with its newlines.
+/// Table of a run, with its newlines.
 pub(crate) fn table(report: &Report<'_>) -> String {
     let (asked, label) = (report.asked, report.label);
     let (io_tests, file_tests) = Test::ALL.split_at(Test::SequentialCreate.place());
@@ -40,7 +40,7 @@ pub(crate) fn table(report: &Report<'_>) -> String {
     text
 }
 
-/// The figures of a row, and the row of latencies.
+/// Appends a row of figures, and the row of latencies.
 fn rows(report: &Report<'_>, tests: &[Test], text: &mut String) {
     for &test in tests {
         *text += &match report.rate(test) {
@@ -56,7 +56,7 @@ fn rows(report: &Report<'_>, tests: &[Test], text: &mut String) {
     *text += "\n";
 }
 
-/// A rate in five columns.
+/// Formats a rate in five columns.
 pub(super) fn figure(test: Test, rate: f64) -> String {
     let mib = rate / 1024.0;
     match test.counted() {

@@ -1,4 +1,4 @@
-//! The original's own words, as Debian's 2.00a printed them.
+//! Comparison with the output of the original, as Debian's 2.00a printed it.
 
 use super::table::figure;
 use super::{CsvVersion, Label, Report, Result, header, line, table};
@@ -37,7 +37,7 @@ fn label() -> Label {
     }
 }
 
-/// A test that took so long that so much was done in a second.
+/// Result of a test with this rate, CPU percentage and latency.
 fn at(asked: &Asked, test: Test, rate: f64, percent: u64, latency_us: u64) -> Result {
     let work =
         asked.work(test) as f64 / if test.is_io() && test != Test::Seeks { 1024.0 } else { 1.0 };
@@ -48,7 +48,7 @@ fn at(asked: &Asked, test: Test, rate: f64, percent: u64, latency_us: u64) -> Re
     Result { elapsed_ns, cpu_ns, latency_ns: latency_us * 1000 }
 }
 
-/// The sample of the reference, with the real rates of files.
+/// Results of the reference sample, with the real rates of files.
 fn results(asked: &Asked) -> [Option<Result>; Test::COUNT] {
     let known = |test, rate, percent, us| Some(at(asked, test, rate, percent, us));
     let short =
@@ -82,7 +82,7 @@ files:max            /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
 Latency             35121us   15112us   10300us   15333us   15888us   51011us
 ";
 
-/// The line of the original, with the columns where it has them.
+/// CSV line of the original, with its misplaced columns.
 const LINE: &str = "1.98,2.00a,h,2,7,1G,,20000,3,1951,99,415783,21,887697,44,3234,78,+++++,+++,\
                     +++++,+++,40,1024,,,10,38873,49,+++++,+++,49615,39,40668,51,+++++,+++,34683,\
                     36,3962us,307us,2372us,7341us,3664us,10975us,35121us,15112us,10300us,15333us,\
@@ -158,7 +158,7 @@ Latency                         307us    2372us              3664us   10975us
     assert!(line.trim_end().ends_with(&",".repeat(12 + 5 + 12 + 12)), "{line}");
 }
 
-/// What the original printed for `-s 16…` and `-m`.
+/// Names as the original printed them for `-s 16…` and `-m`.
 #[test]
 fn names_are_as_short_as_those_of_the_original() {
     let name = |name: &str, mib, chunk, copies, seeks, seekers| {
