@@ -1,4 +1,4 @@
-//! What a run will ask of the filesystem, found by replaying its plan on sums.
+//! Footprint of a run on the filesystem, found by replaying its plan on sums.
 //!
 //! Names that every recipe treats alike form a group, of which there are a handful; a tree is what
 //! each of its groups was last written by. So a replay costs nothing per file.
@@ -21,7 +21,7 @@ const RECIPES: [Recipe; 7] = [
     Recipe::CleanPatched,
 ];
 
-/// Files, bytes and bytes in whole blocks.
+/// Number of files, bytes, and bytes rounded up to whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Sum {
     files: u64,
@@ -37,19 +37,19 @@ impl Sum {
     }
 }
 
-/// Names that every recipe treats alike.
+/// Group of names that every recipe treats alike.
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
-    /// What each recipe writes of it, by the recipe's place in [`RECIPES`].
+    /// Sums that each recipe writes, by the index of the recipe in [`RECIPES`].
     written: [Sum; 7],
-    /// Whether each recipe removes it.
+    /// True for each recipe that removes the group.
     removed: [bool; 7],
 }
 
-/// What a tree consists of: by group, the recipe that wrote it.
+/// Content of a tree: for each group, the index of the recipe that wrote it.
 type Content = Vec<Option<usize>>;
 
-/// The groups of a set of recipes.
+/// Groups of a set of recipes.
 #[derive(Debug)]
 struct Groups {
     groups: Vec<Group>,
@@ -91,7 +91,7 @@ impl Groups {
         Self { groups }
     }
 
-    /// Applies a recipe to a content; what it writes is returned.
+    /// Applies a recipe to a content and returns the sum that it writes.
     fn apply(&self, recipe: Recipe, content: &mut Content) -> Sum {
         let place = RECIPES.iter().position(|&one| one == recipe).expect("all are listed");
         let mut written = Sum::default();
@@ -122,7 +122,7 @@ impl Groups {
     }
 }
 
-/// What the phases ask of a filesystem with blocks of this size.
+/// Footprint of the phases on a filesystem with blocks of this size.
 pub(super) fn footprint(recipes: &Recipes, phases: &[PlannedPhase], block_bytes: u64) -> Footprint {
     let groups = Groups::new(recipes, block_bytes);
     let is_dir = |id: &u32| recipes.names.kind(NameId(*id)) == NameKind::Directory;

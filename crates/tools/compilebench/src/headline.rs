@@ -1,4 +1,4 @@
-//! The headline numbers of a run: by kind of operation, all the work over all the time.
+//! Headline metrics of a run: for each kind of operation, total work over total time.
 //!
 //! Not the means of rates that the original prints: a few large operations rule those.
 
@@ -18,24 +18,24 @@ struct Sums {
     bytes: u64,
 }
 
-/// Sums by kind of operation.
+/// Accumulator of sums by kind of operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headline {
     kinds: BTreeMap<String, Sums>,
-    /// From when to when the last operation took, at all ranks.
+    /// Time span of the last operation, over all ranks.
     last: Span,
 }
 
 impl Headline {
-    /// Counts an operation.
+    /// Adds an operation.
     pub(super) fn add(&mut self, task: &TaskTotals) {
         self.last = Span::default();
         self.beside(task);
         self.kinds.entry(task.kind.clone()).or_default().tasks += 1;
     }
 
-    /// Counts the same operation at another rank as a part of the last one: they took from the
-    /// first beginning to the last end.
+    /// Adds the same operation of another rank to the last one: together they last from the first
+    /// beginning to the last end.
     pub(super) fn beside(&mut self, task: &TaskTotals) {
         let before_ns = self.last.ns();
         self.last.add(task);
@@ -46,8 +46,8 @@ impl Headline {
         sums.bytes += if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes };
     }
 
-    /// Per kind: the primary rate (bytes where the work is moving bytes, files where it is names),
-    /// the mean seconds and CPU seconds of one operation; and the CPU and time of all of them.
+    /// Metrics per kind: the primary rate (bytes where the work moves data, files where it changes
+    /// names), mean seconds and CPU seconds per operation; and the total CPU and time.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics: Vec<Metric> =
             self.kinds.iter().flat_map(|(kind, sums)| of_kind(kind, *sums)).collect();
@@ -65,8 +65,8 @@ impl Headline {
     }
 }
 
-/// The metrics of a run with operations of these kinds, of files that are not all empty. Their
-/// values mean nothing.
+/// Metrics of a run with operations of these kinds, on files that are not all empty; the values are
+/// meaningless.
 pub(super) fn foreseen<'k>(kinds: impl Iterator<Item = &'k str>) -> Vec<Metric> {
     let mut headline = Headline::default();
     for kind in kinds {

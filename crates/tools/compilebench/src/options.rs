@@ -1,8 +1,8 @@
-//! The options of compilebench, each declared once: the classic ones of 0.6 and the native ones.
+//! Options of compilebench, each declared once: the classic ones of 0.6 and the native ones.
 
 use treering_script::{ClassicPayload, Manifest, Support, options};
 
-/// compilebench's name tag.
+/// Workload manifest: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "compilebench",
     aliases: &[],

@@ -1,5 +1,4 @@
-//! compilebench's own way to run and to speak: lines on standard error, a summary on standard
-//! output.
+//! Classic output: lines on standard error, a summary on standard output.
 
 use std::path::PathBuf;
 
@@ -13,7 +12,7 @@ use super::options::Classic;
 use super::plan::INITIAL_CREATE;
 use super::text::{ClassicSummary, opening_line, task_line};
 
-/// How a classic command line is run.
+/// Classic mode for a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::read(settings)?;
     Ok(ClassicMode {
@@ -38,7 +37,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-/// The original's names of traces.
+/// Phases that the original traces, with its names of the traces.
 const TRACES: &[(&str, &str)] =
     &[(INITIAL_CREATE, "create-dirs-0"), ("makej compile", "compile-dirs-0")];
 

@@ -1,4 +1,4 @@
-//! The classic sequence against the published listings and the measured totals of the original.
+//! Classic sequence, compared with the published listings and the measured totals of the original.
 //!
 //! The original's dataset files and the published report are not part of the project. Where they
 //! are not found beside the checkout, these tests say so and pass.
@@ -18,8 +18,7 @@ fn job(sources: &Path, options: &[(&str, &str)]) -> Box<dyn Job> {
     Compilebench.classic(&Settings::new(given)).expect("the original's files are read")
 }
 
-/// The lines of operations in a published listing, without time and rate, and the summary's figure
-/// lines left out.
+/// Operation lines in a published listing, without time and rate.
 fn published(text: &str, listing: usize) -> Vec<String> {
     let start = text.match_indices("using working directory").nth(listing).expect("listing").0;
     let kinds = [

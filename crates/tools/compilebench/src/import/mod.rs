@@ -1,4 +1,4 @@
-//! Logs of compilebench 0.6: what it prints on standard error, and the summary.
+//! Importer of compilebench 0.6 logs: the lines on standard error, and the summary.
 //!
 //! Reading and stat'ing a tree, and deleting it, do not say whether it has build products: that is
 //! followed from the operations before. The summary is checked against the lines.
@@ -18,10 +18,10 @@ use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
-/// Reads logs of compilebench.
+/// Importer of compilebench logs.
 pub(crate) struct Compilebench;
 
-/// The phases of a run, as treering's own compilebench calls them.
+/// Phases of a run, named as in treering's own compilebench.
 const PHASES: [&str; 3] = ["native order", "initial create", "operations"];
 
 impl Importer for Compilebench {
@@ -64,21 +64,21 @@ impl Importer for Compilebench {
     }
 }
 
-/// A run, put together line by line.
+/// A run, assembled line by line.
 #[derive(Default)]
 struct Run {
     opening: Option<(String, u64, u64)>,
     phases: [Vec<TaskTotals>; 3],
     states: States,
     summary: Summary,
-    /// The signal that ended it.
+    /// Signal that ended the run, if any.
     caught: Option<u64>,
-    /// The rates as printed, beside the tasks of all phases.
+    /// Remarks about operations that the preceding lines do not explain.
     remarks: Vec<Remark>,
 }
 
 impl Run {
-    /// Whether this line is of another run: it begins one, or this one has ended.
+    /// True if this line belongs to another run: it begins one, or this one has ended.
     fn is_over(&self, said: &Line) -> bool {
         let [native, initial, later] = &self.phases;
         let has_begun = !native.is_empty() || !initial.is_empty() || !later.is_empty();
@@ -159,7 +159,7 @@ impl Run {
         if is_initial { initial.push(task) } else { later.push(task) }
     }
 
-    /// The trial, with remarks about what does not agree.
+    /// Converts the run to a trial, with remarks about disagreements.
     fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
         let mut trial = ForeignTrial { workload: "compilebench", ..ForeignTrial::default() };
         trial.fact(IMPORT_FACT, "compilebench");
@@ -217,7 +217,7 @@ fn add_phase(trial: &mut ForeignTrial, name: &str, tasks: Vec<TaskTotals>) {
     trial.phases.push(totals);
 }
 
-/// What an operation moved: the rate as printed times the time, which is nearer than whole MiB.
+/// Bytes that an operation moved: printed rate times time, which is more exact than whole MiB.
 fn listed_bytes(mib: Option<u64>, mib_per_second: Option<f64>, wall_ns: u64) -> u64 {
     let by_rate = mib_per_second.map(|rate| rate * (wall_ns as f64 / 1e9));
     let near = by_rate.or(mib.map(|mib| mib as f64)).unwrap_or(0.0);

@@ -1,8 +1,9 @@
-//! In which state each tree is, by the operations so far: what read, stat and delete do not say.
+//! State of each tree, followed from the operations so far, since lines of read, stat and delete do
+//! not tell it.
 
 use std::collections::BTreeMap;
 
-/// Which of the original's four dictionaries a tree is in.
+/// State of a tree, as the original's four dictionaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Unpatched,
@@ -26,25 +27,25 @@ impl State {
     }
 }
 
-/// All living trees.
+/// States of all living trees.
 #[derive(Clone, Debug, Default)]
 pub(super) struct States {
     trees: BTreeMap<String, State>,
 }
 
-/// What is known of an operation's tree.
+/// Tree of an operation: its state, and the row of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reported {
-    /// Its state before, in words; of a new tree, the state it has then.
+    /// State before, in words; for a new tree, the state after.
     pub(super) state: &'static str,
-    /// The row of the summary in which the original counts the operation.
+    /// Row of the summary in which the original counts the operation.
     pub(super) tally: &'static str,
-    /// The tree did not live, or could not be in a state in which this is done.
+    /// True if the tree did not exist, or its state does not allow the operation.
     pub(super) is_surprising: bool,
 }
 
 impl States {
-    /// Follows an operation on a tree.
+    /// Applies an operation to a tree.
     pub(super) fn follow(&mut self, kind: &str, tree: &str) -> Reported {
         use State::{Patched, PatchedCompiled, Unpatched, UnpatchedCompiled};
         if kind == "create" {
@@ -86,8 +87,8 @@ impl States {
         Reported { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
     }
 
-    /// Whether the original takes a tree that was just deleted for a compiled one: it compares
-    /// dictionaries by what is in them, after the tree was taken out, and all empty ones are equal.
+    /// True if the original takes a just deleted tree for a compiled one: it compares dictionaries
+    /// by content, after the tree was taken out, and all empty ones are equal.
     fn counts_as_compiled(&self, state: State) -> bool {
         let is_empty = |state: State| self.trees.values().all(|other| *other != state);
         let is_one_empty = is_empty(State::UnpatchedCompiled) || is_empty(State::PatchedCompiled);

@@ -1,4 +1,4 @@
-//! The summary of compilebench: what it prints, against what its lines come to.
+//! Summary of compilebench: printed rows, compared with the sums over its lines.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use treering_model::{Metric, Scope, TaskTotals};
 use super::lines::{Row, TALLIES, in_seconds};
 use treering_kit::import::Remark;
 
-/// What the lines of one row come to.
+/// Sums over the lines of one row.
 #[derive(Clone, Debug, Default)]
 struct Sums {
     runs: u64,
-    /// Of MB/s as printed, or of seconds.
+    /// Sum of MB/s as printed, or of seconds.
     figures: f64,
 }
 
-/// Both.
+/// Printed rows and sums over the lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
     counted: BTreeMap<&'static str, Sums>,
-    /// What was printed, by its row, with its line; `None` for `no runs`.
+    /// Line number and content of each printed row; `None` for `no runs`.
     printed: BTreeMap<&'static str, (usize, Option<Row>)>,
 }
 
-/// Two roundings to a hundredth, one of the lines and one of the mean.
+/// Tolerance: two roundings to a hundredth, one of the lines and one of the mean.
 const ROUNDING: f64 = 0.0101;
 
 impl Summary {
-    /// Counts an operation.
+    /// Adds an operation.
     pub(super) fn count(&mut self, task: &TaskTotals, mib_per_second: Option<f64>) {
         let Some(tally) = TALLIES.into_iter().find(|tally| *tally == task.tally) else { return };
         let sums = self.counted.entry(tally).or_default();
@@ -58,7 +58,7 @@ impl Summary {
         self.printed.len() == TALLIES.len()
     }
 
-    /// Rows that say something else than the lines.
+    /// Remarks about printed rows that differ from the lines.
     pub(super) fn disagreements(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for (tally, (at, row)) in &self.printed {
@@ -81,8 +81,8 @@ impl Summary {
         remarks
     }
 
-    /// By kind of operation all the work over all the time, and seconds of one operation; CPU as
-    /// the summary has it.
+    /// Metrics by kind of operation: total work over total time, and seconds per operation; CPU
+    /// from the summary.
     pub(super) fn metrics(&self, phases: &[Vec<TaskTotals>]) -> Vec<Metric> {
         let mut kinds: BTreeMap<&str, Vec<&TaskTotals>> = BTreeMap::new();
         for task in phases.iter().flatten().filter(|task| !task.tally.is_empty()) {
@@ -91,8 +91,8 @@ impl Summary {
         kinds.iter().flat_map(|(kind, tasks)| self.of_kind(kind, tasks)).collect()
     }
 
-    /// The averages as printed, where there are no lines: of each row, since the work and the time
-    /// behind them are not known.
+    /// Metrics from the printed averages of each row, for a log without lines, whose work and time
+    /// are unknown.
     pub(super) fn metrics_alone(&self) -> Vec<Metric> {
         let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
         rows.filter(|row| row.runs > 0).flat_map(Self::of_row).collect()
