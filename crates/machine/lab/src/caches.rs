@@ -143,7 +143,7 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
             Err(error) => CacheDrop::Refused(error),
         });
     }
-    // Another program may drop the caches just then: once more.
+    // Retries, since another program may drop the caches just then.
     let canary = (0..TRIES)
         .find_map(|_| Canary::make(root).ok().filter(|canary| canary.before.resident_pages > 0));
     let cached_bytes_before = cached();

@@ -1,7 +1,7 @@
 //! Acquired devices to make filesystems on: locked, inspected by the guard, released.
 //!
-//! `Device` → `Volume` (formatted) → `Mounted`, and back. What is released tells its errors; what
-//! is dropped is given back as well as can be, and what cannot stays in the register.
+//! State chain: `Device` → `Volume` (formatted) → `Mounted`, and back. A release returns its
+//! errors; a drop releases as well as it can, and failures stay in the register.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -211,7 +211,7 @@ impl Device {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "formatting a device" }.into());
         }
-        // All are looked at, and taken, before the first is touched.
+        // All devices are inspected and locked before the first is touched.
         let mut taken: Vec<(Inspection, File)> = Vec::new();
         for path in paths {
             let inspection = inspect_on(&lab.machine, path)?;
@@ -429,9 +429,9 @@ impl BlockDevice {
             if self.content == HeldContent::Ours {
                 clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
             }
-            // Looked at once more through the exclusive descriptor: what came onto an empty device
-            // since it was taken is somebody's. Where there was something before, its remains, or
-            // ours, are no sign of that.
+            // Content is searched once more through the exclusive descriptor: data on a device that
+            // was empty when acquired are somebody's. A device that had content before may still
+            // have remains of it.
             let depth = match self.content {
                 HeldContent::Empty => Depth::Full,
                 HeldContent::Erased | HeldContent::Ours => Depth::Glance,

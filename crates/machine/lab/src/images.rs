@@ -108,7 +108,7 @@ impl LoopImage {
                         free_image(&lab.machine, record.id(), &path, None)
                     }
                 };
-                // What cannot be cleaned up stays in the register.
+                // An image that cannot be cleaned up stays in the register.
                 if freed.is_ok() {
                     record.remove()?;
                 }
@@ -160,7 +160,7 @@ impl LoopImage {
         let Some(held) = &self.held else {
             return Ok(());
         };
-        // What is done until it is mounted is nobody's measurement.
+        // The work until the mount belongs to no measurement.
         self.play(false)?;
         let failed = |errno: Errno| LabError::io("cannot empty", &self.node)(errno.into());
         let status = loop_status(&held.device).map_err(failed)?;
@@ -180,8 +180,8 @@ impl LoopImage {
         }
         if !self.is_fresh {
             let device = open_device(&self.node, DeviceUse::WriteAlone).map_err(failed)?;
-            // A hole where the last trial wrote, so that every trial begins with the same file. A
-            // host filesystem that cannot make holes keeps the old blocks.
+            // Discards the blocks of the last trial, so that every trial begins with the same file.
+            // A host filesystem that cannot make holes keeps the old blocks.
             match discard(&device, self.spec.bytes) {
                 Ok(()) | Err(Errno::OPNOTSUPP) => {}
                 Err(errno) => return Err(failed(errno)),
@@ -239,7 +239,7 @@ impl LoopImage {
         flush_buffers(&held.device)
             .map_err(|errno| LabError::io("cannot flush", &self.node)(errno.into()))?;
         if held.player.is_some() {
-            // The memory of the host behind a played disk is the disk: its time is the model's.
+            // The host's page cache behind a played disk is the disk: its timing is the model's.
             return Ok(());
         }
         let failed = || LabError::io("cannot write back", &self.path);
@@ -272,7 +272,7 @@ impl LoopImage {
         let Some(Held { image, device, player, record }) = self.held.take() else {
             return Ok(());
         };
-        // Closed first: the kernel detaches only what nobody has open.
+        // The descriptors are closed first: the kernel detaches only a device that is not open.
         drop((image, device));
         let file = Some(self.file_number);
         let Some(player) = player else {
@@ -318,7 +318,8 @@ fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Resul
         .map_err(LabError::io("cannot make", path))?;
     let file_number = file_number_of(&image, path)?;
     record.append(&file_line(file_number))?;
-    // Reported to whoever looks for images without a record; the loop device keeps it.
+    // The lock protects the image from a search for images without a record; the loop device keeps
+    // it.
     let _not_every_filesystem_locks = lock_exclusive(&image);
     image.set_len(spec.bytes).map_err(LabError::io("cannot size", path))?;
     if !spec.is_sparse {
@@ -342,7 +343,8 @@ fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Resul
     record.append(&loop_line(attached.number))?;
     let node = attached.path;
     let metadata = attached.file.metadata().map_err(LabError::io("cannot look at", &node))?;
-    // Only to look: closing what was open for writing makes udev look, too.
+    // The device is opened for inspection only: udev examines a device after a close of a writable
+    // descriptor.
     let device = open_device(&node, DeviceUse::Look)
         .map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
@@ -376,7 +378,7 @@ fn open_shown(path: &Path) -> Result<File, LabError> {
 
 impl Drop for LoopImage {
     fn drop(&mut self) {
-        // What cannot be freed stays in the register, where it is found.
+        // An image that cannot be freed stays in the register.
         let _in_the_register = self.free();
     }
 }
@@ -407,7 +409,7 @@ pub(crate) fn check_room(
         }
         cautions.push(DeviceCaution::HostMayFill { directory, needed_bytes, free_bytes });
     }
-    // A played disk has its time from the model, whatever is behind it.
+    // A played disk has the timing of its model, whatever is behind it.
     if spec.model.is_none()
         && by_magic(host.type_magic).is_some_and(|filesystem| filesystem.is_in_memory)
     {

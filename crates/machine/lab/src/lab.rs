@@ -79,7 +79,7 @@ impl Lab {
     /// Adds older register folders to the search for leftovers of killed runs.
     #[must_use]
     pub fn with_older_registers(self, folders: &[PathBuf]) -> Self {
-        // As it is named: a link is not followed.
+        // Named folders are checked without following a link.
         let ours = folders.iter().filter(|folder| is_private_directory(folder));
         let real = ours.filter_map(|folder| folder.canonicalize().ok());
         let others = real.filter(|folder| folder != self.register.folder());
@@ -222,7 +222,7 @@ impl Lab {
     /// processes, resources in use, and those that are not certainly treering's stay and are
     /// reported.
     pub fn release(&self, leftovers: Vec<Leftover>) -> Vec<(Leftover, Result<(), LabError>)> {
-        // Before all else: a filesystem on a played disk waits for that when it is unmounted.
+        // Played disks come first: a filesystem on one waits for it when it is unmounted.
         leftovers.iter().filter(|leftover| !leftover.is_alive).for_each(|one| self.rescue(one));
         let mut ordered = leftovers;
         ordered.sort_by_key(|leftover| leftover.what.order());
@@ -290,7 +290,7 @@ impl Lab {
         let is_of_this_boot = facts.boot == self.machine.boot_id();
         match &facts.kind {
             Kind::Loop { image, file, .. } => {
-                // Numbers of filesystems change from boot to boot: then the name has to do.
+                // Device numbers change from boot to boot: then the name must suffice.
                 free_image(&self.machine, id, image, file.filter(|_| is_of_this_boot))?;
             }
             Kind::Played { image, file, mounted, .. } => {
@@ -308,7 +308,7 @@ impl Lab {
                 let ours = OurMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
-            // After a boot the machine mounts what it is told to.
+            // After a boot the machine mounts its filesystems itself.
             Kind::Unmounted(foreign) if is_of_this_boot => {
                 mount_again(&self.machine, foreign, record.path())?;
             }

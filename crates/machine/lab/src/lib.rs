@@ -1,9 +1,9 @@
 //! The lab: makes the place of a trial real and takes it away again.
 //!
-//! A place is a directory: made when it is missing, locked against a second run, marked so that
-//! what a killed run leaves can be found and removed. A device is a loop image or a disk that the
-//! guard has looked at: formatted, mounted and given back, and in the register as long as it is
-//! ours.
+//! A workplace is a directory: made if missing, locked against a second run, marked so that the
+//! trees of a killed run can be found and removed. A device is a loop image or a disk that the
+//! guard has inspected: formatted, mounted and released, and recorded in the register as long as it
+//! is owned.
 
 mod aged;
 mod caches;

@@ -1,6 +1,6 @@
 //! Kernel interfaces of the machine: `/sys`, `/proc`, `/dev`, and device numbers.
 //!
-//! The places are values, so that a test can tell of machines we do not have.
+//! The mount points are values, so that tests can describe other machines.
 
 use std::fmt;
 use std::fs;
@@ -85,7 +85,7 @@ impl Machine {
     /// Start time of a process, in ticks since the boot; `None` when it is gone.
     pub(crate) fn process_start(&self, pid: u32) -> Option<u64> {
         let stat = fs::read_to_string(self.proc.join(pid.to_string()).join("stat")).ok()?;
-        // The name before may hold anything, blanks and parentheses too.
+        // The process name before may contain blanks and parentheses.
         let (_, fields) = stat.rsplit_once(") ")?;
         fields.split(' ').nth(19)?.parse().ok()
     }

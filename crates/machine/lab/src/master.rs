@@ -57,7 +57,7 @@ impl Master {
             while from < end {
                 let length = usize::try_from(end - from).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
                 self.file.read_exact_at(&mut piece[..length], from)?;
-                // Zeros that one host keeps and another does not make no difference.
+                // Zeros that one host stores and another does not must make no difference.
                 if piece[..length].iter().any(|byte| *byte != 0) {
                     print.add(&from.to_le_bytes());
                     print.add(&piece[..length]);

@@ -1,8 +1,8 @@
 //! Releasing the lab's resources: the same way after a run, and for leftovers of a killed run.
 //!
-//! Nothing is touched before two independent signs say that it is ours: for a loop device its mark
-//! and file, then its path; for a mount its type and device at our own mount point, then the very
-//! mount that the point leads to. Nothing is let go lazily.
+//! Nothing is touched before two independent signs prove ownership: for a loop device its mark and
+//! file, then its path; for a mount its type and device at the register's mount point, then the ID
+//! of the mount that the path leads to. No lazy unmount or detach is used.
 
 use std::fs;
 use std::io;
@@ -47,7 +47,7 @@ pub(crate) fn free_image(
     image: &Path,
     file: Option<FileNumber>,
 ) -> Result<(), LabError> {
-    // Without a note which file it was, the one with its name is the one to look for.
+    // Without a recorded identity, the file at this path is the one to look for.
     let there = fs::symlink_metadata(image).ok();
     let there = there.map(|found| FileNumber { device: found.dev(), inode: found.ino() });
     for attached in attached(machine)? {
@@ -115,7 +115,7 @@ fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {
         let status = opened.and_then(|device| loop_status(&device));
         match status {
             Ok(Some(status)) => found.push(Attached { name, path, number, status, backing }),
-            // Gone meanwhile.
+            // The device has been detached meanwhile.
             Ok(None) | Err(Errno::NXIO | Errno::NOENT | Errno::NODEV) => {}
             Err(errno) => return Err(LabError::io("cannot look at", path)(errno.into())),
         }
@@ -131,7 +131,7 @@ fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
     }
     let failed = |errno: Errno| LabError::io("cannot detach", &attached.path)(errno.into());
     let device = open_device(&attached.path, DeviceUse::Look).map_err(failed)?;
-    // Looked at again through what is now open: the number may be somebody else's by now.
+    // Checks again through the open descriptor: the number may have been reused by now.
     match loop_status(&device).map_err(failed)? {
         None => return Ok(()),
         Some(status) if status == attached.status => {}
@@ -145,7 +145,7 @@ fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
         Err(errno) => return Err(failed(errno)),
     }
     drop(device);
-    // The kernel lets go with the last that has it open.
+    // The kernel detaches the device with the last close.
     let file = machine.sys.join("block").join(&attached.name).join("loop/backing_file");
     let mut waited = Duration::ZERO;
     while word(&file).is_some_and(|path| is_file(&path, &attached.backing)) {
@@ -170,7 +170,8 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
         Err(error) => return Err(LabError::io("cannot look at", image)(error)),
     };
     let here = FileNumber { device: metadata.dev(), inode: metadata.ino() };
-    // Killed before we could note which file it is: then the name tells, which nobody else gives.
+    // The owner was killed before the identity was recorded: then the file name decides, which
+    // nobody else uses.
     let by_name = RecordId::of_image(image).as_ref() == Some(id)
         && metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_file() || !by_name || file.is_some_and(|file| file != here) {
@@ -234,7 +235,7 @@ fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
     let source = Path::new(&mount.source);
     let is_ours = match ours.mounted {
         Some(number) => number == here,
-        // Killed before we could note it.
+        // The owner was killed before the number was recorded.
         None if ours.devices.is_empty() => mount.source.to_str() == Some(&ours.id.mark()),
         None => {
             let source = crate::machine::block_number(source);
@@ -259,8 +260,8 @@ fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
             Err(Errno::BUSY) => {}
             Err(errno) => return Err(LabError::io("cannot unmount", point)(errno.into())),
         }
-        // What was closed a moment ago is let go by the kernel soon, and a killed program ends when
-        // its disk has answered; a program that works there is named at once.
+        // The kernel releases closed files soon, and a killed program ends when its disk has
+        // answered; a program that still works there is reported at once.
         let users = users_of(machine, point);
         let works = users.iter().any(|pid| !machine.is_ending(pid));
         let patience = if users.is_empty() || works { PATIENCE } else { LAST_PATIENCE };

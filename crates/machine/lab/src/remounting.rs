@@ -1,7 +1,6 @@
 //! Unmounting and mounting again a foreign filesystem, with the options it had.
 //!
-//! How that survives a kill is in `unmounted`; what of it can be saved as an image is `aged`'s to
-//! know.
+//! `unmounted` makes this safe against kills; `aged` saves a filesystem as an image.
 
 use std::path::{Path, PathBuf};
 

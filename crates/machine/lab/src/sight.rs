@@ -1,8 +1,8 @@
 //! Read-only views of filesystems: a directory as it is, a device or an image through its existing
 //! mount, or else through a private read-only mount that nobody sees.
 //!
-//! Such a mount hangs on nothing but a descriptor, and the loop device of an image on the mount:
-//! both are gone when the look is over, however we end. So they are in no register.
+//! A private mount lives only through its descriptor, and the loop device of an image only through
+//! the mount: both end with the view, however this process ends. So they are in no register.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -50,7 +50,7 @@ pub enum SightKind {
 /// Read-only view of a filesystem.
 #[derive(Debug)]
 pub struct Sight {
-    // In this order: the mount goes before the loop device below it.
+    // Drop order: the mount goes before the loop device below it.
     root: OwnedFd,
     kind: SightKind,
     /// Private mount, which ends with this descriptor.
@@ -123,16 +123,16 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, Lab
     let is_on_it = |mount: &&Mount| {
         let (major, minor) = mount.device;
         let here = DeviceNumber { major, minor };
-        // btrfs has numbers of its own, and is known by its source.
+        // btrfs has device numbers of its own, and is recognised by its source.
         here == number
             || block_number(Path::new(&mount.source)).is_some_and(|source| family.contains(&source))
     };
     let mut found: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
-    // The one that shows most of it.
+    // The mount that shows most of the filesystem comes first.
     found.sort_by_key(|mount| mount.root.components().count());
     for mount in found {
         let Ok(root) = open_top(&mount.point) else { continue };
-        // Something else may be mounted over it.
+        // Another filesystem may be mounted over it.
         if table.of(&root).is_some_and(|there| there.id == mount.id) {
             let kind = SightKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
             return Ok(Some(Sight { root, kind, _mount: None, _below: None }));
@@ -193,7 +193,7 @@ fn needs_root() -> Result<(), LabError> {
 
 /// Type and options for a mount that writes nothing, by the signature of the filesystem.
 fn untouched(signature: &Signature) -> Option<UntouchedMount> {
-    // Nothing is mounted by a further copy of a superblock.
+    // A backup superblock is not sufficient for a mount.
     by_signature(signature.name).filter(|_| !signature.is_copy)?.untouched
 }
 
@@ -223,7 +223,7 @@ fn private(
     let parsed = MountOptions::parse(&[options]).map_err(DeviceError::MountOption)?;
     match mount_detached(node.as_os_str(), fs_type, &parsed) {
         Ok(mount) => {
-            // The mount itself can only be walked from.
+            // The descriptor of the mount can only be used as a start for paths.
             let root = dir_again(&mount)
                 .map_err(|errno| LabError::io("cannot open the top of", path)(errno.into()))?;
             let kind = SightKind::Private { fs_type, options };

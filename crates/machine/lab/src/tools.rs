@@ -1,6 +1,6 @@
 //! Programs of the machine: search path, and running one with its output captured.
 //!
-//! Never through a shell: each option is an argument of its own. What is run is said elsewhere.
+//! No shell is involved: each option is an argument of its own. The callers decide what to run.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -56,7 +56,7 @@ pub(crate) struct Myself {
 
 impl Default for Myself {
     fn default() -> Self {
-        // Also when the file was replaced meanwhile.
+        // This path works also when the file has been replaced.
         let program = PathBuf::from("/proc/self/exe");
         Self { program, arguments: ["lab", "play"].map(OsString::from).to_vec() }
     }
@@ -84,7 +84,7 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
         .args(arguments)
         .current_dir(folder)
         .env("LC_ALL", "C")
-        // mkfs.btrfs and others would colour or page for a terminal.
+        // mkfs.btrfs and others would use colours or a pager on a terminal.
         .env("TERM", "dumb")
         .stdin(Stdio::null());
     let done = command.output()?;

@@ -1,7 +1,8 @@
 //! Foreign filesystems that treering unmounts for a while. The register keeps their mount
 //! parameters from before the unmount until they are mounted again, also across a kill.
 //!
-//! It is mounted again only where it was, from the device it was on, and when nothing came between.
+//! A filesystem is mounted again only at its old mount point, from its old device, and if nothing
+//! has changed there since.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -59,7 +60,7 @@ impl Unmounted {
             device: identity(machine, number, &device, &mount.fs_type),
         };
         let record = register.record(machine, |_| Kind::Unmounted(foreign.clone()))?;
-        // The device outlives us then, and what is on it can be mounted again.
+        // The device then outlives this process, and its filesystem can be mounted again.
         if foreign.autoclear
             && let Err(errno) = set_loop_autoclear(&device, false)
         {

@@ -83,7 +83,7 @@ impl Device {
         };
         count_fits(filesystem, members.len())?;
         members.iter().try_for_each(|member| large_enough(filesystem, member.bytes))?;
-        // mkfs runs where no relative name leads anywhere.
+        // mkfs runs in an empty folder, where relative names lead nowhere.
         let folder = self.lab.register.empty_folder()?;
         self.refuse_strangers(options, &folder)?;
         self.prepare()?;
@@ -200,7 +200,7 @@ impl Device {
         } else if !self.fill(&pattern.masters)? {
             return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
         }
-        // What is read from here on comes from the device.
+        // All reads from here on come from the device.
         self.forget()?;
         for member in self.members() {
             image.check(&member.node, &self.lab)?;
@@ -408,7 +408,7 @@ impl Mounted {
     /// Lets played disks answer at once: the remaining write-back belongs to no measurement.
     fn hurry(&self) {
         if let Some(volume) = &self.volume {
-            // Who cannot be reached is found out when it is given back.
+            // A played disk that does not answer is reported by its release.
             let _unmounted_slowly = volume.device.play(false);
         }
     }
@@ -465,7 +465,7 @@ impl Mounted {
 impl Drop for Mounted {
     fn drop(&mut self) {
         self.hurry();
-        // What cannot be unmounted stays in the register, where it is found.
+        // A mount that cannot be unmounted stays in the register.
         let _in_the_register = self.unmount();
     }
 }

@@ -11,8 +11,7 @@ use crate::{LabError, LeftTree, PlanIdentity};
 
 /// A directory that this run owns until dropped.
 ///
-/// The lock is the kernel's (`flock` of the directory itself), so that nothing is left of it when
-/// we are killed.
+/// The lock is a kernel lock (`flock` of the directory itself), so that a kill leaves none.
 #[derive(Debug)]
 pub struct Workplace {
     target: Target,
@@ -79,7 +78,7 @@ impl Workplace {
         let mut first = taken.next().ok_or_else(nothing)?;
         for other in taken {
             first.cautions.extend(other.cautions);
-            // Held only to keep its lock.
+            // The target is kept only for its lock.
             first.held.push(other.target);
         }
         first.roots = roots;
@@ -130,7 +129,7 @@ impl Workplace {
     /// When a killed run has left trees, its mark is not to be believed, or the directory cannot be
     /// read.
     pub fn refuse_leftovers(&self) -> Result<(), LabError> {
-        // Where nothing can be locked the run of a mark may go on.
+        // Without a lock, the run of a mark may still be running.
         let is_sure = self.cautions.iter().all(|caution| caution.code != CautionCode::NotLocked);
         for root in self.roots() {
             if let Some((_mark, left)) = find_in(root)?
@@ -187,7 +186,7 @@ impl Workplace {
         if let Some(mark) = &mut self.mark {
             mark.close();
         }
-        // Something must be held meanwhile: a directory that is always there.
+        // The target cannot be empty meanwhile: it holds a directory that always exists.
         drop(std::mem::replace(&mut self.target, Target::open(Path::new("/"))?));
         let path = again()?;
         self.target = Target::open(&path)?;

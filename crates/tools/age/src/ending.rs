@@ -191,7 +191,7 @@ mod tests {
         assert!(why.contains("full=70%") && why.contains("52.0 %"), "{why}");
         let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step);
         assert!(ran == 21 && ending.failure().is_none(), "{ran}");
-        // Something else ends it.
+        // Another rule ends the run.
         let (ran, ending) = steps(&[full, Rule::Operations(500)], |_| 50);
         assert!(ran == 50 && ending.failure().is_none(), "{ran}");
     }

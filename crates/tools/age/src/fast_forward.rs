@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Files of a run in fast-forward that have real data; shared by its tasks.
 ///
-/// A file that is overwritten in place must be written before: a filesystem that copies on writing
-/// gives an overwritten block another place, but not one that was only allocated.
+/// A file must be written before an overwrite in place: a copy-on-write filesystem moves an
+/// overwritten block, but not one that was only allocated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FastForward {
     /// Files with real data, by population and number.

@@ -141,7 +141,7 @@ impl Generator {
         };
         self.shuffle(&mut made, plan.shuffled);
         made.iter().for_each(|live| self.note(&Operation::birth(files, *live)));
-        // Without a copy: there may be many millions.
+        // The list is moved, not copied: there may be many millions.
         self.populations[files].live = made.into();
         self.populations[files].live.len()
     }
@@ -177,7 +177,7 @@ impl Generator {
             }
             made.push(self.birth(files, 0));
         }
-        // Directory by directory, as a tree is unpacked.
+        // Files are made directory by directory, as when a tree is unpacked.
         let count = (made.len() as u64).max(1);
         for (place, live) in (0..).zip(&mut made) {
             live.directory = spread(place, count, plan.directories);
@@ -196,7 +196,7 @@ impl Generator {
         )]
         places.truncate((made.len() as f64 * share).round() as usize);
         let mut moved: Vec<Live> = places.iter().map(|place| made[*place]).collect();
-        // The places were drawn in random order: in ascending order they receive what was drawn.
+        // The drawn elements are in random order; they go to the drawn indices in ascending order.
         places.sort_unstable();
         for (place, live) in places.into_iter().zip(moved.drain(..)) {
             made[place] = live;
@@ -374,7 +374,7 @@ impl Generator {
     }
 
     fn remove(population: &mut Population, place: usize) {
-        // Its place goes to the nearer end: ages stay nearly in order.
+        // The nearer end of the queue fills the gap: ages stay nearly in order.
         let gone = if place < population.live.len() / 2 {
             population.live.swap_remove_front(place)
         } else {

@@ -1,8 +1,8 @@
 //! Histories: changes of a repository's commits to its tree, as a text that needs no repository.
 //!
-//! A line each: `step` begins a commit, `w BYTES PATH` writes a file whole, `d PATH` removes one.
-//! Bytes of a path that are not printable ASCII, and `%`, are written as `%XX`. Such a file may
-//! come from anywhere: it is read once to its end, and every change must fit the tree before it.
+//! Line formats: `step` begins a commit, `w BYTES PATH` writes a whole file, `d PATH` deletes one.
+//! Bytes of a path that are not printable ASCII, and `%`, are written as `%XX`. The file is
+//! untrusted: it is read once to its end, and every change must fit the tree before it.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -190,7 +190,7 @@ impl History {
         let (mut goes, mut last) = (Vec::new(), HashMap::new());
         let mut begun = 0;
         for line in self.text.split(|byte| *byte == b'\n').skip(1) {
-            // The reader has seen each line.
+            // The reader has checked each line.
             let before = match read_line(line) {
                 Ok(Some(Line::Step)) => {
                     begun += 1;
@@ -313,7 +313,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn new(history: std::sync::Arc<History>) -> Self {
-        // The reader has seen the head, and each line.
+        // The reader has checked the head and each line.
         Self { history, at: HEAD.len() + 1, tree: Tree::default(), done: 0 }
     }
 

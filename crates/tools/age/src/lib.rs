@@ -1,9 +1,9 @@
 //! Deliberate aging: a profile defines the files and their operations, rules define the end.
 //!
-//! `profile` reads profiles, `generator` draws operations from them, `player` carries them out;
-//! `fast_forward` knows what was only allocated; `rules` and `ending` decide when it ends;
-//! `session`, `history_session` and `through` put it together, and `progress` is what the sessions
-//! have in common. Nothing here calls the kernel.
+//! `profile` reads profiles, `generator` draws operations from them, `player` executes them;
+//! `fast_forward` tracks files that are only allocated; `rules` and `ending` determine the end;
+//! `session`, `history_session` and `through` are the sessions, and `progress` is what they share.
+//! Nothing here calls the kernel.
 
 mod ending;
 mod fast_forward;

@@ -15,7 +15,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
 };
 
 options! {
-    /// The native command line, and plans.
+    /// Options of the native command line and of plans.
     pub(super) struct Native {
         /// What happens: a profile from `treering age list`, or a TOML file.
         profile('p'): String = Text, "mail";

@@ -1,7 +1,7 @@
 //! Executes operations: the calls of each, and the names of files.
 //!
-//! A population is a directory `NAME` below the root of the run, or a tree of them where it has a
-//! fan-out; a file is `f` and its number, a unit `u` and its number.
+//! A population is a directory `NAME` below the root of the run, or a tree of directories if it has
+//! a fan-out; a file is `f` and its number, a unit `u` and its number.
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -208,7 +208,7 @@ impl Player {
                 let standing = self.lock().standing(files);
                 let plan = self.plan(files);
                 for live in standing {
-                    // A file for which there was no room does not keep the others from theirs.
+                    // A file that does not fit must not keep the others from being written.
                     let wrote = self.write_allocated(io, &plan, files, &live)?;
                     self.counted.is_full |= matches!(wrote, Wrote::Full);
                 }
@@ -248,7 +248,7 @@ impl Player {
                 }
             }
         }
-        // What has no place yet is in no layout.
+        // Delayed allocations would be missing in the layout.
         io.sync(SyncScope::Target)
     }
 
@@ -386,7 +386,7 @@ impl Player {
             vec![(path, live.bytes)]
         };
         for (name, bytes) in parts {
-            // The last one of a filesystem that became full may be missing.
+            // The last file before the filesystem became full may be missing.
             let opened = io.open(ROOT_DIR, &c_string(name), OpenHow::Write, FILE);
             if opened.unless_missing()?.is_none() {
                 continue;

@@ -1,7 +1,7 @@
 //! Profiles: files and their operations, read from TOML. The built-in profiles are the files of the
 //! folder `profiles` of this crate.
 //!
-//! What is drawn from a profile is `generator`'s.
+//! `generator` draws the operations of a profile.
 
 use std::sync::Arc;
 

@@ -178,7 +178,7 @@ fn drift(score: Score, sofar: &Sofar) -> Option<Drift> {
     let late = values.len().checked_sub(count).map(|first| &values[first..])?;
     let slope = theil_sen(late, CONFIDENCE).ok()?;
     let steps = (late.len() - 1) as f64;
-    // Without an interval all values are equal.
+    // No interval means that all values are equal.
     let (low, high) = slope.interval.map_or((0.0, 0.0), |interval| (interval.low, interval.high));
     Some(Drift { low: low * steps, high: high * steps, values: late.len() })
 }

@@ -1,7 +1,7 @@
 //! File sizes, drawn from a distribution.
 //!
-//! Logarithm and exponential are computed here from sums and products: those of the C libraries
-//! differ in their last digits, and one seed must give one list of operations on every machine.
+//! Logarithm and exponential are computed here from sums and products: the C libraries differ in
+//! their last digits, and one seed must give one list of operations on every machine.
 
 use serde::Deserialize;
 use treering_script::{Random, parse_size};

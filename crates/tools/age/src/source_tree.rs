@@ -28,7 +28,7 @@ impl SourceTree {
         let is_file = |id| names.kind(id) == NameKind::File;
         let all: Vec<_> = dataset.unpatched.iter().filter(|(id, _)| is_file(*id)).collect();
         let (every, count) = (all.len() as u64, count.min(all.len() as u64));
-        // The same distance between two that are taken, rounded.
+        // Files are taken at equal distances, rounded.
         let taken = |place: u64| place * count / every.max(1);
         let taken = (0u64..).zip(all).filter(|(place, _)| taken(*place) != taken(*place + 1));
         let path = |id| {

@@ -122,7 +122,7 @@ fn where_the_future_is_known_only_what_goes_is_allocated() {
     }
     fs::write(&history, text).unwrap();
     let (trees, history) = (trees.to_str().unwrap(), history.to_str().unwrap());
-    // Ended by what was foreseen, and by what was not.
+    // The first and third run end as foreseen, the others do not.
     for (profile, until, is_foreseen) in [
         (trees, "operations=25", true),
         (trees, "written=200M", false),

@@ -69,7 +69,7 @@ impl Name {
 
     fn push(&mut self, bytes: &[u8]) {
         let end = self.length + bytes.len();
-        // One byte stays for the end.
+        // The last byte is kept for the NUL.
         if let Some(room) = self.bytes.get_mut(self.length..end).filter(|_| end < NAME_BYTES) {
             room.copy_from_slice(bytes);
             self.length = end;

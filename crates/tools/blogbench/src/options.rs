@@ -18,7 +18,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
 };
 
 options! {
-    /// How many threads of each kind there are.
+    /// Number of threads of each kind.
     pub(super) struct Threads {
         /// Threads that create blogs: a directory, 1 to 100 articles, 1 to 100 pictures.
         writers('w'): u16 = Number[0..=THREADS_MOST], "3";
@@ -32,7 +32,7 @@ options! {
 }
 
 options! {
-    /// What both command lines have at their end.
+    /// Options at the end of both command lines.
     pub(super) struct Reads {
         /// Bytes per read; blogbench 1.2 reads 8.
         read_bytes: u32 = Size[1..=1 << 20], "65536";
@@ -42,7 +42,7 @@ options! {
 }
 
 options! {
-    /// The classic command line.
+    /// Options of the classic command line.
     pub(super) struct Classic {
         /// The directory that is worked in. Must be there.
         directory('d'): Option<String> = Path;
@@ -50,29 +50,29 @@ options! {
         iterations('i'): u64 = Number[1..=1_000_000], "30";
         /// Seconds before each row.
         sleep('s'): u64 = Number[1..=1_000_000], "10";
-        /// Who works.
+        /// Number of threads.
         threads: Threads;
         /// Space for the blogs: a size, or a share of the free space. When it is used up, the
         /// oldest blog is rewritten.
         max_size: String = Text, "90%";
-        /// What they read.
+        /// Read size and seed.
         reads: Reads;
     }
 }
 
 options! {
-    /// The native command line, and plans.
+    /// Options of the native command line and of plans.
     pub(super) struct Native {
         /// Number of measured intervals.
         iterations('i'): u64 = Number[1..=1_000_000], "12";
         /// Length of an interval in seconds.
         sleep('s'): u64 = Number[1..=1_000_000], "5";
-        /// Who works.
+        /// Number of threads.
         threads: Threads;
         /// Space for the blogs: a size, or a share of the free space. When it is used up, the
         /// oldest blog is rewritten.
         max_size: String = Text, "50%";
-        /// What they read.
+        /// Read size and seed.
         reads: Reads;
     }
 }

@@ -110,7 +110,7 @@ impl ClassicOutput for Output {
     }
 
     fn refused(&mut self, _error: &ConfigError) -> Said {
-        // The original refuses nothing: who runs it says why.
+        // The original refuses nothing: the caller prints the reason.
         Said::default()
     }
 
@@ -118,7 +118,7 @@ impl ClassicOutput for Output {
         match event {
             TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(self.starting()),
             TrialEvent::Ticked { counters, .. } => self.row(counters),
-            // Also when it failed: what was done before is not lost.
+            // Scores are printed also after a failure, so that the work done is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
             TrialEvent::Ended { ending: Ending::Failed { why }, .. } => {
                 self.is_read_only = why.contains(READ_ONLY);

@@ -1,7 +1,7 @@
 //! Code of a thread: works on one blog after the other until the deadline.
 //!
-//! What fails since somebody else works on the same blog, and a blog that is not there, cost it a
-//! second, as in the original. All other failures end the run.
+//! A missing blog, or a failure because another thread works on the same blog, costs a second, as
+//! in the original. All other failures end the run.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl Thread {
         let blog = draws::blog(&mut self.random, begun, self.common.standing);
         match self.role {
             Role::Commenter => self.write_to(io, blog),
-            // Only commenters take the first one; to the others it is none.
+            // Only commenters use blog 0; the original takes it for none elsewhere.
             _ if blog == 0 => Ok(Outcome::Missing),
             Role::Reader => self.read(io, blog),
             Role::Rewriter | Role::Writer => self.write_to(io, blog),

@@ -218,7 +218,7 @@ fn a_writer_makes_articles_and_pictures_from_a_number_down() {
     assert_eq!(counted(&counters, "articles_written"), u64::from(articles));
     assert_eq!(counted(&counters, "pictures_written"), u64::from(pictures));
     assert_eq!(counted(&counters, "pictures_read"), 0);
-    // The deadline is reached: the second blog is done to its end.
+    // After the deadline the second blog is still finished.
     let rest = writer.rest();
     let mut calls = rest.iter().peekable();
     assert_eq!(calls.next().unwrap().0, "opendir blog-1");
@@ -240,7 +240,7 @@ fn make_blogs(actors: &mut [Actor], count: u32) {
 fn a_rewriter_writes_an_article_and_often_a_picture() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
     let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
-    // Without blogs it waits: a second, in pieces.
+    // Without blogs the thread waits a second, in pieces.
     let waits: Vec<Said> = (0..150).map(|_| actors[1].call().unwrap()).collect();
     assert!(waits.iter().all(|(said, _)| said == "pause"));
     make_blogs(&mut actors, 5);
@@ -270,7 +270,7 @@ fn a_rewriter_writes_an_article_and_often_a_picture() {
         assert_eq!(calls.next(), None);
     }
     assert!(alone > 50 && both > 50, "{alone} and {both}");
-    // Of six begun blogs neither the first nor the one that is being made.
+    // Of six begun blogs neither the first nor the one being made is drawn.
     let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
     assert_eq!(drawn, ["opendir blog-1", "opendir blog-2", "opendir blog-3", "opendir blog-4"]);
     session.tick(1);
@@ -485,7 +485,7 @@ fn a_run_of_all_leaves_blogs_and_counts_what_it_did() {
         let (writes, anew) =
             (ran.figure(&trial, "write_score"), ran.figure(&trial, "blogs_written_anew"));
         assert!(blogs > 1 && writes > 0.0 && ran.figure(&trial, "read_score") > 0.0);
-        // Those that were begun and not done do not count.
+        // Blogs that were begun but not finished do not count.
         assert!(writes - anew <= blogs as f64, "{writes} of which {anew}, {blogs} stand");
         for kind in ["write article", "write picture", "read article", "write blog", "read blog"] {
             let scope = Scope::Kind(kind.to_owned());

@@ -110,7 +110,7 @@ impl ClassicConfig {
                 _ => SyncScope::Target,
             },
             drop_caches: false,
-            // Root stays itself; it can work as anybody.
+            // Root stays root; it can work as any user.
             identity: greeting.filter(|who| !(machine.is_root && who.user == 0 && who.group == 0)),
         };
         let csv = CsvVersion::of(options.csv_version);
@@ -121,7 +121,7 @@ impl ClassicConfig {
                 mib,
                 k,
                 csv,
-                // Only the long lines have columns in wrong places.
+                // Only lines of 1.98 have misplaced columns.
                 csv_as_original: csv == CsvVersion::Long && options.csv_columns == "original",
             },
             lines_only: runs.is_some(),
@@ -233,7 +233,8 @@ fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, Config
     match (&options.user, options.group.as_deref()) {
         (Some(user), group) => Accounts::of_machine().find(user, group).map(Some),
         (None, _) if is_root => usage("You must use the \"-u\" switch when running as root."),
-        // Checked, and our own: another one is refused when the work begins.
+        // The group is only checked here: another than the process's own is refused when the work
+        // begins.
         (None, Some(group)) => Accounts::of_machine().find_group(group).map(|_| None),
         (None, None) => Ok(None),
     }
@@ -273,7 +274,7 @@ fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigErr
     match (given, wait) {
         (None, Wait::Others) => Ok(Some(Meeting::Join { key, meetings })),
         (None, _) => Ok(None),
-        // The original takes 0 for no -p at all, whether it waits or not.
+        // The original takes `-p 0` for no -p at all, whether it waits or not.
         (Some(text), wait) if leading_number(text) == Some(0) => match wait {
             Wait::Others => Ok(Some(Meeting::Join { key, meetings })),
             Wait::Nothing | Wait::Line => Ok(None),
@@ -356,7 +357,7 @@ impl Asked {
         let files = (number.k > 0).then(|| FilesShape {
             count: u32::try_from(number.k.saturating_mul(1024)).unwrap_or(u32::MAX),
             max_bytes: number.max,
-            // Without a least size they are of any size up to the largest.
+            // Without a least size files have any size up to the largest.
             min_bytes: number.min,
             kind: number.kind,
             dirs: number.dirs,

@@ -169,7 +169,7 @@ impl Headline {
         let cpu_seconds = groups.iter().map(|group| group.cpu_ns).sum::<u64>() as f64 / 1e9;
         let closing = groups.iter().map(|group| group.closing_ns).sum::<u64>() as f64 / 1e9;
         let mut metrics = vec![
-            // Single bytes measure the calls, not the filesystem.
+            // Rates of single bytes measure the calls, not the filesystem.
             rate.of(scope(), work / size / seconds).primary_if(!test.is_per_char()),
             times::ELAPSED_SECONDS.of(scope(), seconds),
             cpu::CPU_PERCENT.of(scope(), cpu_seconds / seconds * 100.0),
@@ -237,7 +237,7 @@ mod tests {
         headline.begin();
         headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
         headline.beside(Test::BlockWrite, &task(500, 1500, 500), &Noted::default());
-        // Twice 64 MiB in the two seconds from the first beginning to the last end.
+        // The work is twice 64 MiB, in the two seconds from the first start to the last end.
         assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
         assert_eq!(value(&headline.metrics(), "elapsed_seconds"), 2.0);
     }

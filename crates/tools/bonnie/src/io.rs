@@ -75,7 +75,7 @@ impl Script for IoScript {
             _ => io.open(at, path, OpenHow::ReadWrite, FILE)?,
         }
         if matches!(self.test, Test::Rewrite | Test::BlockRead) {
-            // It is at the start; the original sets it there nevertheless.
+            // The original seeks to the start, where the offset is already.
             io.seek(FILE, 0)?;
         }
         let mut position = 0;

@@ -127,7 +127,7 @@ impl Noted {
             return None;
         }
         let rate = done / seconds;
-        // The variance of a ratio of sums (Cochran).
+        // Variance of a ratio of sums (Cochran).
         let squares: f64 = pieces.iter().map(|(done, took)| (done - rate * took).powi(2)).sum();
         let count = pieces.len() as f64;
         Some(((squares * count / (count - 1.0)).sqrt() / seconds, rate))

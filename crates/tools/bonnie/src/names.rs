@@ -32,7 +32,7 @@ impl FileNames {
     /// Name of a file.
     #[inline]
     pub(super) fn name(&mut self, file: u32) -> &CStr {
-        // A place for the length and one for each character.
+        // Each name uses one random number for the length and one per character.
         let first = u64::from(file).wrapping_mul(RANDOM_MAX + 1);
         let extra = usize::try_from(self.dice.below(first, RANDOM_MAX + 1)).unwrap_or(0);
         let (digits, random) = if self.random { (extra, 0) } else { (0, DIGITS) };

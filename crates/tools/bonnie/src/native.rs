@@ -66,7 +66,7 @@ fn chunk(name: &str, bytes: Option<u64>) -> Result<u32, ConfigError> {
 fn native_io(options: &mut Native) -> Result<Option<IoShape>, ConfigError> {
     let chunk = chunk("chunk", options.chunk)?;
     let asked = size("size", options.size, SIZE_MAX)?;
-    // Whole chunks, as the original's always are.
+    // The size is a multiple of the chunk, as always in the original.
     let bytes = asked / u64::from(chunk) * u64::from(chunk);
     if asked > 0 && bytes == 0 {
         let message = format!("--size: a file of {asked} bytes has not one chunk of {chunk}");

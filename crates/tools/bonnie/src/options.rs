@@ -23,7 +23,7 @@ const SEEKS_MAX: u64 = 1 << 40;
 const SEEKERS_MAX: u64 = 4096;
 
 options! {
-    /// The classic command line.
+    /// Options of the classic command line.
     pub(super) struct Classic {
         /// The directory to work in, which must be there; a second one is relative to the first.
         dir('d'): Vec<String> = Paths, ".";
@@ -88,7 +88,7 @@ options! {
 }
 
 options! {
-    /// The native command line, and plans.
+    /// Options of the native command line and of plans.
     pub(super) struct Native {
         /// Size of the large file; 0 skips its tests.
         size('s'): u64 = Size, "256M";

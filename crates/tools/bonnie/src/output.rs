@@ -62,7 +62,7 @@ fn beginning(test: Test) -> &'static str {
 /// Progress message at the end of a test.
 fn ending(test: Test) -> &'static str {
     match test {
-        // Each seeker has said so before.
+        // Each seeker has printed its "done" before.
         Test::Seeks => "\n",
         test if test.is_io() => "done\n",
         _ => "done.\n",
@@ -131,7 +131,7 @@ impl Output {
         let result = |(measured, test): (&Option<Measured>, Test)| {
             let measured = measured.as_ref()?;
             let longest = measured.longest_ns.unwrap_or(0);
-            // What was only put off until the end is not left out.
+            // Delayed writes count: the closing time may be the longest latency.
             let end = if test.is_io() { measured.closing_ns } else { 0 };
             Some(Result {
                 elapsed_ns: measured.elapsed_ns(),
@@ -184,7 +184,7 @@ impl ClassicOutput for Output {
                     let done = self.measured[test.place()].as_ref().map_or(0, Measured::tasks);
                     done == u64::from(self.shape.tasks(test))
                 });
-                // A test of which something is missing failed: that is reported elsewhere.
+                // A test with missing tasks has failed, which is reported elsewhere.
                 if ended { self.end() } else { self.progress("\n") }
             }
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),

@@ -30,7 +30,7 @@ impl SizeSpec {
         let mib = match fields.next("mgt", SIZE_MAX).ok()? {
             None => None,
             Some((number, letter)) => {
-                // The suffix m says what is meant anyway.
+                // The suffix m is the default unit.
                 let shift = match letter {
                     Some('g') => 10,
                     Some('t') => 20,
@@ -145,7 +145,7 @@ impl<'t> Fields<'t> {
         let last = last.to_ascii_lowercase();
         let letter = letters.contains(last).then_some(last);
         let digits = &text[..text.len() - letter.map_or(0, char::len_utf8)];
-        // No sign, which a parser of numbers would take.
+        // `parse` would accept a sign.
         let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.parse::<u64>().ok().filter(|number| all_digits && *number <= most);
         Ok(Some((number.ok_or(Wrong)?, letter)))

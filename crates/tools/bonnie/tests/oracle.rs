@@ -42,7 +42,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     let fsync = prop_oneof![Just("never"), Just("updates"), Just("each")];
     (io, files, links, fsync, 1..3_u64, any::<u64>()).prop_map(
         |(io, files, links, fsync, copies, seed)| Asked {
-            // Less than one chunk is refused.
+            // A size of less than one chunk is refused.
             size: if io.0 < io.1 { 0 } else { io.0 },
             chunk: io.1,
             byte_size: io.2,

@@ -163,7 +163,7 @@ fn a_run_of_16_mib_makes_the_calls_of_the_original() {
     assert_eq!(ran.counts("rewrite"), with(&rewrite));
     let read = [("open", 1), ("read", chunks), ("seek", 1)];
     assert_eq!(ran.counts("block read"), with(&read));
-    // Five seekers share 8192 tickets, a tenth of which write.
+    // Five seekers share 8192 tickets, of which a tenth write.
     let seeks = ran.counts("seeks");
     assert_eq!((seeks["open"], seeks["fsync"], seeks["close"]), (5, 5, 5));
     assert_eq!(seeks["read"], 8192);
@@ -331,7 +331,7 @@ fn runs_are_alike_and_copies_have_files_of_their_own() {
     assert_eq!(subjects, ["Bonnie.4242", "Bonnie.4242.1"].repeat(creates.len() / 2));
     assert_eq!(first[5].1.iter().filter(|(kind, _, _)| kind == "seeks").count(), 4);
     assert_eq!(ran.litter, ["Bonnie.4242", "Bonnie.4242.1"]);
-    // Both copies' work, twice, in the two seconds of both runs.
+    // The work is that of both copies, twice, in the two seconds of both runs.
     assert_eq!(ran.metric("block write", "mib_per_second"), Some(2.0));
 }
 

@@ -128,7 +128,7 @@ impl Script for ChangeTree {
             let (at, path) = cursor.place(file);
             io.unlink(at, path)?;
         }
-        // An unlink takes one name in an open directory: no reaching by path then.
+        // Files cannot be reached by path then: an unlink takes one name in an open directory.
         cursor.by_path = !writing.unlink_first;
         let mut writes = change.writes.iter().peekable();
         while let Some((file, size)) = writes.next() {

@@ -1,7 +1,8 @@
 //! Footprint of a run on the filesystem, found by replaying its plan on sums.
 //!
-//! Names that every recipe treats alike form a group, of which there are a handful; a tree is what
-//! each of its groups was last written by. So a replay costs nothing per file.
+//! Names that every recipe treats alike form a group; there are only a handful of groups, and a
+//! tree is represented by the recipe that wrote each group last. So a replay costs nothing per
+//! file.
 
 use std::collections::HashMap;
 

@@ -1,6 +1,6 @@
 //! Headline metrics of a run: for each kind of operation, total work over total time.
 //!
-//! Not the means of rates that the original prints: a few large operations rule those.
+//! These are not the means of rates that the original prints: few large operations dominate those.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
         metric(cpu::CPU_SECONDS, cpu_seconds / tasks),
     ];
     if sums.bytes == 0 {
-        // Names alone are moved: a rate of bytes would be a zero that means nothing.
+        // Operations on names move no data: a rate of bytes would be a meaningless zero.
         metrics.remove(0);
     }
     metrics

@@ -1,7 +1,7 @@
 //! compilebench: ages a filesystem with work on source trees, as Chris Mason's tool does.
 //!
-//! What is done is decided in the plans, from what in the recipes, and how in the scripts
-//! (`change_tree`, `walk_tree`). Nothing here calls the kernel except to read dataset files.
+//! The plans determine the operations, the recipes their files, and the scripts (`change_tree`,
+//! `walk_tree`) their calls. Nothing here calls the kernel except to read dataset files.
 
 mod change_tree;
 mod classic;

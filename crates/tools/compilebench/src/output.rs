@@ -65,7 +65,7 @@ impl ClassicOutput for Output {
         let path = lacking.path.display();
         let why = format!("treering: {path}: {}\n", lacking.why);
         if lacking.is_there {
-            // The original goes on until its first file.
+            // The original runs on until its first file.
             return Said::err_line(&(self.open(scene).err + why.trim_end()));
         }
         Said::err_line(&format!("creating {}\n{}", self.directory, why.trim_end()))
@@ -91,8 +91,8 @@ impl ClassicOutput for Output {
                 | CautionCode::ConfinedByWalk => {
                     Said::err_line(&format!("treering: {}", caution.message))
                 }
-                // What is questionable about the machine stands in the store: the lines stay those
-                // of the original.
+                // Cautions about the machine are in the store: the printed lines stay those of the
+                // original.
                 _ => Said::default(),
             },
             _ => Said::default(),

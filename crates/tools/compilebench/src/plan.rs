@@ -1,7 +1,7 @@
 //! Plan of a run: every operation, determined before the first one is executed.
 //!
-//! What is drawn is in `classic_plan.rs` and `native_plan.rs`; what the operations are made of, in
-//! `recipes.rs`; how they are carried out, in `session.rs`.
+//! Draws are in `classic_plan.rs` and `native_plan.rs`, the files of operations in `recipes.rs`,
+//! the execution in `session.rs`.
 
 use treering_script::SyncScope;
 

@@ -2,7 +2,7 @@
 //!
 //! The classic recipes are the reductions of the original: a patched tree keeps files that the
 //! later version no longer has, a patch of a compiled tree rewrites products but not sources. The
-//! native ones are exact differences, so that a tree in a state always has exactly that state's
+//! native recipes are exact differences, so that a tree in a state always has exactly that state's
 //! files.
 
 use std::sync::Arc;
@@ -82,7 +82,7 @@ pub(super) struct Recipes {
 impl Recipes {
     /// Recipes of the original, with its reductions and in its order.
     ///
-    /// Returned beside them: how many products the original shuffles, each but one costing a draw.
+    /// Also returns the number of products that the original shuffles, each but one costing a draw.
     pub(super) fn classic(dataset: &Dataset) -> (Self, usize) {
         let names = &dataset.names;
         let unpatched = Lookup::of(names, &dataset.unpatched);

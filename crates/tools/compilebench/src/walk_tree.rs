@@ -1,8 +1,8 @@
 //! Walks through a tree in directory order: read, stat, delete, determine the order.
 //!
-//! Reading walks from the top down, deleting and stating from the bottom up, as the original does.
-//! In classic style every entry is stat'ed when its directory has been listed, and each directory
-//! once more before it is entered: that is what the walk of Python 2 does.
+//! Reads walk from the top down, deletes and stats from the bottom up, as the original does. In
+//! classic style every entry is stat'ed when its directory has been listed, and each directory once
+//! more before it is entered, as the walk of Python 2 does.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex};

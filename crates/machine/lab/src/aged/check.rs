@@ -41,7 +41,7 @@ pub(super) fn sound(
 fn bytes_of(path: &Path) -> Result<u64, LabError> {
     let device = open_device(path, DeviceUse::Look)
         .map_err(|errno| LabError::io("cannot find", path)(errno.into()))?;
-    // What is no block device has no bytes for an image.
+    // A file that is no block device gets size 0, which suits no image.
     Ok(device_bytes(&device).unwrap_or(0))
 }
 
@@ -71,7 +71,7 @@ pub(super) fn layout(node: &Path) -> Result<Layout, LabError> {
 /// First measure in which two layouts differ, with both values.
 pub(super) fn difference(saved: &Layout, found: &Layout) -> Option<String> {
     let whole = |number: u64| number.to_string();
-    // JSON keeps 17 digits, which the reader may round.
+    // JSON has 17 digits, which the reader may round.
     let share = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{share:.9}"));
     let measures = |layout: &Layout| {
         let free = layout.free_space.as_ref();

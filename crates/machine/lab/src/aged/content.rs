@@ -103,7 +103,7 @@ pub(super) fn unpack(
         let place = u64::from_le_bytes(place);
         let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
         if place == END {
-            // The checksum of the stream is compared behind its last byte.
+            // zstd compares the checksum of the stream after its last byte.
             let is_last = length == 0 && from.read(&mut [0])? == 0;
             return is_last.then(|| digest.done()).ok_or_else(|| damaged("data follows its end"));
         }
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(found, [(0, b"superblock".to_vec()), (1 << 20, whole)]);
         let digest = digest.unwrap();
         assert_eq!(digest.data_bytes, 10 + PIECE_BYTES as u64);
-        // Other bytes, other places, another fingerprint.
+        // Different bytes or offsets give a different fingerprint.
         for other in [packed(&[(0, b"superblocK")]), packed(&[(1, b"superblock")])] {
             assert_ne!(unpack(other.as_slice(), 2 << 20, &mut |_, _| Ok(())).unwrap(), digest);
         }

@@ -352,7 +352,7 @@ impl NewImage {
 impl Drop for NewImage {
     fn drop(&mut self) {
         if let Some(folder) = self.folder.take() {
-            // What stays is removed when the next image is saved.
+            // A remaining folder is removed when the next image is saved.
             let _unfinished = remove_folder(&folder);
         }
     }
@@ -394,7 +394,7 @@ impl SavedImage {
         let read =
             unpack(BufReader::new(self.open()?), self.record.device_bytes, &mut |at, piece| {
                 each(at, piece).map_err(|error| {
-                    // Whoever takes the pieces has failed, not the image.
+                    // The receiver of the pieces has failed, not the image.
                     failed = Some(error);
                     io::Error::other("not taken")
                 })

@@ -114,7 +114,7 @@ impl AgedTarget {
     }
 
     fn copy(&self, image: NewImage, record: ImageRecord, stop: &StopFlag) -> Result<(), LabError> {
-        // Nobody else may mount it from here on; our own looks are past that.
+        // Check and private mounts come first: the exclusive open below would refuse them.
         check::sound(&self.node, self.filesystem, &self.lab)?;
         let layout = check::layout(&self.node)?;
         let free = free_ranges(&self.node)?;
@@ -202,7 +202,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
             ranges.push((record.physical, record.physical.saturating_add(record.length)));
         }
     });
-    // A log on a device of its own would have places of its own.
+    // Addresses on a separate log device are not those of the data device.
     if asked.is_err() || devices.len() > 1 {
         return Ok(Vec::new());
     }

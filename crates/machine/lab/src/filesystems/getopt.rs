@@ -32,8 +32,8 @@ pub(super) fn read<'a>(
                 Some((name, value)) => (name, Some(value)),
                 None => (long, None),
             };
-            // Which long options want a value changes with versions: a word that is no option
-            // itself belongs to the one before.
+            // The set of long options with a value changes with versions: a word that is no option
+            // itself belongs to the option before.
             if value.is_none()
                 && let Some(next) = options.get(at).filter(|next| !next.starts_with('-'))
             {

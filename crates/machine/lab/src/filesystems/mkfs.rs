@@ -49,13 +49,13 @@ fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>,
     }
     let mut options: Vec<OsString> = request.options.iter().map(OsString::from).collect();
     let mut ours: Vec<OsString> = mkfs.force.iter().map(OsString::from).collect();
-    // Given twice, a label is an error for some.
+    // Some mkfs refuse a second label.
     if let Some(letter) = mkfs.label.first()
         && !given.iter().any(|option| mkfs.label.contains(&option.name))
     {
         ours.extend([format!("-{letter}").into(), request.label.into()]);
     }
-    // Of several -E the last one counts, so ours go into it.
+    // The last of several -E counts, so the added options go into it.
     match given.iter().rfind(|option| option.name == "E") {
         Some(theirs) if !mkfs.extended.is_empty() => merge(&mut options, theirs, mkfs.extended)?,
         None if !mkfs.extended.is_empty() => {

@@ -24,7 +24,7 @@ pub(super) fn extents(
     bytes: u64,
 ) -> io::Result<Option<Vec<Range<u64>>>> {
     let Some((file, offset)) = backing_file(machine, number, device) else { return Ok(None) };
-    // What somebody wrote to the device and the kernel still holds has no blocks yet.
+    // Dirty pages of the device have no blocks in the file yet.
     device.sync_all()?;
     let mut extents = Vec::new();
     let mut from = offset;
@@ -48,12 +48,12 @@ fn backing_file(machine: &Machine, number: DeviceNumber, device: &File) -> Optio
         return None;
     }
     let offset = word(&folder.join("loop/offset"))?.parse().ok()?;
-    // A path may lead elsewhere by now, and must not make us wait for a pipe.
+    // A path may lead elsewhere by now, and must not make the open wait for a pipe.
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
     let is_there = metadata.dev() == status.file_device
-        // A subvolume of btrfs has another number than the filesystem that it is in.
+        // A subvolume of btrfs has another device number than its filesystem.
         || MountTable::read().ok()?.of(&file)?.device == major_minor(status.file_device);
     (metadata.is_file() && metadata.ino() == status.file_inode && is_there)
         .then_some((file, offset))

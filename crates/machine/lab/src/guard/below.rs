@@ -1,8 +1,8 @@
 //! Other paths to the bytes of a device: further loop devices on the same file, and the device
 //! below a loop device.
 //!
-//! The kernel lets each of two loop devices on one file be opened exclusively, so that neither an
-//! exclusive open nor a holder tells of the other.
+//! The kernel allows exclusive opens of two loop devices on one file, so that neither an exclusive
+//! open nor a holder reveals the other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -67,7 +67,7 @@ fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut B
     }
     for slave in names(&folder.join("slaves")) {
         if let Some(slave) = number_in(&folder.join("slaves").join(slave)) {
-            // Where in it our bytes are only the mapping knows.
+            // Only the mapping knows the offset in the lower device.
             walk(machine, slave, 0..u64::MAX, found);
         }
     }

@@ -2,8 +2,8 @@
 //! over it.
 //!
 //! No list of signatures is complete: raw databases, archives, virtual disks and filesystems that
-//! lost their superblocks carry none. So whatever is not zero counts as data of somebody. A device
-//! that reads as 0xff everywhere is erased flash, and empty.
+//! lost their superblocks have none. So any non-zero byte counts as data. A device that reads as
+//! 0xff everywhere is erased flash, and empty.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -93,7 +93,7 @@ pub(super) fn search(
     let extents = extents.map(|extents| rounded(&extents, bytes));
     let (coverage, parts): (Coverage, Vec<Range<u64>>) = match extents {
         _ if depth == Depth::Glance => (Coverage::Edges, Vec::new()),
-        // Holes read as zeroes: where zeroes are not what is looked for, they count as read.
+        // Holes read as zeroes; they count as read only if zero is the empty byte.
         Some(parts) if empty == 0 && length(&parts) < bytes => {
             (Coverage::Extents { bytes: length(&parts) }, parts)
         }
@@ -263,7 +263,7 @@ mod tests {
         file.write_all_at(&[0xff], MIB + 7).unwrap();
         file.write_all_at(&[0; 4096], 0).unwrap();
         assert_eq!(first(&file, bytes, Depth::Full), Some(4096));
-        // A hole is zeroes: beside erased flash it is no emptiness.
+        // A hole reads as zeroes, which are data on erased flash.
         file.write_all_at(&[0xff; 4096], 0).unwrap();
         let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
         let found = search(&file, bytes, Depth::Full, extents).unwrap();

@@ -1,8 +1,7 @@
 //! Erasing signatures from a device that the user has named with `--erase`, or from a lab image.
 //!
-//! Only the places where something can be recognised are overwritten: the first, middle and last
-//! MiB, and each signature found, further copies of superblocks included, by which a tool would
-//! find the old content.
+//! Only recognisable places are overwritten: the first, middle and last MiB, and each signature
+//! found, backup superblocks included, by which a tool would find the old content.
 
 use std::fs::File;
 use std::io;
@@ -46,20 +45,20 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
     }
     let users = usage::users(machine, inspection.number)
         .map_err(LabError::io("cannot find out who uses", path))?;
-    // We have it open for writing ourselves, which `users` does not count.
+    // `users` does not count the descriptor of this process, which is open for writing.
     if !users.is_empty() {
         let refused = Inspection { obstacles: users, ..inspection.clone() };
         return Err(DeviceError::Refused(refused).into());
     }
     clear_signatures(&device, inspection.bytes).map_err(LabError::io("cannot erase", path))?;
     match reread_partitions(&device) {
-        // A device without partitions has nothing to read again.
+        // A device without partition support has nothing to read again.
         Ok(()) | Err(Errno::INVAL | Errno::NOTTY) => {}
         Err(errno) => {
             return Err(LabError::io("cannot read the partitions of", path)(errno.into()));
         }
     }
-    // A loop device has its partitions read only when it was attached for that.
+    // The kernel reads partitions of a loop device only if it was attached for that.
     for number in usage::partition_numbers(machine, inspection.number) {
         let _seen_below = delete_partition(&device, number);
     }

@@ -1,8 +1,8 @@
 //! The guard: inspects a block device and lists the obstacles to formatting it.
 //!
-//! What is in use (mounted, swap, held, open for writing) is never touched. What only lies on it
-//! (a partition table, a known signature or a further copy of one, any data) is touched when the
-//! user has named that device to be erased and nobody reads from it.
+//! A device in use (mounted, swap, held, open for writing) is never touched. A device with content
+//! (a partition table, a known signature or a backup of one, any data) is touched when the user has
+//! named it with `--erase` and no program reads from it.
 
 mod backing;
 mod below;
@@ -110,7 +110,7 @@ fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection
     if folder.as_deref().and_then(|folder| word(&folder.join("ro"))).as_deref() == Some("1") {
         inspection.obstacles.push(Obstacle::ReadOnly);
     }
-    // What is refused in any case is not read at length: that would disturb who uses it.
+    // A device that is refused in any case is not read at length, which would disturb its users.
     let depth = if inspection.is_in_use() { Depth::Glance } else { depth };
     let unusable = inspection.obstacles.len();
     let carried = content_of(machine, number, (&device, inspection.bytes), depth)
@@ -128,7 +128,7 @@ fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection
     }
     inspection.obstacles.extend(carried.obstacles);
     inspection.coverage = carried.coverage;
-    // Nobody loses anything by reading what is empty.
+    // A reader of an empty device loses nothing.
     if inspection.obstacles.len() > unusable {
         inspection.obstacles.extend(readers(machine, number));
     }
@@ -201,7 +201,7 @@ pub(crate) fn obstacles_to_use(
             .map_err(LabError::io("cannot find out who uses", resolved))?;
         match open_device(resolved, DeviceUse::LookAlone) {
             Ok(_closed) => {}
-            // Whoever it is has been named already.
+            // The user has been named already.
             Err(Errno::BUSY) if obstacles.is_empty() => obstacles.push(Obstacle::Busy),
             Err(Errno::BUSY | Errno::NOMEDIUM | Errno::NXIO) => {}
             Err(errno) => return Err(LabError::io("cannot open", resolved)(errno.into())),

@@ -1,8 +1,7 @@
 //! Users of a block device: mounts, swap, devices built on it, programs that have it open.
 //!
-//! It is asked for the device, its partitions, and all that is made of them, as far up as it goes;
-//! and for whatever else leads to the same bytes.
-//! What lies on a device that nobody uses is not looked at here.
+//! The search covers the device, its partitions, all devices built on them, at any depth, and other
+//! devices with the same bytes. The content of an unused device is not examined here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -119,7 +118,8 @@ impl Search<'_> {
     fn look_at_mounts(&mut self, name: &str, number: DeviceNumber) {
         let found = self.mounts.iter().find(|mount| {
             let by_number = mount.device == (number.major, number.minor);
-            // btrfs and others have a number of their own and tell the device as their source.
+            // btrfs and others have a device number of their own and name the device as their
+            // source.
             let source = Path::new(&mount.source);
             by_number || (source.is_absolute() && block_number(source) == Some(number))
         });
@@ -153,7 +153,7 @@ impl Search<'_> {
                 found.push((by, number));
             }
         }
-        // A loop device on top of a block device holds nothing in the kernel's eyes.
+        // The kernel lists no holder for a loop device on top of a block device.
         for (name, folder) in self.machine.block_devices_with("loop") {
             let file = word(&folder.join("loop/backing_file"));
             let file = file.map(|path| path.trim_end_matches(" (deleted)").to_owned());
@@ -232,8 +232,8 @@ fn openers(
 fn open_devices(process: &Path) -> Vec<(DeviceNumber, bool)> {
     let open = names(&process.join("fd")).into_iter().filter_map(|fd| {
         let target = fs::read_link(process.join("fd").join(&fd)).ok()?;
-        // Only what looks like a device is asked for its number: a path on a dead network
-        // filesystem would never answer.
+        // Only a path below /dev is resolved to a number: a path on a dead network filesystem would
+        // never answer.
         let is_likely = target.as_os_str().as_bytes().starts_with(b"/dev/");
         let number = is_likely.then(|| block_number(&target)).flatten()?;
         let info = fs::read_to_string(process.join("fdinfo").join(&fd)).ok()?;

@@ -2,8 +2,8 @@
 //! when a modelled disk would have answered it. Writes go to a real image behind it; only the time
 //! is the model's.
 //!
-//! The process is a child of ours and outlives us: a filesystem on the device must not lose it. It
-//! ends with its mount.
+//! The process is a child of this one and may outlive it, since a filesystem on the device must not
+//! lose it. It ends with its mount.
 
 mod model;
 mod player;

@@ -58,12 +58,13 @@ impl Player {
         let image = image.try_clone().map_err(LabError::io("cannot open again", point))?;
         let mut command = Command::new(&myself.program);
         command.args(&myself.arguments).arg(path).arg(&model.name).arg(&model.text);
-        // Neither the terminal's Ctrl-C nor its end is for it, nor our directory.
+        // The process is detached from the terminal's Ctrl-C and hangup, and from the working
+        // directory.
         command.arg0("treering").process_group(0).current_dir("/");
         command.stdin(OwnedFd::from(connection)).stdout(OwnedFd::from(image));
         let child = command.stderr(Stdio::piped()).spawn();
         let child = child.map_err(LabError::io("cannot start", &myself.program))?;
-        // Our end of the connection goes: when its process ends, so does the connection.
+        // This end of the connection is closed, so that the connection ends with the process.
         drop(command);
         let mut player = Self { point: point.to_owned(), child, mounted: None };
         if let Err(error) = player.counts() {
@@ -161,12 +162,12 @@ pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
     if !is_there {
         return;
     }
-    // A thread that is left behind if it is not answered, until the connection breaks.
+    // A thread that gets no answer is left behind until the connection breaks.
     let (sender, answer) = mpsc::channel();
     let point = remains.point.to_owned();
     let told = thread::Builder::new().spawn(move || sender.send(say(&point, HURRY)));
     if told.is_ok() && answer.recv_timeout(PATIENCE).is_ok() {
-        // Heard, or the connection is broken already.
+        // The word was accepted, or the connection is broken already.
         return;
     }
     if let Some((pid, start)) = remains.player
@@ -176,7 +177,7 @@ pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
     }
     if let Some(number) = remains.mounted {
         let connection = Path::new(USER_SPACE_CONNECTIONS).join(number.minor.to_string());
-        // Gone, or connections are not shown.
+        // The write fails if the connection is gone, or connections are not shown.
         let _nothing_to_abort = std::fs::write(connection.join("abort"), "1");
     }
 }

@@ -1,8 +1,8 @@
 //! The FUSE filesystem of a played disk: a directory with two files, the image and the status.
 //!
-//! What is read or written is read or written at once, and answered by the spindle later. Nothing
-//! here syncs or waits for anything but the file behind the image: what waits for us could be what
-//! we would wait for.
+//! Reads and writes are executed at once, and answered by the spindle later. Nothing here syncs or
+//! waits for anything but the file behind the image: anything else could itself be waiting for this
+//! filesystem.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -59,7 +59,7 @@ pub fn serve_played_disk(
 ) -> io::Result<()> {
     let model = PlayedModel::read(name, text).map_err(io::Error::other)?;
     let bytes = image.metadata()?.len();
-    // What is refused shows in the lateness of the answers.
+    // A refusal shows in the lateness of the answers.
     let _refused = serve_a_device();
     let spindle = Arc::new(Spindle::new(&model.disk));
     let turning = Arc::clone(&spindle);
@@ -70,11 +70,11 @@ pub fn serve_played_disk(
     let texts = Mutex::default();
     let filesystem =
         PlayedFilesystem { spindle: Arc::clone(&spindle), image, bytes, status, texts };
-    // Only root may come so far: the mount is the owner's alone.
+    // Only root gets here: the mount point is accessible to its owner alone.
     let session = Session::from_fd(filesystem, fuse, SessionACL::All, Config::default())?;
     let served = session.run();
     spindle.end();
-    // It ends when it is told to.
+    // The thread ends after `end`.
     let _ended = turning.join();
     served
 }
@@ -84,7 +84,7 @@ impl PlayedFilesystem {
         let (kind, size) = match inode {
             ROOT_INODE => (FileType::Directory, 0),
             IMAGE_INODE => (FileType::RegularFile, self.bytes),
-            // Read to its end, wherever that is.
+            // Size 0 makes readers read up to the end of file.
             STATUS_INODE => (FileType::RegularFile, 0),
             _ => return None,
         };
@@ -140,7 +140,7 @@ impl PlayedFilesystem {
 
 impl Filesystem for PlayedFilesystem {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Without it requests come one at a time, and the queue of the disk stays empty.
+        // Without this capability requests come one at a time, and the disk's queue stays empty.
         let _older_kernels_have_none = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _known = config.set_max_background(UNDER_WAY);
         let _known = config.set_congestion_threshold(UNDER_WAY);
@@ -184,7 +184,7 @@ impl Filesystem for PlayedFilesystem {
         _flags: Option<fuser::BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        // A disk keeps its size; the status is "truncated" by who writes a word to it.
+        // A disk keeps its size; the status is "truncated" when a word is written to it.
         match self.attributes(inode.0) {
             Some(_) if inode.0 == IMAGE_INODE && size.is_some_and(|size| size != self.bytes) => {
                 reply.error(Errno::EPERM);
@@ -289,7 +289,7 @@ impl Filesystem for PlayedFilesystem {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Of the page cache above, which there is not.
+        // There is no page cache above to flush.
         reply.ok();
     }
 
@@ -318,7 +318,7 @@ impl Filesystem for PlayedFilesystem {
         }
         let asked = Asked::new(offset, length, true);
         match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
-            // A disk with a head has nothing to do for it; it is there so that images stay sparse.
+            // A disk with a head ignores a discard; it exists so that images stay sparse.
             Ok(()) if is_discard => reply.ok(),
             Ok(()) => self.spindle.take(asked, Answer::Done(reply)),
             Err(errno) => reply.error(Errno::from_i32(errno.raw_os_error())),

@@ -86,7 +86,7 @@ impl Spindle {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What panicked did not leave anything half done that matters to an answer.
+        // A panic leaves no half-done state that matters to an answer.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -53,7 +53,7 @@ impl Entry {
         let id = words.iter().position(is_key).and_then(after).cloned();
         let id = id
             .or_else(|| words.iter().find_map(|word| Some(word.strip_prefix("--id=")?.to_owned())));
-        // Without an identifier it goes by its title, in which GRUB wants each > twice.
+        // An entry without an identifier is named by its title, in which GRUB wants each > twice.
         let title = || words.get(1).map(|title| title.replace('>', ">>")).unwrap_or_default();
         Self { id: id.unwrap_or_else(title) }
     }

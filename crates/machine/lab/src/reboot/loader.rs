@@ -186,7 +186,7 @@ fn kexec(
     let image = image.ok_or_else(|| missing(format!("there is no /boot/vmlinuz-{release}")))?;
     let initrd = first(&[of("initrd.img-", ""), of("initramfs-", ".img"), of("initrd-", "")]);
     let line = word(&root.join("proc/cmdline")).unwrap_or_default();
-    // What the boot loader has put in for the kernel that runs.
+    // Words that the boot loader added for the running kernel are left out.
     let is_own = |word: &&str| !word.starts_with("BOOT_IMAGE=") && !word.starts_with("initrd=");
     let line: Vec<&str> = line.split_whitespace().filter(is_own).collect();
     let mut load = vec![tool(root, "kexec"), "-l".to_owned(), image.display().to_string()];

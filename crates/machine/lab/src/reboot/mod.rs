@@ -206,7 +206,7 @@ impl Reboots {
     pub fn end(&self) -> Result<(), LabError> {
         let asked = self.record().ok().flatten();
         let mut removed = Ok(());
-        // The link first: without it nothing is started any more.
+        // The link goes first: without it the unit is not started any more.
         for path in [self.link_path(), self.unit_path(), self.stop_path()] {
             removed = removed.and(remove(&path));
         }

@@ -1,8 +1,8 @@
 //! The register: an on-disk record of each resource of the lab, written before the resource is made
 //! and removed after it is gone, so that a killed run leaves nothing unrecorded.
 //!
-//! A record is locked by its owner for as long as the owner lives: the kernel takes the lock away
-//! with the process. How what is left is freed is in `leftovers_of_devices`.
+//! A record is locked by its owner as long as the owner lives: the kernel releases the lock with
+//! the process. `release` frees the leftovers.
 
 mod record;
 
@@ -166,7 +166,7 @@ impl Register {
             let is_held = lock_exclusive(&file) == Err(LockError::Held);
             let facts = read(&file);
             if !is_held && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-                // Killed before its first line was written: nothing was made yet.
+                // The owner was killed before its first line was written: nothing was made yet.
                 fs::remove_file(&path).map_err(LabError::io("cannot remove", &path))?;
                 continue;
             }
@@ -241,7 +241,7 @@ impl Record {
     /// Reads and parses the record.
     pub(crate) fn facts(&self) -> Result<Facts, LabError> {
         let damaged = |why| DeviceError::Damaged { path: self.path.clone(), why };
-        // Another opening, since ours stands at the end.
+        // A second descriptor, since the first one is at the end of the file.
         let file = File::open(&self.path).map_err(LabError::io("cannot open", &self.path))?;
         Ok(read(&file).map_err(damaged)?)
     }
@@ -273,7 +273,7 @@ fn open_lock(path: &Path) -> Result<File, LabError> {
 /// missing. Others could name their own files or devices in the records.
 pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        // A link to nothing, or a file, is looked at below.
+        // A dangling link, or a file, is examined below.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => made.map_err(LabError::io("cannot make", path))?,
     }

@@ -249,7 +249,7 @@ impl Facts {
     /// # Errors
     /// Why it is not believed.
     pub(crate) fn parse(text: &str) -> Result<Self, NoRecord> {
-        // A line that we were killed over has no end.
+        // A line during which the writer was killed has no newline.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines();
         if lines.next() != Some(HEADER) {

@@ -1,7 +1,7 @@
 //! Copying a tree: names, content with its holes, links, modes, owners and times.
 //!
-//! Who walks through the original tells each directory and entry as it is met; so the copy is made
-//! in the order in which the original is read.
+//! The caller walks through the original and passes each directory and entry, so that the copy is
+//! made in the order in which the original is read.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -98,7 +98,7 @@ impl Copier {
         let failed = |errno| CopyError::new("make the directory", name)(errno);
         let like = rustix::fs::fstat(dir).map_err(failed)?;
         match make_dir(self.here.as_fd(), name) {
-            // lost+found of a fresh ext4.
+            // A fresh ext4 has lost+found.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed(errno)),
         }
@@ -118,7 +118,7 @@ impl Copier {
             .map_err(CopyError::new("leave the directory", &name))?;
         let dir = open_dir(self.here.as_fd(), &name);
         look_like(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
-        // Afterwards, so that what is made in the one above does not count for it.
+        // Times are set last, so that entries made later in the parent do not change them.
         let _only_for_show = utimensat(&self.here, &name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
         Ok(())
     }
@@ -193,9 +193,9 @@ impl Copier {
         while at < bytes {
             let data = match seek(from, SeekFrom::Data(at)) {
                 Ok(data) => data,
-                // Nothing but a hole up to the end.
+                // There is only a hole up to the end.
                 Err(Errno::NXIO) => break,
-                // A filesystem without holes.
+                // The filesystem does not support SEEK_DATA.
                 Err(_) => at,
             };
             let hole = seek(from, SeekFrom::Hole(data)).unwrap_or(bytes).min(bytes);

@@ -138,7 +138,8 @@ impl Likeness {
             let direct = loop_status(&file).ok().flatten().is_some_and(|loops| loops.direct_io);
             let backing = backing.map(PathBuf::from);
             match backing.as_deref().and_then(played_disk_at) {
-                // What is shown of the image is not a place for another one; the image is.
+                // The directory of the played disk's file cannot hold another image; that of the
+                // real image can.
                 Some(PlayedStatus { disk, image, .. }) => {
                     self.disk = Some(disk);
                     Some((PathBuf::from(image), direct))
@@ -180,7 +181,7 @@ impl Likeness {
         };
         let beside = self.image.as_ref().and_then(|(image, _)| image.parent());
         Ok(DeviceSpec::Loop {
-            // A whole number of sectors, and of pages.
+            // The size is a multiple of sectors and pages.
             bytes: bytes.next_multiple_of(4096),
             count: 1,
             sparse: true,

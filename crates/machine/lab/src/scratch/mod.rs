@@ -84,7 +84,7 @@ impl Scratch {
         let device = Device::acquire(&variant, erasing, lab)?;
         let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         let mounted = volume.mount(&variant.mount)?;
-        // As deep as the original: filesystems spread the directories at their top.
+        // The copy is as deep as the original: filesystems spread the directories at their top.
         let below = like.below.clone();
         let top = mounted.root().join(&below);
         std::fs::create_dir_all(&top).map_err(LabError::io("cannot make", &top))?;
@@ -227,7 +227,7 @@ fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be taken away is in the register, or has a mark.
+        // Leftovers are in the register, or have a mark.
         let _is_found_there = self.free();
     }
 }

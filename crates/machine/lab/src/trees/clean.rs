@@ -19,7 +19,7 @@ pub fn remove_leftovers(
 ) -> Result<Leftovers, LabError> {
     let nothing = || LabError::NothingLeft { path: dir.to_owned() };
     find_leftovers(dir)?.ok_or_else(nothing)?;
-    // Only a directory that nobody works in: the lock is held until the end.
+    // The lock excludes a running run, and is held until the end.
     let held = Workplace::take(dir)?;
     let (mark, left) = find_in(held.target())?.ok_or_else(nothing)?;
     for tree in &left.trees {
@@ -145,7 +145,7 @@ mod tests {
             assert!(matches!(refused, Err(LabError::MarkOfOther { user: 65_534, .. })));
         }
         assert_eq!(entries(top.path()), [".treering-run", "kernel-0", "kernel-1"]);
-        // A tree that has another owner than the run had made it with is not the run's any more.
+        // A tree whose owner has changed is not the run's any more.
         chown(&mark, Some(0), None).unwrap();
         chown(top.path().join("kernel-0"), Some(65_534), None).unwrap();
         assert_eq!(clean(top.path()).unwrap().spared.len(), 1);

@@ -56,12 +56,12 @@ impl TreeManifest for MarkFile {
     }
 
     fn not_made(&self, name: &CStr) {
-        // An announcement alone removes nothing but an empty directory.
+        // A leftover announcement can remove nothing but an empty directory.
         let _still_announced = self.append(&failed_line(name));
     }
 
     fn removed(&self, name: &CStr) {
-        // No other directory has the identity that is listed.
+        // A leftover entry is harmless: no other directory has its identity.
         let _still_listed = self.append(&removed_line(name));
     }
 }
@@ -99,7 +99,7 @@ impl Mark {
             file.file.sync_all().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
         });
         if let Err(errno) = written {
-            // Nothing was made under it.
+            // No tree is made under this mark.
             let _stays_and_lists_nothing = unlink(target.dir(), &file.identity, &path);
             return Err(LabError::io("cannot write", &path)(errno.into()));
         }

@@ -131,7 +131,7 @@ fn what_a_living_run_has_is_listed_and_not_touched() {
     let images: Vec<_> = left.iter().filter(|l| l.what.to_string().starts_with("image")).collect();
     assert_eq!(images.len(), 2);
     let freed = bench.lab.release(left);
-    // Its mounts come and go meanwhile; its images do not.
+    // Mounts of the run come and go meanwhile; its images do not.
     let freed_images =
         freed.iter().filter(|(l, freed)| l.what.to_string().starts_with("image") && freed.is_ok());
     assert_eq!(freed_images.count(), 0);

@@ -36,7 +36,7 @@ fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
         });
         let mut own = signatures.filter(|signature| filesystem.leaves.contains(signature));
         assert!(own.next().is_some(), "{name}: {found:?}");
-        // The image is known for what it is; looking into it needs the kernel.
+        // The signature of the image is recognised; a mount would need the kernel.
         assert!(treering_lab::is_image(&disk.image).unwrap(), "{name}");
         if let Err(error) = Sight::open(&disk.image) {
             assert!(error.to_string().contains(name), "{name}: {error}");

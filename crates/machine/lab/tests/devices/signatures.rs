@@ -1,8 +1,7 @@
 //! The guard recognises the output of real tools, on images and on a device.
 //!
-//! A tool that is absent is named with its package. Made by hand, since no tool of Debian makes
-//! them without a kernel or hardware that few have, are those of the unit tests beside the
-//! signatures.
+//! An absent tool is named with its package. Formats that no tool of Debian makes without a special
+//! kernel or rare hardware are in the unit tests beside the signatures.
 
 use std::fs::File;
 use std::path::Path;
@@ -192,14 +191,14 @@ fn make(case: &Case) -> Result<Disk, String> {
         return Ok(disk);
     }
     run(&tool, &fill(&path), case.input)?;
-    // veritysetup writes beside it.
+    // veritysetup writes a second file beside it.
     let beside = path.with_extension("img.hash");
     if beside.exists() {
         std::fs::rename(beside, &path).unwrap();
     }
     let made = File::options().write(true).open(&path).unwrap();
     let bytes = made.metadata().unwrap().len().next_multiple_of(4096);
-    // A drive has more bytes than a small image.
+    // The disk is larger than a small image.
     made.set_len(bytes.max(MIB)).unwrap();
     let on_image = find_signatures(&File::open(&path).unwrap(), bytes.max(MIB)).unwrap();
     let is_known = on_image.iter().any(|signature| signature.name == case.name);
@@ -240,7 +239,7 @@ fn what_real_tools_make_is_refused() {
         });
         assert!(carries, "{} {:?}: {inspection:?}", case.name, case.arguments);
         assert!(!inspection.is_in_use(), "{inspection:?}");
-        // Named, it is erased, whatever it was.
+        // A named device is erased, whatever its content.
         let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab);
         let device = device.unwrap_or_else(|error| panic!("{} is not erased: {error}", case.name));
         let bytes = device.members()[0].bytes;

@@ -98,7 +98,7 @@ impl UserMount {
 
 impl Drop for UserMount {
     fn drop(&mut self) {
-        // Whoever was killed may hold it for a moment.
+        // The killed process may hold the device for a moment.
         for _ in 0..100 {
             if mounted_at(&self.point).is_none() || unmount(&self.point).is_ok() {
                 break;
@@ -165,7 +165,7 @@ fn killed_while_unmounted(top: &Path) {
         "#!/bin/sh\necho $$ > {0}.new\n/bin/mv {0}.new {0}\nexec /bin/sleep 600\n",
         started.display()
     );
-    // Written under another name: a file that is open for writing cannot be executed.
+    // The script is written under another name: a file that is open for writing cannot be executed.
     fs::write(tools.join("new"), script).unwrap();
     fs::set_permissions(tools.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::rename(tools.join("new"), tools.join("e2fsck")).unwrap();
@@ -288,18 +288,18 @@ fn what_came_between_is_left_alone_and_named() {
         assert_eq!(lab.left_unmounted().unwrap().len(), 1, "{words}");
     };
     let none = MountOptions::parse::<&str>(&[]).unwrap();
-    // Something else is mounted there.
+    // Another filesystem is mounted there.
     mount(OsStr::new("mine"), &user.point, "tmpfs", &none).unwrap();
     refused("tmpfs from mine is mounted there now");
     assert_eq!(mounted_at(&user.point).unwrap().fs_type, "tmpfs");
     unmount(&user.point).unwrap();
-    // It is mounted elsewhere.
+    // The filesystem is mounted elsewhere.
     let elsewhere = top.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     mount(user.before.source.as_os_str(), &elsewhere, "ext4", &none).unwrap();
     refused("it is mounted at");
     unmount(&elsewhere).unwrap();
-    // The directory is gone, or a link to another.
+    // The directory is gone, or replaced by a link.
     fs::remove_dir(&user.point).unwrap();
     refused("there is no such directory");
     std::os::unix::fs::symlink(&elsewhere, &user.point).unwrap();
@@ -307,7 +307,7 @@ fn what_came_between_is_left_alone_and_named() {
     fs::remove_file(&user.point).unwrap();
     fs::create_dir(&user.point).unwrap();
     assert!(mounted_at(&elsewhere).is_none());
-    // Another filesystem was made on it.
+    // Another filesystem was made on the device.
     let swap_uuid = |with: &mut [u8; 16]| {
         use std::os::unix::fs::FileExt;
         let device = File::options().read(true).write(true).open(user.node()).unwrap();
@@ -342,7 +342,7 @@ fn a_device_that_was_detached_meanwhile_is_another_and_what_the_user_mounts_coun
     let error = only(lab.release(lab.left_unmounted().unwrap())).unwrap_err();
     assert!(error.to_string().contains("is not mounted again at"), "{error}");
     assert!(mounted_at(&user.point).is_none());
-    // The user attaches the image again, maybe under another number, and mounts it.
+    // The user attaches the image again, perhaps with another number, and mounts it.
     let node = attach(&user.image);
     let none = MountOptions::parse::<&str>(&[]).unwrap();
     mount(node.as_os_str(), &user.point, "ext4", &none).unwrap();

@@ -81,7 +81,7 @@ fn make(made: &Made) -> Result<Disk, String> {
     let top = TempDir::new_in("/var/tmp").unwrap();
     let image = top.path().join("disk.img");
     File::create_new(&image).unwrap().set_len(made.mebibytes * MIB).unwrap();
-    // What stands on it is looked at, not what a kernel makes of its table.
+    // The content of the device is examined, not the partitions that a kernel makes of its table.
     let disk = Disk::without_partitions(top, image);
     let mut arguments = words(made.arguments);
     if made.program == "cryptsetup" {
@@ -171,7 +171,7 @@ fn a_backup_superblock_is_named_with_its_place_and_erased_on_demand() {
     let named = "it contains ext4 (backup superblock) at 128.0 MiB (byte 134217728)";
     assert!(words.contains(named), "{words}");
     let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
-    // Its other blocks do not hinder the rounds that follow.
+    // Remaining blocks do not hinder the following rounds.
     let device = device.format("ext4", &[]).unwrap().into_device();
     let device = device.format("ext4", &[]).unwrap().into_device();
     device.release().unwrap();
@@ -192,10 +192,10 @@ fn a_large_image_is_read_where_it_has_blocks_and_a_large_device_at_places_spread
     image.write_all_at(b"x", at).unwrap();
     assert_eq!(inspect(&below.node).unwrap().obstacles, [Obstacle::Data { offset: at }]);
     image.write_all_at(b"\0", at).unwrap();
-    // Of a loop device on a device nobody knows where blocks are.
+    // Allocated blocks of a loop device on a block device are unknown.
     let above = Disk::attach(TempDir::new().unwrap(), below.node.clone());
     assert_places(&above.node, None);
-    // Longer than any part that one place is drawn in.
+    // The zeroed part is longer than any part from which a sample is drawn.
     let data = vec![0x5a; 8 << 20];
     image.write_all_at(&data, at).unwrap();
     assert_places(&above.node, Some(at..at + data.len() as u64));

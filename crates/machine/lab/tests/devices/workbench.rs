@@ -35,7 +35,7 @@ pub(crate) struct Workbench {
 
 impl Workbench {
     pub(crate) fn new() -> Self {
-        // Not in /tmp, which may be memory: images go to the disk, as they do in earnest.
+        // Images go to a disk, as in real use; /tmp may be in memory.
         let top = tempfile::Builder::new().prefix("treering-lab-").tempdir_in("/var/tmp").unwrap();
         let lab = lab_in(top.path());
         Self { top, lab }
@@ -183,7 +183,7 @@ pub(crate) fn run(program: &Path, arguments: &[String], input: &str) -> Result<(
         .spawn()
         .map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program may end without reading it.
+        // A program may end without reading its input.
         let _unread = stdin.write_all(input.as_bytes());
     }
     let done = child.wait_with_output().map_err(|error| error.to_string())?;

@@ -72,7 +72,7 @@ pub(super) fn line(text: &str) -> Option<Line> {
             whole(score).map(|score| Line::Score(Side::Reads, score))
         }
         words if words == HEADING => Some(Line::TableBegins),
-        // Its complaints do not end with a line.
+        // Error messages of blogbench do not end with a newline.
         _ if text.contains("(): No space left on device") => Some(Line::Full),
         words => row(words),
     }

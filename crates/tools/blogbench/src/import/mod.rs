@@ -1,8 +1,8 @@
 //! Output of blogbench 1.0 to 1.2: how it was run, a row for each interval, two final scores.
 //!
-//! Scores grow with the length of the run, so that they are also taken by the second; and 1.2 reads
-//! 8 bytes at once, so that its scores are not those of another version: an output does not say of
-//! which it is.
+//! Scores grow with the length of the run, so they are also given per second. Version 1.2 reads 8
+//! bytes at a time, so its scores are not comparable with earlier ones; the output does not name
+//! the version.
 
 mod lines;
 mod trial;

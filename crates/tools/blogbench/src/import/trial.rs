@@ -109,7 +109,7 @@ impl Telling<'_> {
             for (sum, count) in sums.iter_mut().zip(counts) {
                 *sum = sum.saturating_add(count);
             }
-            // Columns of reads and of writes take turns.
+            // Columns of reads and writes alternate.
             let sum = |from: usize| {
                 counts.iter().skip(from).step_by(2).fold(0_u64, |sum, one| sum.saturating_add(*one))
             };

@@ -122,8 +122,8 @@ impl Visit {
         name: &CStr,
         here: Dir,
     ) -> Result<bool, Stop> {
-        // Some filesystems leave entries out of a listing while others go: as long as there are
-        // any, the directory is opened again.
+        // Some filesystems leave entries out of a listing while others are removed: the directory
+        // is opened again until none is found.
         loop {
             io.open_dir(at, name, here)?;
             let found = self.listing(io, here)?;
@@ -145,7 +145,7 @@ impl Visit {
             if listed.is_empty() {
                 return Ok(found);
             }
-            // What we made are files and links.
+            // Only files and links were made.
             let is_ours = |kind| kind != EntryKind::Directory;
             for entry in Entries::new(&listed).filter(|entry| is_ours(entry.kind)) {
                 self.file(io, here, entry.name)?;

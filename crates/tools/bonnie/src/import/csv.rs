@@ -35,7 +35,7 @@ pub(super) fn start(text: &str, from: usize) -> Option<usize> {
 }
 
 fn is_head(text: &str) -> bool {
-    // Format, version, concurrency and seed are short, too.
+    // Format, version, concurrency and seed are short as well.
     let text = super::head(text, NAME_MOST + 60);
     let mut fields = text.splitn(6, ',');
     let mut field = || fields.next();
@@ -91,7 +91,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     run.parameter("concurrency", at(3));
     run.parameter("size", at(5));
     run.parameter("chunk", at(6));
-    // Both new fields of the longer lines stand before all figures.
+    // Both new fields of 1.98 come before all figures.
     let moved = fields.len() - FIELDS[0];
     if moved > 0 {
         run.parameter("seeks", at(7));
@@ -101,7 +101,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     run.parameter("max-size", at(20 + moved));
     run.parameter("min-size", at(21 + moved));
     let (directories, chunk) = (at(22 + moved), at(23 + moved));
-    // The longer lines have the number of directories one field too late.
+    // Lines of 1.98 have the number of directories one field too late.
     let is_late = |chunk: &str| whole(chunk).is_some_and(|number| number < DIRECTORIES_END);
     if moved > 0 && directories.is_empty() && is_late(chunk) {
         run.parameter("dirs", chunk);
@@ -111,7 +111,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     }
     run.parameter("seed", at(4));
     for test in 0..TESTS {
-        // The parameters of the files stand between the tests.
+        // The parameters of the files come between the tests.
         let place = 7 + moved + 2 * test + if test < FILES { 0 } else { 5 };
         run.rates[test] = Figure::rate(at(place));
         run.cpus[test] = Figure::percent(at(place + 1));
@@ -199,7 +199,7 @@ mod tests {
                       seed=78";
         assert_eq!(parameters(&run), wanted);
         check_figures(&run);
-        // The number of one format with the fields of the other.
+        // Some lines have the number of one format and the fields of the other.
         check_figures(&read(&NEW.replacen("1.98", "1.97", 1)).unwrap().0);
         check_figures(&read(&OLD.replacen("1.96", "1.98", 1)).unwrap().0);
         let right = NEW.replace("40,1024,,,10,", "40,link,,10,131072,");

@@ -1,7 +1,7 @@
 //! Importer of bonnie++ results: CSV lines of 1.03 and of the formats 1.96, 1.97 and 1.98, and
 //! tables of these and older versions; alone or within one line that a web page made of many.
 //!
-//! A line is exact, so that a table of the same run is only checked against it.
+//! A CSV line is exact; a table of the same run is only checked against it.
 
 mod csv;
 mod name;
@@ -115,7 +115,7 @@ fn piece(log: &Log<'_>, starts: &Starts, byte: usize) -> Option<Piece> {
     let read = if is_table { read_table(log, from) } else { read_line(log, from) };
     Some(match read {
         Some((run, to)) => Piece { from, to, run: Some(run) },
-        // Behind what made it look like one.
+        // The search continues after the text that looked like a result.
         None => Piece { from, to: Place { byte: at + 1, ..from }, run: None },
     })
 }
@@ -279,7 +279,7 @@ impl Results {
     fn reading(self, log: &Log<'_>, at: usize) -> Reading {
         let within = at..self.end;
         let mut understood = vec![false; within.len()];
-        // The first line is here for what is in it, whatever else is.
+        // The first line was chosen for its result, whatever else it contains.
         for line in self.known.into_iter().flatten().chain([at]) {
             if let Some(known) = understood.get_mut(line - at) {
                 *known = true;

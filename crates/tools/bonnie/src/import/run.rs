@@ -57,7 +57,7 @@ impl Figure {
         let units = [('k', 1.0), ('m', 1024.0), ('g', 1024.0 * 1024.0)];
         let unit = units.into_iter().find(|(letter, _)| word.ends_with(*letter));
         let number = word.get(..word.len() - usize::from(unit.is_some())).unwrap_or("");
-        // Kilobytes are cut off, the others rounded to the digits there are.
+        // Kilobytes are truncated, the others rounded to the printed digits.
         let slack = match unit {
             None => 0.0,
             Some((_, 1.0)) => 1.0,
@@ -197,7 +197,7 @@ impl Run {
 
     /// Differences of the table from this CSV line; `None` if the table is of another run.
     pub(super) fn differences(&self, table: &Self) -> Option<Vec<String>> {
-        // A line of 1.03 does not say which of its letters it is.
+        // A line of 1.03 does not tell the letter of its version.
         let is_older =
             self.version == VERSION_UNMARKED && table.version.starts_with(VERSION_UNMARKED);
         if self.version != table.version && !is_older {

@@ -173,7 +173,7 @@ fn figures<'t>(words: &[(&'t str, usize)]) -> Option<(Vec<&'t str>, usize)> {
     let mut end = 0;
     for (all, behind) in words.iter().take(12) {
         let word = number_before(all);
-        // Something may be glued to the last one.
+        // Text may be glued to the last figure.
         if word.is_empty() || word.len() < all.len() && found.len() < 11 {
             break;
         }

@@ -64,7 +64,7 @@ fn metrics(run: &Run, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<S
     let scope = || Scope::Kind(name.to_owned());
     let mut take = |figure: &Figure, zero: Metric, size: f64| match figure {
         Figure::Value { value, .. } => {
-            // Single characters measure the calls, not the filesystem.
+            // Rates of single bytes measure the calls, not the filesystem.
             let decides = zero.better == Better::Higher && !PER_CHAR.contains(&test);
             trial.metrics.push(Metric { value: value / size, ..zero.primary_if(decides) });
         }

@@ -1,6 +1,6 @@
 //! Output lines of compilebench 0.6, byte for byte, its misspelling included.
 //!
-//! Only formatting: what the numbers are comes with the task. Lines carry no newline at their end.
+//! This module only formats; the numbers come with the task. Lines have no newline at their end.
 
 use treering_model::TaskTotals;
 
@@ -62,7 +62,7 @@ impl ClassicSummary {
         row.runs += 1;
         row.figures +=
             if Tally::ALL[place].in_seconds() { task.seconds() } else { task.mib_per_second() };
-        // The original's sync is a child process, which its own times do not contain.
+        // The original's sync is a child process, whose CPU its own times do not contain.
         let cpu = task.cpu.minus(task.sync_cpu);
         row.user_seconds += cpu.user_ns as f64 / 1e9;
         row.system_seconds += cpu.system_ns as f64 / 1e9;

@@ -1,7 +1,7 @@
 //! Importer of compilebench 0.6 logs: the lines on standard error, and the summary.
 //!
-//! Reading and stat'ing a tree, and deleting it, do not say whether it has build products: that is
-//! followed from the operations before. The summary is checked against the lines.
+//! Lines of reading, stat'ing and deleting a tree do not tell whether it has build products: its
+//! state is followed from the operations before. The summary is checked against the lines.
 
 mod lines;
 mod states;
@@ -32,7 +32,7 @@ impl Importer for Compilebench {
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         let read = log.read_if(may_begin, at, line).map(|(line, _)| line);
         match read {
-            // A row: the summary alone, as it is published.
+            // A row: published summaries come without their lines.
             Some(Line::Opening { .. } | Line::Operation(_) | Line::Row(_)) => true,
             Some(Line::NoRuns(_) | Line::Caught(_) | Line::Furniture) | None => false,
         }
@@ -89,7 +89,8 @@ impl Run {
                     let same = |task: &TaskTotals| task.kind.ends_with(&operation.kind);
                     tasks.iter().any(|task| task.subject == operation.subject && same(task))
                 };
-                // The lines and the summary may have been mixed, but only at its beginning.
+                // The lines and the summary may be interleaved, but only at the beginning of the
+                // summary.
                 let again = match operation.kind.as_str() {
                     "create" => repeats(initial),
                     kind if kind.starts_with("native") => {
@@ -136,7 +137,7 @@ impl Run {
             self.remarks.push(Remark { line: at + 1, what });
         }
         let wanted = self.opening.as_ref().map_or(u64::MAX, |(_, dirs, _)| *dirs);
-        // Later trees have numbers drawn above those; lines may be missing.
+        // Later trees have larger, drawn numbers; lines may be missing.
         let number = task.subject.strip_prefix("kernel-").and_then(whole);
         let follows = |number: u64| match &self.opening {
             Some(_) => number < wanted,
@@ -212,7 +213,7 @@ fn add_phase(trial: &mut ForeignTrial, name: &str, tasks: Vec<TaskTotals>) {
         totals.tasks += 1;
         trial.tasks.push(task);
     }
-    // What was between the operations is not in the log.
+    // Pauses between the operations are not in the log.
     totals.wall_ns = trial.wall_ns - began_ns;
     trial.phases.push(totals);
 }

@@ -99,7 +99,7 @@ impl Summary {
     }
 
     fn of_row(row: &Row) -> [Metric; 2] {
-        // The kind is called as that of whole logs where the row is all of it.
+        // The kind has the name used for whole logs where the row is all of it.
         let kind = row.tally.replace("intial", "initial");
         let metric = |spec: MetricSpec, value: f64| {
             spec.of(Scope::Kind(kind.clone()), value).of_tasks(row.runs)
@@ -121,7 +121,7 @@ impl Summary {
         if mib > 0.0 && seconds > 0.0 {
             metrics.push(metric(rates::MIB_PER_SECOND, mib / seconds).primary_if(!by_names));
         }
-        // A kind may be in two rows: of trees with and without products.
+        // A kind may have two rows: for trees with and without products.
         let tallies: Vec<&str> = tasks.iter().map(|task| task.tally.as_str()).collect();
         let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
         let rows: Vec<&Row> = rows.filter(|row| tallies.contains(&row.tally)).collect();

@@ -1,7 +1,8 @@
 //! Backup superblocks whose offsets depend on the size of the device, or that need a second look:
 //! ext, allocation groups of XFS, anchors of UDF, metadata of LVM.
 //!
-//! Where `wipefs` or `dd` took the first superblock away, these are what a tool finds it by.
+//! Recovery tools find a filesystem by these copies after `wipefs` or `dd` removed the first
+//! superblock.
 
 use std::io;
 

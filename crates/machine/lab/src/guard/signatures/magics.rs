@@ -1,6 +1,6 @@
 //! Plain magic numbers, without further checks: those of filesystems, and the table of all others.
 //!
-//! Places and numbers are those of the on-disk formats; blkid(8) of util-linux knows the same.
+//! Offsets and numbers are those of the on-disk formats; blkid(8) of util-linux knows the same.
 
 use std::io;
 
@@ -88,7 +88,7 @@ const MAGICS: &[Magic] = &[
     Magic("VMFS volume", Begin(0x10_0000), &[0x0d, 0xd0, 0x01, 0xc0]),
     // Hibernation.
     Magic("TuxOnIce", Begin(0), &[0xed, 0xc3, 0x02, 0xe9, 0x98, 0x56, 0xe5, 0x0c]),
-    // Of other systems.
+    // Other operating systems.
     Magic("NetWare NSS", Begin(0x1000), b"SPB5"),
     // Partition tables.
     Magic(MBR, Begin(0x1fe), &[0x55, 0xaa]),
@@ -106,7 +106,7 @@ const MAGICS: &[Magic] = &[
     Magic("Ultrix disk label", Begin(0x3fb8), &[0x57, 0x29, 0x03, 0x00]),
     Magic("Parted loop label", Begin(0), b"GNU Parted Loopback"),
     Magic("Windows dynamic disk", Begin(0xc00), b"PRIVHEAD"),
-    // RAID of boards.
+    // Firmware RAID.
     Magic("Intel RAID", End(2), b"Intel Raid ISM Cfg Sig. "),
     Magic("NVIDIA RAID", End(2), b"NVIDIA"),
     Magic("LSI MegaRAID", End(1), b"$XIDE$"),

@@ -1,8 +1,8 @@
 //! Known signatures on a device, found without any program of the machine.
 //!
-//! A false alarm costs an `--erase`, a missed signature somebody's data: so magic numbers count by
+//! A false alarm costs an `--erase`, a missed signature a user's data: so magic numbers count by
 //! themselves, without the checksums that usually go with them. The table of plain magic numbers is
-//! in `magics`, those that need a second look in `probes`.
+//! in `magics`, those that need a second look are in `probes`.
 
 mod copies;
 mod magics;
@@ -112,7 +112,7 @@ pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     for probe in probes::ALL.iter().chain(copies::ALL) {
         probe(&medium, &mut found)?;
     }
-    // The two bytes at its end belong to the boot sector of these, which is reported already.
+    // The two bytes at the end of a boot sector belong to the filesystem reported already.
     if found.iter().any(|signature| !signature.is_copy && is_boot_sector(signature.name)) {
         found.retain(|signature| signature.name != magics::MBR);
     }

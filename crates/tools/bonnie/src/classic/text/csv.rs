@@ -70,8 +70,8 @@ fn files_asked(report: &Report<'_>) -> [String; 5] {
         FileKind::Regular => (unless_zero(files.max_bytes), unless_zero(files.min_bytes)),
     };
     let chunk = chunk(files.chunk);
-    // Beside a size of calls the number of directories stands in any case, so that readers who
-    // know where the original has it do not take the one for the other.
+    // The number of directories is always printed beside a chunk size, so that readers who expect
+    // it in the original's column do not take the one for the other.
     let shows_dirs = files.dirs > 1 || (!chunk.is_empty() && !report.label.csv_as_original);
     let dirs = if shows_dirs { files.dirs.to_string() } else { String::new() };
     let k = report.label.k.to_string();

@@ -1,6 +1,6 @@
 //! Output of bonnie++ 2.00a: the table and the CSV line.
 //!
-//! Only formatting.
+//! This module only formats.
 
 mod csv;
 mod latency;

@@ -36,7 +36,7 @@ pub(super) fn io(name: &str, mib: u64, io: &IoShape, copies: u16) -> String {
         unless(io.seekers == SEEKERS, io.seekers.to_string()),
     ];
     let mut text = fields.join(":");
-    // As the original: a last field of one digit goes with the colons.
+    // As in the original, a last field of one digit is removed with the colons.
     if io.seekers < 10 && io.seekers != SEEKERS {
         text.pop();
     }

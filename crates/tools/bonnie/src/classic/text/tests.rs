@@ -43,7 +43,7 @@ fn at(asked: &Asked, test: Test, rate: f64, percent: u64, latency_us: u64) -> Re
         asked.work(test) as f64 / if test.is_io() && test != Test::Seeks { 1024.0 } else { 1.0 };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's figures")]
     let elapsed_ns = (work / rate * 1e9) as u64;
-    // Half a percent more, which is cut.
+    // Half a percent is added, which truncation removes.
     let cpu_ns = elapsed_ns * (percent * 10 + 5) / 1000;
     Result { elapsed_ns, cpu_ns, latency_ns: latency_us * 1000 }
 }
