@@ -45,7 +45,7 @@ impl Default for SettleLimits {
 
 /// Result of waiting for the machine to become quiet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settled {
+pub struct SettleResult {
     /// Bytes still dirty or under write-back at the end.
     pub dirty_bytes: u64,
     /// Time spent waiting, without the pause after it.
@@ -59,7 +59,11 @@ pub struct Settled {
 ///
 /// # Errors
 /// When something of the filesystem could not be written.
-pub fn settle(root: &Path, limits: &SettleLimits, stop: &StopFlag) -> Result<Settled, LabError> {
+pub fn settle(
+    root: &Path,
+    limits: &SettleLimits,
+    stop: &StopFlag,
+) -> Result<SettleResult, LabError> {
     let began = Instant::now();
     let opened = File::open(root).map_err(LabError::io("cannot open", root))?;
     sync_filesystem(opened.as_fd())
@@ -73,7 +77,7 @@ pub fn settle(root: &Path, limits: &SettleLimits, stop: &StopFlag) -> Result<Set
         sleep(STEP);
         dirty_bytes = dirty()?;
     }
-    let settled = Settled {
+    let settled = SettleResult {
         dirty_bytes,
         waited: began.elapsed(),
         is_quiet: dirty_bytes <= limits.dirty_bytes_max,

@@ -1,6 +1,6 @@
 //! Acquired devices to make filesystems on: locked, inspected by the guard, released.
 //!
-//! State chain: `Device` → `Volume` (formatted) → `Mounted`, and back. A release returns its
+//! State chain: `Device` → `Volume` (formatted) → `MountedVolume`, and back. A release returns its
 //! errors; a drop releases as well as it can, and failures stay in the register.
 
 use std::fs::File;
@@ -15,8 +15,8 @@ use crate::device_caution::DeviceCaution;
 use crate::error::unfit;
 use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
-    Depth, EraseList, Inspection, Signature, clear_signatures, content_of, erase, find_signatures,
-    inspect_on, obstacles_to_use,
+    EraseList, Inspection, SearchDepth, Signature, clear_signatures, content_of, erase,
+    find_signatures, inspect_on, obstacles_to_use,
 };
 use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
@@ -27,7 +27,7 @@ use crate::{DeviceError, LabError};
 
 /// One block device of a [`Device`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
+pub struct MemberDevice {
     /// Path as written in the plan; the image path for a loop device.
     pub asked: PathBuf,
     /// Path of the device node.
@@ -42,13 +42,13 @@ pub struct Member {
 #[derive(Debug)]
 pub struct Device {
     pub(crate) lab: Lab,
-    pub(crate) held: Held,
+    pub(crate) held: AcquiredStorage,
     cautions: Vec<DeviceCaution>,
 }
 
 /// Kind of the acquired resource.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum AcquiredStorage {
     Images(Vec<LoopImage>, u64),
     Blocks(Vec<BlockDevice>),
     Directory(PathBuf),
@@ -58,17 +58,17 @@ pub(crate) enum Held {
 /// A block device of the machine.
 #[derive(Debug)]
 pub(crate) struct BlockDevice {
-    member: Member,
+    member: MemberDevice,
     /// Open descriptor that keeps the kernel from reusing the device number.
     device: File,
     /// Lock against other runs of treering.
     _lock: File,
-    content: HeldContent,
+    content: DeviceContent,
 }
 
 /// Known content of an acquired block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HeldContent {
+enum DeviceContent {
     /// Empty when it was acquired.
     Empty,
     /// Erased with the user's consent (`--erase`): no signature on it is recognised any more.
@@ -102,7 +102,7 @@ impl Device {
             }
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 large_enough(filesystem, *bytes)?;
-                let held = Held::Memory(*bytes);
+                let held = AcquiredStorage::Memory(*bytes);
                 Ok(Self { lab: lab.clone(), held, cautions: Vec::new() })
             }
             (DeviceSpec::Loop { .. }, Some(filesystem)) => {
@@ -140,7 +140,7 @@ impl Device {
         let image = LoopImage::make(lab, &directory, spec)?;
         cautions.extend(image.cautions());
         image.play(true)?;
-        Ok(Self { lab: lab.clone(), held: Held::Images(vec![image], bytes), cautions })
+        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Images(vec![image], bytes), cautions })
     }
 
     /// Checks a variant without a look at its device: the filesystem's tool, the kernel's support
@@ -163,7 +163,7 @@ impl Device {
         if !found.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
-        Ok(Self { lab: lab.clone(), held: Held::Directory(found), cautions: Vec::new() })
+        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Directory(found), cautions: Vec::new() })
     }
 
     fn images(device: &DeviceSpec, filesystem: &Filesystem, lab: &Lab) -> Result<Self, LabError> {
@@ -198,7 +198,7 @@ impl Device {
             images.push(LoopImage::make(lab, &directory, spec.clone())?);
         }
         cautions.extend(images.iter().flat_map(LoopImage::cautions));
-        Ok(Self { lab: lab.clone(), held: Held::Images(images, *bytes), cautions })
+        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Images(images, *bytes), cautions })
     }
 
     fn blocks(
@@ -234,12 +234,12 @@ impl Device {
             let failed =
                 |errno: Errno| LabError::io("cannot open", &inspection.resolved)(errno.into());
             let device = open_device(&inspection.resolved, DeviceUse::Look).map_err(failed)?;
-            let mut content = HeldContent::Empty;
+            let mut content = DeviceContent::Empty;
             if !inspection.obstacles.is_empty() {
                 erase(&lab.machine, &inspection)?;
-                content = HeldContent::Erased;
+                content = DeviceContent::Erased;
             }
-            let member = Member {
+            let member = MemberDevice {
                 asked: inspection.asked,
                 node: inspection.resolved,
                 number: inspection.number,
@@ -247,7 +247,7 @@ impl Device {
             };
             blocks.push(BlockDevice { member, device, _lock: lock, content });
         }
-        Ok(Self { lab: lab.clone(), held: Held::Blocks(blocks), cautions: Vec::new() })
+        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Blocks(blocks), cautions: Vec::new() })
     }
 
     /// Cautions about measurements on this device.
@@ -261,8 +261,12 @@ impl Device {
     /// When one does not answer at all.
     pub fn play(&self, plays: bool) -> Result<(), LabError> {
         match &self.held {
-            Held::Images(images, _) => images.iter().try_for_each(|image| image.play(plays)),
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Images(images, _) => {
+                images.iter().try_for_each(|image| image.play(plays))
+            }
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
@@ -271,7 +275,7 @@ impl Device {
     /// # Errors
     /// When one does not answer.
     pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
-        let Held::Images(images, _) = &self.held else { return Ok(None) };
+        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(None) };
         let mut all: Option<PlayedCounts> = None;
         for counts in images.iter().filter_map(LoopImage::played) {
             let counts = counts?;
@@ -283,25 +287,29 @@ impl Device {
     /// Model of the played disk, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
         match &self.held {
-            Held::Images(images, _) => images.first()?.model(),
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => None,
+            AcquiredStorage::Images(images, _) => images.first()?.model(),
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => None,
         }
     }
 
     /// Block devices that make up this device; empty for a directory and for memory.
-    pub fn members(&self) -> Vec<Member> {
+    pub fn members(&self) -> Vec<MemberDevice> {
         match &self.held {
-            Held::Images(images, bytes) => images
+            AcquiredStorage::Images(images, bytes) => images
                 .iter()
-                .map(|image| Member {
+                .map(|image| MemberDevice {
                     asked: image.path().to_owned(),
                     node: image.node().to_owned(),
                     number: image.number(),
                     bytes: *bytes,
                 })
                 .collect(),
-            Held::Blocks(blocks) => blocks.iter().map(|block| block.member.clone()).collect(),
-            Held::Directory(_) | Held::Memory(_) => Vec::new(),
+            AcquiredStorage::Blocks(blocks) => {
+                blocks.iter().map(|block| block.member.clone()).collect()
+            }
+            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Vec::new(),
         }
     }
 
@@ -311,11 +319,13 @@ impl Device {
     /// When something is still in use or cannot be removed; the rest is given back all the same.
     pub fn release(self) -> Result<(), LabError> {
         match self.held {
-            Held::Images(images, _) => {
+            AcquiredStorage::Images(images, _) => {
                 let freed: Vec<_> = images.into_iter().map(LoopImage::release).collect();
                 freed.into_iter().collect()
             }
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
@@ -323,20 +333,24 @@ impl Device {
     /// this run made on it before.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
         match &mut self.held {
-            Held::Images(images, _) => images.iter_mut().try_for_each(LoopImage::prepare),
-            Held::Blocks(blocks) => {
+            AcquiredStorage::Images(images, _) => {
+                images.iter_mut().try_for_each(LoopImage::prepare)
+            }
+            AcquiredStorage::Blocks(blocks) => {
                 let lab = &self.lab;
                 blocks.iter_mut().try_for_each(|block| block.prepare(lab))
             }
-            Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
     /// Preallocates images again after mkfs, which discards their blocks.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
         match &self.held {
-            Held::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
@@ -346,25 +360,25 @@ impl Device {
     /// When a device cannot be flushed.
     pub fn forget(&self) -> Result<(), LabError> {
         match &self.held {
-            Held::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
-            Held::Blocks(blocks) => blocks.iter().try_for_each(|block| {
+            AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
+            AcquiredStorage::Blocks(blocks) => blocks.iter().try_for_each(|block| {
                 let failed = LabError::io("cannot flush", &block.member.node);
                 flush_buffers(&block.device).map_err(|errno| failed(errno.into()))
             }),
-            Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
     /// Copies of the images; empty for other kinds of device.
     pub(crate) fn copied(&self) -> Result<Vec<Master>, LabError> {
-        let Held::Images(images, _) = &self.held else { return Ok(Vec::new()) };
+        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(Vec::new()) };
         let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
     /// Writes master copies into the emptied images; false if that is impossible.
     pub(crate) fn fill(&self, masters: &[Master]) -> Result<bool, LabError> {
-        let Held::Images(images, _) = &self.held else { return Ok(false) };
+        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(false) };
         if images.len() != masters.len() {
             return Ok(false);
         }
@@ -416,7 +430,7 @@ impl Device {
 
 impl BlockDevice {
     fn prepare(&mut self, lab: &Lab) -> Result<(), LabError> {
-        let Member { asked, node, number, bytes } = &self.member;
+        let MemberDevice { asked, node, number, bytes } = &self.member;
         let same = block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
         if !same {
             let why = "it is not the device that was opened".to_owned();
@@ -426,15 +440,15 @@ impl BlockDevice {
         if obstacles.is_empty() {
             let failed = |errno: Errno| LabError::io("cannot open", node)(errno.into());
             let device = open_device(node, DeviceUse::WriteAlone).map_err(failed)?;
-            if self.content == HeldContent::Ours {
+            if self.content == DeviceContent::Ours {
                 clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
             }
             // Content is searched once more through the exclusive descriptor: data on a device that
             // was empty when acquired are somebody's. A device that had content before may still
             // have remains of it.
             let depth = match self.content {
-                HeldContent::Empty => Depth::Full,
-                HeldContent::Erased | HeldContent::Ours => Depth::Glance,
+                DeviceContent::Empty => SearchDepth::Full,
+                DeviceContent::Erased | DeviceContent::Ours => SearchDepth::Glance,
             };
             let found = content_of(&lab.machine, *number, (&device, *bytes), depth);
             obstacles.extend(found.map_err(LabError::io("cannot read", node))?.obstacles);
@@ -452,7 +466,7 @@ impl BlockDevice {
             })
             .into());
         }
-        self.content = HeldContent::Ours;
+        self.content = DeviceContent::Ours;
         Ok(())
     }
 }

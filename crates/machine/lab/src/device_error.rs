@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_tells_where_the_path_led_and_how_to_go_on() {
+    fn a_refusal_names_the_resolved_path_and_gives_advice() {
         let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4", is_copy: false });
         let error = refused(vec![carries.clone()]);
         let reported = "refusing to format /dev/disk/by-id/x (that is /dev/sdb): it contains ext4 \
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_has_the_last_words() {
+    fn the_last_lines_of_a_failed_tool_are_reported() {
         let error = DeviceError::Tool {
             command: vec!["mkfs.x".to_owned(), "-q".to_owned()],
             failure: "exit status: 1".to_owned(),

@@ -21,7 +21,7 @@ use crate::machine::DeviceNumber;
 use crate::master::{Master, is_empty};
 use crate::played::{PlayedModel, Player};
 use crate::register::{
-    FileNumber, Kind, Record, RecordId, file_line, loop_line, mounted_line, player_line,
+    FileNumber, Record, RecordId, ResourceKind, file_line, loop_line, mounted_line, player_line,
 };
 use crate::release::{PlayedImage, free_image, free_played};
 use crate::{DeviceError, LabError};
@@ -53,12 +53,12 @@ pub(crate) struct LoopImage {
     /// True until the image is written to after it was made or emptied.
     is_fresh: bool,
     /// Open descriptors and record; `None` only during the release.
-    held: Option<Held>,
+    held: Option<OpenImage>,
 }
 
 /// Open descriptors of an image. An open device keeps its number from being reused.
 #[derive(Debug)]
-struct Held {
+struct OpenImage {
     image: File,
     device: File,
     player: Option<Player>,
@@ -72,15 +72,15 @@ impl LoopImage {
         let kind = |id: &RecordId| {
             let (image, file, number) = (directory.join(id.image_name()), None, None);
             if is_played {
-                Kind::Played { image, file, mounted: None, player: None, number }
+                ResourceKind::Played { image, file, mounted: None, player: None, number }
             } else {
-                Kind::Loop { image, file, number }
+                ResourceKind::Loop { image, file, number }
             }
         };
         let mut record = lab.register.record(&lab.machine, kind)?;
         let path = directory.join(record.id().image_name());
         match build(lab, &path, &spec, &mut record) {
-            Ok(Built { image, file_number, seen, device, node, number, player }) => {
+            Ok(ImageParts { image, file_number, seen, device, node, number, player }) => {
                 let status = loop_status(&device).ok().flatten();
                 Ok(Self {
                     lab: lab.clone(),
@@ -92,19 +92,19 @@ impl LoopImage {
                     number,
                     direct_io: status.is_some_and(|status| status.direct_io),
                     is_fresh: true,
-                    held: Some(Held { image, device, player, record }),
+                    held: Some(OpenImage { image, device, player, record }),
                 })
             }
             Err(error) => {
                 let facts = record.facts().ok().map(|facts| facts.kind);
                 let freed = match facts {
-                    Some(Kind::Played { file, mounted, .. }) => {
+                    Some(ResourceKind::Played { file, mounted, .. }) => {
                         free_played(&lab.machine, &played_image(lab, &record, &path, file, mounted))
                     }
-                    Some(Kind::Loop { file, .. }) => {
+                    Some(ResourceKind::Loop { file, .. }) => {
                         free_image(&lab.machine, record.id(), &path, file)
                     }
-                    Some(Kind::Mount { .. } | Kind::Unmounted(_)) | None => {
+                    Some(ResourceKind::Mount { .. } | ResourceKind::Unmounted(_)) | None => {
                         free_image(&lab.machine, record.id(), &path, None)
                     }
                 };
@@ -212,7 +212,7 @@ impl LoopImage {
         self.forget()?;
         let Some(held) = &self.held else { return Ok(None) };
         let directory = self.path.parent().unwrap_or(Path::new("/"));
-        let master = Master::of(&held.image, directory);
+        let master = Master::copy_of(&held.image, directory);
         master.map(Some).map_err(LabError::io("cannot copy", &self.path))
     }
 
@@ -269,7 +269,7 @@ impl LoopImage {
     }
 
     fn free(&mut self) -> Result<(), LabError> {
-        let Some(Held { image, device, player, record }) = self.held.take() else {
+        let Some(OpenImage { image, device, player, record }) = self.held.take() else {
             return Ok(());
         };
         // The descriptors are closed first: the kernel detaches only a device that is not open.
@@ -298,7 +298,7 @@ fn played_image(
 }
 
 /// Parts of a newly made image.
-struct Built {
+struct ImageParts {
     image: File,
     file_number: FileNumber,
     seen: FileNumber,
@@ -308,7 +308,12 @@ struct Built {
     number: DeviceNumber,
 }
 
-fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Result<Built, LabError> {
+fn build(
+    lab: &Lab,
+    path: &Path,
+    spec: &ImageSpec,
+    record: &mut Record,
+) -> Result<ImageParts, LabError> {
     let image = OpenOptions::new()
         .read(true)
         .write(true)
@@ -348,7 +353,7 @@ fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Resul
     let device = open_device(&node, DeviceUse::Look)
         .map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
-    Ok(Built { image, file_number, seen, player, device, node, number })
+    Ok(ImageParts { image, file_number, seen, player, device, node, number })
 }
 
 fn file_number_of(file: &File, path: &Path) -> Result<FileNumber, LabError> {
@@ -363,7 +368,7 @@ fn play(
     played: (&File, &Path, &PlayedModel),
     record: &mut Record,
 ) -> Result<Player, LabError> {
-    let player = Player::start(point, &record.id().mark(), played, &lab.myself)?;
+    let player = Player::start(point, &record.id().mark(), played, &lab.self_exec)?;
     let start = lab.machine.process_start(player.pid()).unwrap_or(0);
     let mounted = player.mounted.map(mounted_line).unwrap_or_default();
     record.append(&format!("{mounted}{}", player_line((player.pid(), start))))?;

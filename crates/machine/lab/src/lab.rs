@@ -16,15 +16,15 @@ use crate::LabError;
 use crate::aged::{ImageLibrary, UnfinishedImage};
 use crate::filesystems::{Availability, availability};
 use crate::machine::{Machine, names};
-use crate::played::{Remains, rescue};
+use crate::played::{OrphanDisk, rescue};
 use crate::register::{
-    Facts, ForeignMount, Found, Kind, PlanIdentity, Record, RecordId, Register,
+    Facts, ForeignMount, ListedRecord, PlanIdentity, Record, RecordId, Register, ResourceKind,
     is_private_directory, private_directory,
 };
 use crate::release::{
     LAST_PATIENCE, OurMount, PlayedImage, STEP, free_image, free_mount, free_played,
 };
-use crate::tools::{Myself, ToolPath};
+use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
 
 /// Prefix of the default directory for images: on disk, and cleaned some time after a reboot. Each
@@ -39,7 +39,7 @@ pub struct Lab {
     pub(crate) machine: Machine,
     pub(crate) tools: ToolPath,
     pub(crate) register: Arc<Register>,
-    pub(crate) myself: Myself,
+    pub(crate) self_exec: SelfExec,
     /// Registers of this user in other places, which may hold leftovers.
     others: Vec<Arc<Register>>,
     images: PathBuf,
@@ -68,7 +68,7 @@ impl Lab {
             machine: Machine::default(),
             tools: ToolPath::new(OsStr::new("")),
             register: Arc::new(register),
-            myself: Myself::default(),
+            self_exec: SelfExec::default(),
             others: Vec::new(),
             images: PathBuf::from(format!("{IMAGES}-{}", user_id())),
             older_images: Some(PathBuf::from(IMAGES)),
@@ -179,7 +179,7 @@ impl Lab {
         }
         for name in names(folder) {
             let path = folder.join(name);
-            let Some(id) = RecordId::of_image(&path).filter(|id| !known.contains(id)) else {
+            let Some(id) = RecordId::from_image_path(&path).filter(|id| !known.contains(id)) else {
                 continue;
             };
             let is_file = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
@@ -239,11 +239,11 @@ impl Lab {
         }
         let (Some(id), register) = (&leftover.id, self.register_of(leftover)) else { return };
         let Ok(Some((_record, facts))) = register.claim(id) else { return };
-        if let Kind::Played { mounted, player, .. } = facts.kind
+        if let ResourceKind::Played { mounted, player, .. } = facts.kind
             && facts.boot == self.machine.boot_id()
         {
             let point = register.mount_point(id);
-            rescue(&self.machine, Remains { point: &point, mounted, player });
+            rescue(&self.machine, OrphanDisk { point: &point, mounted, player });
         }
     }
 
@@ -289,11 +289,11 @@ impl Lab {
         let point = self.register_of(leftover).mount_point(id);
         let is_of_this_boot = facts.boot == self.machine.boot_id();
         match &facts.kind {
-            Kind::Loop { image, file, .. } => {
+            ResourceKind::Loop { image, file, .. } => {
                 // Device numbers change from boot to boot: then the name must suffice.
                 free_image(&self.machine, id, image, file.filter(|_| is_of_this_boot))?;
             }
-            Kind::Played { image, file, mounted, .. } => {
+            ResourceKind::Played { image, file, mounted, .. } => {
                 let played = PlayedImage {
                     id: id.clone(),
                     image: image.clone(),
@@ -303,16 +303,16 @@ impl Lab {
                 };
                 free_played(&self.machine, &played)?;
             }
-            Kind::Mount { fs_type, devices, mounted } => {
+            ResourceKind::Mount { fs_type, devices, mounted } => {
                 let (point, mounted) = (&point, *mounted);
                 let ours = OurMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
             // After a boot the machine mounts its filesystems itself.
-            Kind::Unmounted(foreign) if is_of_this_boot => {
+            ResourceKind::Unmounted(foreign) if is_of_this_boot => {
                 mount_again(&self.machine, foreign, record.path())?;
             }
-            Kind::Unmounted(_) => {}
+            ResourceKind::Unmounted(_) => {}
         }
         record.remove()
     }
@@ -329,7 +329,7 @@ impl Lab {
 }
 
 /// Converts a record to a leftover.
-fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -> Leftover {
+fn leftover(register: &Register, found: ListedRecord, table: &MountTable, boot: &str) -> Leftover {
     let facts = found.facts.as_ref().ok();
     let pid = facts.map(|facts| facts.pid);
     let start = facts.map(|facts| facts.start);
@@ -337,18 +337,18 @@ fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -
     let plan = facts.and_then(|facts| facts.plan.clone());
     let what = match found.facts {
         Ok(facts) => match facts.kind {
-            Kind::Loop { image, number, .. } => LeftoverKind::Image {
+            ResourceKind::Loop { image, number, .. } => LeftoverKind::Image {
                 path: image,
                 device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
             },
-            Kind::Played { image, number, .. } => LeftoverKind::PlayedDisk {
+            ResourceKind::Played { image, number, .. } => LeftoverKind::PlayedDisk {
                 path: image,
                 device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
             },
-            Kind::Unmounted(ForeignMount { point, source, fs_type, .. }) => {
+            ResourceKind::Unmounted(ForeignMount { point, source, fs_type, .. }) => {
                 LeftoverKind::Unmounted { point, device: source, fs_type }
             }
-            Kind::Mount { fs_type, .. } => {
+            ResourceKind::Mount { fs_type, .. } => {
                 let point = register.mount_point(&found.id);
                 let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
                 LeftoverKind::Mount { point, fs_type, is_mounted }
@@ -477,7 +477,7 @@ impl fmt::Display for LeftoverKind {
 #[cfg(test)]
 mod tests {
     use super::{Lab, LeftoverKind};
-    use crate::register::Kind;
+    use crate::register::ResourceKind;
     use crate::{DeviceError, LabError};
     use std::path::PathBuf;
 
@@ -486,7 +486,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let lab = Lab::open(&top.path().join("register")).unwrap();
         let images = top.path().canonicalize().unwrap();
-        let kind = |id: &crate::register::RecordId| Kind::Loop {
+        let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
             image: images.join(id.image_name()),
             file: None,
             number: None,
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_side_by_side_free_everything_once_and_none_of_them_fails() {
+    fn concurrent_releases_free_everything_once_without_failure() {
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -515,7 +515,7 @@ mod tests {
         let lab = Lab::open(&top.path().join("register")).unwrap();
         let images = top.path().canonicalize().unwrap();
         for _ in 0..20 {
-            let kind = |id: &crate::register::RecordId| Kind::Loop {
+            let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
                 image: images.join(id.image_name()),
                 file: None,
                 number: None,
@@ -535,12 +535,12 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_where_an_image_was_is_left_alone() {
+    fn a_file_in_the_place_of_an_image_is_left_alone() {
         let top = tempfile::tempdir().unwrap();
         let lab = Lab::open(&top.path().join("register")).unwrap();
         let images = top.path().canonicalize().unwrap();
         let file = crate::register::FileNumber { device: 1, inode: 1 };
-        let kind = |id: &crate::register::RecordId| Kind::Loop {
+        let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
             image: images.join(id.image_name()),
             file: Some(file),
             number: None,
@@ -559,7 +559,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let places = ["older", "open"].map(|name| top.path().join(name));
         let images = top.path().canonicalize().unwrap();
-        let kind = |id: &crate::register::RecordId| Kind::Loop {
+        let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
             image: images.join(id.image_name()),
             file: None,
             number: None,

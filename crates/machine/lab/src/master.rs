@@ -22,7 +22,7 @@ pub(crate) struct Master {
 
 impl Master {
     /// Copies this image into a nameless file in its directory.
-    pub(crate) fn of(image: &File, directory: &Path) -> io::Result<Self> {
+    pub(crate) fn copy_of(image: &File, directory: &Path) -> io::Result<Self> {
         let master = Self::empty(directory, image.metadata()?.len())?;
         copy(image, &master.file)?;
         Ok(master)
@@ -127,7 +127,7 @@ mod tests {
             first.write_all_at(text.as_bytes(), place).unwrap();
         }
         assert!(!is_empty(&first).unwrap());
-        let master = Master::of(&first, top.path()).unwrap();
+        let master = Master::copy_of(&first, top.path()).unwrap();
         first.write_all_at(b"what a trial writes", 4096).unwrap();
         master.write_to(&second).unwrap();
         let found = fs::read(top.path().join("second")).unwrap();
@@ -136,7 +136,7 @@ mod tests {
         assert!(found == expected);
         let print = |file: &File| {
             let mut print = Fingerprint::new();
-            Master::of(file, top.path()).unwrap().print(&mut print).unwrap();
+            Master::copy_of(file, top.path()).unwrap().print(&mut print).unwrap();
             print.text()
         };
         assert_ne!(print(&first), print(&second));

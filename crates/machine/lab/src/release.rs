@@ -30,7 +30,7 @@ pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
 /// A loop device with a backing file.
-struct Attached {
+struct AttachedLoop {
     /// Kernel name, such as `loop3`.
     name: String,
     path: PathBuf,
@@ -102,7 +102,7 @@ pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(),
     remove_image(image, id, *file)
 }
 
-fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {
+fn attached(machine: &Machine) -> Result<Vec<AttachedLoop>, LabError> {
     let mut found = Vec::new();
     for (name, folder) in machine.block_devices_with("loop") {
         let backing = word(&folder.join("loop/backing_file")).unwrap_or_default();
@@ -114,7 +114,7 @@ fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {
         let opened = open_device(&path, DeviceUse::Look);
         let status = opened.and_then(|device| loop_status(&device));
         match status {
-            Ok(Some(status)) => found.push(Attached { name, path, number, status, backing }),
+            Ok(Some(status)) => found.push(AttachedLoop { name, path, number, status, backing }),
             // The device has been detached meanwhile.
             Ok(None) | Err(Errno::NXIO | Errno::NOENT | Errno::NODEV) => {}
             Err(errno) => return Err(LabError::io("cannot look at", path)(errno.into())),
@@ -123,7 +123,7 @@ fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {
     Ok(found)
 }
 
-fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
+fn detach(machine: &Machine, attached: &AttachedLoop) -> Result<(), LabError> {
     let users = obstacles_to_use(machine, &attached.path, attached.number)?;
     if !users.is_empty() {
         let by = users.iter().map(Obstacle::to_string).collect();
@@ -172,7 +172,7 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
     let here = FileNumber { device: metadata.dev(), inode: metadata.ino() };
     // The owner was killed before the identity was recorded: then the file name decides, which
     // nobody else uses.
-    let by_name = RecordId::of_image(image).as_ref() == Some(id)
+    let by_name = RecordId::from_image_path(image).as_ref() == Some(id)
         && metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_file() || !by_name || file.is_some_and(|file| file != here) {
         let why = "it is another file than the image that was made".to_owned();

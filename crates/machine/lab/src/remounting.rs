@@ -9,7 +9,7 @@ use treering_sys::{Mount, MountTable, open_top};
 use crate::error::unfit;
 use crate::families::mounted_families;
 use crate::machine::{DeviceNumber, Machine, block_number};
-use crate::unmounted::Unmounted;
+use crate::unmounted::TemporaryUnmount;
 use crate::{DeviceError, Lab, LabError};
 
 /// A foreign filesystem that can be unmounted and mounted again.
@@ -26,7 +26,7 @@ impl Remountable {
     ///
     /// # Errors
     /// When it is not on one block device, is mounted in part, or is needed meanwhile.
-    pub fn of(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
+    pub fn examine(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "remounting" }.into());
         }
@@ -53,7 +53,7 @@ impl Remountable {
     /// When it is in use, or cannot be mounted again.
     pub fn again(&self) -> Result<PathBuf, LabError> {
         let lab = (&*self.lab.register, &self.lab.machine);
-        Unmounted::begin(&self.mount, lab, ": leave it in every shell")?.end()?;
+        TemporaryUnmount::begin(&self.mount, lab, ": leave it in every shell")?.end()?;
         Ok(self.directory.clone())
     }
 }

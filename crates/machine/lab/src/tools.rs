@@ -49,12 +49,12 @@ impl ToolPath {
 
 /// Command with which treering starts itself to play a disk; the disk description follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Myself {
+pub(crate) struct SelfExec {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
 }
 
-impl Default for Myself {
+impl Default for SelfExec {
     fn default() -> Self {
         // This path works also when the file has been replaced.
         let program = PathBuf::from("/proc/self/exe");
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_talkative_program_is_cut_short() {
+    fn long_output_of_a_program_is_truncated() {
         let shell = ToolPath::new(OsStr::new("")).find("sh").unwrap();
         let script = "while printf '%01000d' 0; do i=$((i+1)); test $i -lt 100 || exit 0; done";
         let done = run(&shell, &["-c", script].map(OsString::from), Path::new("/")).unwrap();

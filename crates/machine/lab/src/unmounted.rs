@@ -17,12 +17,12 @@ use treering_sys::{
 
 use crate::error::unfit;
 use crate::machine::{DeviceNumber, Machine, block_number, word};
-use crate::register::{DeviceIdentity, FileNumber, ForeignMount, Kind, Record, Register};
+use crate::register::{DeviceIdentity, FileNumber, ForeignMount, Record, Register, ResourceKind};
 use crate::{DeviceError, LabError};
 
 /// A foreign filesystem that is unmounted at present. Dropping leaves it in the register.
 #[derive(Debug)]
-pub(crate) struct Unmounted {
+pub(crate) struct TemporaryUnmount {
     foreign: ForeignMount,
     options: MountOptions,
     record: Record,
@@ -31,7 +31,7 @@ pub(crate) struct Unmounted {
     device: File,
 }
 
-impl Unmounted {
+impl TemporaryUnmount {
     /// Records the mount parameters and unmounts the filesystem. `advice` is added to the error
     /// when the filesystem is in use.
     ///
@@ -59,7 +59,7 @@ impl Unmounted {
             autoclear: loops.as_ref().is_some_and(|loops| loops.autoclear),
             device: identity(machine, number, &device, &mount.fs_type),
         };
-        let record = register.record(machine, |_| Kind::Unmounted(foreign.clone()))?;
+        let record = register.record(machine, |_| ResourceKind::Unmounted(foreign.clone()))?;
         // The device then outlives this process, and its filesystem can be mounted again.
         if foreign.autoclear
             && let Err(errno) = set_loop_autoclear(&device, false)

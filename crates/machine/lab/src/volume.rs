@@ -13,12 +13,12 @@ use treering_model::{DeviceSpec, Fingerprint};
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::aged::SavedImage;
-use crate::device::{Device, Held, available, count_fits, known, large_enough, refused};
+use crate::device::{AcquiredStorage, Device, available, count_fits, known, large_enough, refused};
 use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
 use crate::machine::DeviceNumber;
 use crate::master::Master;
-use crate::register::{Kind, Record, RecordId, mounted_line};
+use crate::register::{Record, RecordId, ResourceKind, mounted_line};
 use crate::release::{OurMount, free_mount};
 use crate::tools::{self, ToolRun};
 use crate::{DeviceError, Lab, LabError};
@@ -104,7 +104,7 @@ impl Device {
     }
 
     fn leave_as_it_is(self, options: &[String]) -> Result<Volume, LabError> {
-        if !matches!(self.held, Held::Directory(_)) {
+        if !matches!(self.held, AcquiredStorage::Directory(_)) {
             return Err(unfit("a device needs a filesystem".to_owned()));
         }
         if !options.is_empty() {
@@ -116,11 +116,11 @@ impl Device {
 
     fn in_memory(self, filesystem: &'static Filesystem) -> Result<Volume, LabError> {
         match &self.held {
-            Held::Memory(_) | Held::Images(..) => {
+            AcquiredStorage::Memory(_) | AcquiredStorage::Images(..) => {
                 let record = FormatRecord::default();
                 Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
             }
-            Held::Blocks(_) | Held::Directory(_) => {
+            AcquiredStorage::Blocks(_) | AcquiredStorage::Directory(_) => {
                 let name = filesystem.name;
                 Err(unfit(format!("{name} is in memory and needs no device")))
             }
@@ -130,20 +130,24 @@ impl Device {
 
 /// Master copy of a fresh filesystem, from which later trials start.
 #[derive(Debug)]
-pub struct Pattern {
+pub struct FilesystemTemplate {
     filesystem: &'static Filesystem,
     record: FormatRecord,
     masters: Vec<Master>,
     fingerprint: String,
 }
 
-impl Pattern {
+impl FilesystemTemplate {
     /// Prepares a saved image for the devices of a variant. For loop devices it is read once and
     /// its bytes are kept beside the images of the lab; for block devices it is read each time.
     ///
     /// # Errors
     /// When it is not what was saved, its own check cannot be run here, or there is no room.
-    pub fn of_saved(image: &SavedImage, device: &DeviceSpec, lab: &Lab) -> Result<Self, LabError> {
+    pub fn from_saved(
+        image: &SavedImage,
+        device: &DeviceSpec,
+        lab: &Lab,
+    ) -> Result<Self, LabError> {
         let masters = match device {
             DeviceSpec::Loop { directory, .. } => {
                 vec![image.master(&lab.images(directory.as_deref())?)?]
@@ -173,7 +177,7 @@ impl Device {
     /// As those of `format`, and when an image cannot be written.
     pub fn restore(
         mut self,
-        pattern: &Pattern,
+        pattern: &FilesystemTemplate,
         options: &[String],
     ) -> Result<(Volume, bool), LabError> {
         self.prepare()?;
@@ -192,10 +196,10 @@ impl Device {
     pub fn restore_saved(
         mut self,
         image: &SavedImage,
-        pattern: &Pattern,
+        pattern: &FilesystemTemplate,
     ) -> Result<Volume, LabError> {
         self.prepare()?;
-        if let Held::Blocks(_) = self.held {
+        if let AcquiredStorage::Blocks(_) = self.held {
             self.members().iter().try_for_each(|member| image.put_on(&member.node))?;
         } else if !self.fill(&pattern.masters)? {
             return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
@@ -216,7 +220,7 @@ impl Volume {
     ///
     /// # Errors
     /// When it cannot be copied.
-    pub fn pattern(&self) -> Result<Option<Pattern>, LabError> {
+    pub fn pattern(&self) -> Result<Option<FilesystemTemplate>, LabError> {
         let Some(filesystem) = self.filesystem else { return Ok(None) };
         let masters = self.device.copied()?;
         let mut print = Fingerprint::new();
@@ -225,7 +229,7 @@ impl Volume {
         }
         let (record, fingerprint) = (self.record.clone(), print.text());
         let is_on_images = !masters.is_empty();
-        Ok(is_on_images.then(|| Pattern { filesystem, record, masters, fingerprint }))
+        Ok(is_on_images.then(|| FilesystemTemplate { filesystem, record, masters, fingerprint }))
     }
 
     /// Record of the mkfs run.
@@ -248,7 +252,7 @@ impl Volume {
     ///
     /// # Errors
     /// When an option is not for the kernel or names another device, or the kernel refuses.
-    pub fn mount(self, options: &[String]) -> Result<Mounted, LabError> {
+    pub fn mount(self, options: &[String]) -> Result<MountedVolume, LabError> {
         let Some(filesystem) = self.filesystem else {
             return self.enter(options);
         };
@@ -256,8 +260,8 @@ impl Volume {
         self.device.refuse_strangers(options, Path::new("/"))?;
         let members = self.device.members();
         let bytes = match self.device.held {
-            Held::Memory(bytes) | Held::Images(_, bytes) => bytes,
-            Held::Blocks(_) | Held::Directory(_) => 0,
+            AcquiredStorage::Memory(bytes) | AcquiredStorage::Images(_, bytes) => bytes,
+            AcquiredStorage::Blocks(_) | AcquiredStorage::Directory(_) => 0,
         };
         let is_in_memory = filesystem.mkfs().is_none();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
@@ -272,7 +276,7 @@ impl Volume {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "mounting" }.into());
         }
-        let kind = |_: &RecordId| Kind::Mount {
+        let kind = |_: &RecordId| ResourceKind::Mount {
             fs_type: filesystem.name.to_owned(),
             devices: numbers.clone(),
             mounted: None,
@@ -283,7 +287,7 @@ impl Volume {
             Some(device) if !is_in_memory => device.clone().into_os_string(),
             _ => OsString::from(record.id().mark()),
         };
-        let mut mounted = Mounted {
+        let mut mounted = MountedVolume {
             root,
             options: options.to_vec(),
             facts: None,
@@ -311,15 +315,15 @@ impl Volume {
         Ok(mounted)
     }
 
-    fn enter(self, options: &[String]) -> Result<Mounted, LabError> {
-        let Held::Directory(root) = &self.device.held else {
+    fn enter(self, options: &[String]) -> Result<MountedVolume, LabError> {
+        let AcquiredStorage::Directory(root) = &self.device.held else {
             return Err(unfit("nothing to mount".to_owned()));
         };
         if !options.is_empty() {
             return Err(unfit("a directory is used as it is, without mount options".to_owned()));
         }
         let root = root.clone();
-        let mut mounted = Mounted {
+        let mut mounted = MountedVolume {
             root,
             options: Vec::new(),
             facts: None,
@@ -335,7 +339,7 @@ impl Volume {
 
 /// A mounted filesystem, or a directory on an existing one.
 #[derive(Debug)]
-pub struct Mounted {
+pub struct MountedVolume {
     root: PathBuf,
     /// Mount options of the user.
     options: Vec<String>,
@@ -349,7 +353,7 @@ pub struct Mounted {
     volume: Option<Volume>,
 }
 
-impl Mounted {
+impl MountedVolume {
     /// Target directory.
     pub fn root(&self) -> &Path {
         &self.root
@@ -462,7 +466,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedVolume {
     fn drop(&mut self) {
         self.hurry();
         // A mount that cannot be unmounted stays in the register.
@@ -516,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn mkfs_waits_for_who_looks_at_the_device_and_for_nothing_else() {
+    fn mkfs_is_retried_only_while_the_device_is_in_use() {
         let busy = "/dev/loop0 is apparently in use by the system; will not make a filesystem";
         assert_eq!(runs(2, busy), 3);
         assert_eq!(runs(1, "ERROR: unable to open /dev/loop0: Device or resource busy"), 2);

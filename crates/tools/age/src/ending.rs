@@ -3,7 +3,7 @@
 use treering_model::{Caution, CautionCode, Fact, Op, TaskTotals};
 use treering_script::{LayoutFeed, SessionError};
 
-use super::rules::{Rule, Sofar};
+use super::rules::{Rule, RunState};
 
 /// Steps without growth of the fullness after which a rule `full` is given up.
 const STEPS_WITHOUT_GROWTH: u32 = 12;
@@ -12,7 +12,7 @@ const STEPS_WITHOUT_GROWTH: u32 = 12;
 #[derive(Debug)]
 pub(super) struct Ending {
     rules: Vec<Rule>,
-    sofar: Sofar,
+    sofar: RunState,
     feed: LayoutFeed,
     stopped: Option<String>,
     failure: Option<SessionError>,
@@ -25,7 +25,7 @@ pub(super) struct Ending {
 
 impl Ending {
     pub(super) fn new(rules: Vec<Rule>, capacity_bytes: u64) -> Self {
-        let sofar = Sofar { capacity_bytes, ..Sofar::default() };
+        let sofar = RunState { capacity_bytes, ..RunState::default() };
         Self {
             rules,
             sofar,
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fullness_that_does_not_come_ends_the_run_in_words() {
+    fn an_unreachable_fullness_fails_the_run_with_a_message() {
         let full = Rule::Full(0.7);
         let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step % 3);
         assert_eq!(ran, 3 + u64::from(STEPS_WITHOUT_GROWTH));

@@ -55,7 +55,7 @@ mod tests {
     use crate::profile::{Profile, read};
 
     #[test]
-    fn what_was_measured_is_a_profile() {
+    fn measured_profiles_can_be_read() {
         for (directories, parents) in [(1, 0), (5, 4), (100, 7)] {
             let sizes = [3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 40];
             let name = "/srv/\"odd\\\n";

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use treering_model::Fingerprint;
 use treering_script::Random;
 
-use super::profile::{Amount, Choose, Kind, Model, OperationPlan};
+use super::profile::{Amount, FileChoice, Kind, Model, OperationPlan};
 use super::source_tree::SourceTree;
 
 /// Tolerated relative deviation of a population's bytes from its target.
@@ -16,7 +16,7 @@ const BLOCK_BYTES: u64 = 4096;
 
 /// An existing file or unit; a unit is a directory of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Live {
+pub(super) struct LiveFile {
     pub(super) id: u64,
     /// Number of its directory within the population.
     pub(super) directory: u64,
@@ -30,21 +30,21 @@ pub(super) struct Live {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// Creates a file or unit.
-    Create(Live),
+    Create(LiveFile),
     /// Appends bytes; the file is as before the append.
-    Append(Live, u64),
+    Append(LiveFile, u64),
     /// Overwrites in place: file, offset, bytes.
-    Overwrite(Live, u64, u64),
+    Overwrite(LiveFile, u64, u64),
     /// Truncates the file to zero and writes bytes.
-    Rewrite(Live, u64),
+    Rewrite(LiveFile, u64),
     /// Writes a file of these bytes and renames it over the old one.
-    Replace(Live, u64),
+    Replace(LiveFile, u64),
     /// Moves the file to the directory of this number.
-    Rename(Live, u64),
+    Rename(LiveFile, u64),
     /// Deletes the file or unit.
-    Delete(Live),
+    Delete(LiveFile),
     /// Deletes the listed files after writing one of their total size.
-    Compact(Vec<Live>, Live),
+    Compact(Vec<LiveFile>, LiveFile),
 }
 
 /// One drawn operation.
@@ -58,7 +58,7 @@ pub(super) struct Operation {
 
 impl Operation {
     /// Creates one of the initial files of a population.
-    pub(super) const fn birth(files: usize, live: Live) -> Self {
+    pub(super) const fn birth(files: usize, live: LiveFile) -> Self {
         Self { files, action: Action::Create(live), fsync: false }
     }
 }
@@ -67,7 +67,7 @@ impl Operation {
 #[derive(Debug, Default)]
 struct Population {
     /// Files, nearly in the order of age: a random deletion moves an end of the queue into the gap.
-    live: VecDeque<Live>,
+    live: VecDeque<LiveFile>,
     bytes: u64,
     /// Target bytes of a population with a share; 0 for one with a count.
     target_bytes: u64,
@@ -147,15 +147,15 @@ impl Generator {
     }
 
     /// Initial file of a population by its index, before any operation is drawn.
-    pub(super) fn initial_file(&self, files: usize, turn: usize) -> Option<Live> {
+    pub(super) fn initial_file(&self, files: usize, turn: usize) -> Option<LiveFile> {
         self.populations[files].live.get(turn).copied()
     }
 
     /// Initial files from a data set.
-    fn listed(&mut self, files: usize, tree: &SourceTree) -> Vec<Live> {
-        let made: Vec<Live> = (0..)
+    fn listed(&mut self, files: usize, tree: &SourceTree) -> Vec<LiveFile> {
+        let made: Vec<LiveFile> = (0..)
             .zip(tree.sizes())
-            .map(|(id, bytes)| Live { id, directory: 0, bytes, files: None })
+            .map(|(id, bytes)| LiveFile { id, directory: 0, bytes, files: None })
             .collect();
         self.populations[files].next_id = made.len() as u64;
         self.populations[files].bytes = tree.bytes();
@@ -163,7 +163,7 @@ impl Generator {
     }
 
     /// Initial files or units of drawn sizes, directory by directory.
-    fn drawn_files(&mut self, files: usize) -> Vec<Live> {
+    fn drawn_files(&mut self, files: usize) -> Vec<LiveFile> {
         let plan = self.model.files[files].clone();
         let target = self.populations[files].target_bytes;
         let mut made = Vec::new();
@@ -186,7 +186,7 @@ impl Generator {
     }
 
     /// Shuffles a share of the elements among themselves; their positions are drawn at random.
-    fn shuffle(&mut self, made: &mut [Live], share: f64) {
+    fn shuffle(&mut self, made: &mut [LiveFile], share: f64) {
         let mut places: Vec<usize> = (0..made.len()).collect();
         self.random.shuffle(&mut places);
         #[expect(
@@ -195,7 +195,7 @@ impl Generator {
             reason = "a share of a length is below it"
         )]
         places.truncate((made.len() as f64 * share).round() as usize);
-        let mut moved: Vec<Live> = places.iter().map(|place| made[*place]).collect();
+        let mut moved: Vec<LiveFile> = places.iter().map(|place| made[*place]).collect();
         // The drawn elements are in random order; they go to the drawn indices in ascending order.
         places.sort_unstable();
         for (place, live) in places.into_iter().zip(moved.drain(..)) {
@@ -204,7 +204,7 @@ impl Generator {
     }
 
     /// Existing files of a population.
-    pub(super) fn standing(&self, files: usize) -> Vec<Live> {
+    pub(super) fn standing(&self, files: usize) -> Vec<LiveFile> {
         self.populations[files].live.iter().copied().collect()
     }
 
@@ -259,7 +259,7 @@ impl Generator {
     }
 
     /// Draws a new file or unit, which is not in the population's list yet.
-    fn birth(&mut self, files: usize, directory: u64) -> Live {
+    fn birth(&mut self, files: usize, directory: u64) -> LiveFile {
         let population = &mut self.populations[files];
         let id = population.next_id;
         population.next_id += 1;
@@ -267,13 +267,13 @@ impl Generator {
         let live = match plan.unit {
             None => {
                 let bytes = plan.sizes.draw(&mut self.random);
-                Live { id, directory, bytes, files: None }
+                LiveFile { id, directory, bytes, files: None }
             }
             Some((least, most)) => {
                 let count = least + self.random.below(most - least + 1);
-                let unit = Live { id, directory, bytes: 0, files: Some(count) };
+                let unit = LiveFile { id, directory, bytes: 0, files: Some(count) };
                 let bytes = self.unit_sizes(files, &unit).sum();
-                Live { bytes, ..unit }
+                LiveFile { bytes, ..unit }
             }
         };
         self.populations[files].bytes += live.bytes;
@@ -284,7 +284,7 @@ impl Generator {
     pub(super) fn unit_sizes(
         &self,
         files: usize,
-        unit: &Live,
+        unit: &LiveFile,
     ) -> impl Iterator<Item = u64> + use<> {
         let mut random = Random::for_part(self.seed, &format!("unit {files} {}", unit.id));
         let sizes = self.model.files[files].sizes.clone();
@@ -351,21 +351,21 @@ impl Generator {
         let directory = self.random.below(self.model.files[files].directories);
         let population = &mut self.populations[files];
         let bytes = gone.iter().map(|live| live.bytes).sum();
-        let output = Live { id: population.next_id, directory, bytes, files: None };
+        let output = LiveFile { id: population.next_id, directory, bytes, files: None };
         population.next_id += 1;
         population.bytes += bytes;
         population.live.push_back(output);
         Action::Compact(gone, output)
     }
 
-    fn place(&mut self, files: usize, choose: Choose) -> usize {
+    fn place(&mut self, files: usize, choose: FileChoice) -> usize {
         let population = &mut self.populations[files];
         let count = population.live.len();
         match choose {
-            Choose::Random => self.random.index(count),
-            Choose::Oldest => 0,
-            Choose::Newest => count - 1,
-            Choose::Turn => {
+            FileChoice::Random => self.random.index(count),
+            FileChoice::Oldest => 0,
+            FileChoice::Newest => count - 1,
+            FileChoice::Turn => {
                 let place = population.turn % count;
                 population.turn = place + 1;
                 place
@@ -389,7 +389,7 @@ impl Generator {
         let mut add = |numbers: &[u64]| {
             numbers.iter().for_each(|number| self.print.add(&number.to_le_bytes()));
         };
-        let of = |live: &Live| [live.id, live.directory, live.bytes, live.files.unwrap_or(0)];
+        let of = |live: &LiveFile| [live.id, live.directory, live.bytes, live.files.unwrap_or(0)];
         add(&[operation.files as u64, u64::from(operation.fsync)]);
         match &operation.action {
             Action::Create(live) => add(&[&[1][..], &of(live)].concat()),
@@ -462,7 +462,7 @@ mod tests {
         let mut standing = HashMap::new();
         let more = (0..operations).map_while(|_| generator.next()).collect::<Vec<_>>();
         for operation in all.into_iter().chain(more) {
-            let key = |live: &super::Live| (operation.files, live.id);
+            let key = |live: &super::LiveFile| (operation.files, live.id);
             match &operation.action {
                 Action::Create(live) => {
                     assert_eq!(standing.insert(key(live), live.bytes), None);

@@ -94,7 +94,7 @@ pub(super) enum Effect {
 
 /// Tree after a number of changes.
 #[derive(Debug, Default)]
-struct Tree {
+struct ReplayTree {
     files: HashMap<Vec<u8>, u64>,
     /// Directories with their number of entries.
     dirs: HashMap<Vec<u8>, u64>,
@@ -104,7 +104,7 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
     path.iter().rposition(|byte| *byte == b'/').map(|slash| &path[..slash])
 }
 
-impl Tree {
+impl ReplayTree {
     /// Applies a change and returns its effects; `None` if it does not fit the tree.
     fn apply(&mut self, change: Change) -> Option<Vec<Effect>> {
         let mut effects = Vec::new();
@@ -192,18 +192,18 @@ impl History {
         for line in self.text.split(|byte| *byte == b'\n').skip(1) {
             // The reader has checked each line.
             let before = match read_line(line) {
-                Ok(Some(Line::Step)) => {
+                Ok(Some(HistoryLine::Step)) => {
                     begun += 1;
                     if begun > steps {
                         break;
                     }
                     None
                 }
-                Ok(Some(Line::Change(Change::Write(_, path)))) => {
+                Ok(Some(HistoryLine::Change(Change::Write(_, path)))) => {
                     goes.push(false);
                     last.insert(path, goes.len() - 1)
                 }
-                Ok(Some(Line::Change(Change::Delete(path)))) => last.remove(&path),
+                Ok(Some(HistoryLine::Change(Change::Delete(path)))) => last.remove(&path),
                 Ok(None) | Err(_) => None,
             };
             if let Some(before) = before {
@@ -228,7 +228,7 @@ impl History {
             written_files: 0,
             written_bytes: 0,
         };
-        let (mut tree, mut live_bytes) = (Tree::default(), 0u64);
+        let (mut tree, mut live_bytes) = (ReplayTree::default(), 0u64);
         for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if number == 0 {
                 if line != HEAD {
@@ -237,7 +237,7 @@ impl History {
                 continue;
             }
             let Some(line) = read_line(line).map_err(|what| wrong(number, what))? else { continue };
-            let Line::Change(change) = line else {
+            let HistoryLine::Change(change) = line else {
                 history.steps += 1;
                 continue;
             };
@@ -268,24 +268,24 @@ impl History {
     }
 }
 
-enum Line {
+enum HistoryLine {
     Step,
     Change(Change),
 }
 
 /// Parses a line; `None` if it is empty.
-fn read_line(line: &[u8]) -> Result<Option<Line>, &'static str> {
+fn read_line(line: &[u8]) -> Result<Option<HistoryLine>, &'static str> {
     match line {
         b"" => Ok(None),
-        b"step" => Ok(Some(Line::Step)),
-        [b'd', b' ', path @ ..] => Ok(Some(Line::Change(Change::Delete(read_path(path)?)))),
+        b"step" => Ok(Some(HistoryLine::Step)),
+        [b'd', b' ', path @ ..] => Ok(Some(HistoryLine::Change(Change::Delete(read_path(path)?)))),
         [b'w', b' ', rest @ ..] => {
             let blank = rest.iter().position(|byte| *byte == b' ');
             let (bytes, path) = rest.split_at(blank.ok_or("no path behind the size")?);
             let bytes = str::from_utf8(bytes).ok().and_then(|bytes| bytes.parse::<u64>().ok());
             let bytes = bytes.filter(|bytes| *bytes <= FILE_BYTES_MAX);
             let bytes = bytes.ok_or("not a size of up to 1 TiB")?;
-            Ok(Some(Line::Change(Change::Write(bytes, read_path(&path[1..])?))))
+            Ok(Some(HistoryLine::Change(Change::Write(bytes, read_path(&path[1..])?))))
         }
         _ => Err("neither `step` nor `w BYTES PATH` nor `d PATH`"),
     }
@@ -307,14 +307,14 @@ fn read_path(text: &[u8]) -> Result<Vec<u8>, &'static str> {
 pub(super) struct Replay {
     history: std::sync::Arc<History>,
     at: usize,
-    tree: Tree,
+    tree: ReplayTree,
     done: u64,
 }
 
 impl Replay {
     pub(super) fn new(history: std::sync::Arc<History>) -> Self {
         // The reader has checked the head and each line.
-        Self { history, at: HEAD.len() + 1, tree: Tree::default(), done: 0 }
+        Self { history, at: HEAD.len() + 1, tree: ReplayTree::default(), done: 0 }
     }
 
     /// Number of commits left.
@@ -334,9 +334,9 @@ impl Replay {
             let rest = &history.text[self.at..];
             let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
             match read_line(&rest[..length]).ok()? {
-                Some(Line::Step) if has_begun => break,
-                Some(Line::Step) => has_begun = true,
-                Some(Line::Change(change)) => effects.extend(self.tree.apply(change)?),
+                Some(HistoryLine::Step) if has_begun => break,
+                Some(HistoryLine::Step) => has_begun = true,
+                Some(HistoryLine::Change(change)) => effects.extend(self.tree.apply(change)?),
                 None => {}
             }
             self.at += length + 1;
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_and_replayed() {
+    fn a_written_history_is_read_back_and_replayed() {
         let odd = b"dir\n/\xff %".to_vec();
         let text = history_head()
             + &history_step(&[Change::Write(10, b"a/b/c".to_vec()), Change::Write(3, odd.clone())])
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_is_known_for_every_end() {
+    fn deleted_files_are_known_for_every_number_of_steps() {
         let history = read("step\nw 1 a\nw 2 b\nstep\nw 3 a\nd b\nstep\n\nw 4 b\nd a\n").unwrap();
         assert_eq!(history.goes(1), [false, false]);
         assert_eq!(history.goes(2), [true, true, false]);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_where_it_stands() {
+    fn invalid_changes_are_refused_with_their_line() {
         for (rest, wanted) in [
             ("", "no `step`"),
             ("w 1 a\n", "it:2: a change before"),

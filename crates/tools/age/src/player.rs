@@ -12,7 +12,7 @@ use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
 use super::fast_forward::FastForward;
-use super::generator::{Action, Generator, Live, Operation};
+use super::generator::{Action, Generator, LiveFile, Operation};
 use super::profile::FilesPlan;
 use treering_kit::ahead::{Counted, can_allocate};
 
@@ -77,7 +77,7 @@ fn directory_path(plan: &FilesPlan, directory: u64) -> String {
     path
 }
 
-fn path(plan: &FilesPlan, live: &Live) -> String {
+fn path(plan: &FilesPlan, live: &LiveFile) -> String {
     if let Some(tree) = &plan.tree {
         return format!("{}/{}", plan.name, tree.path(live.id));
     }
@@ -110,11 +110,11 @@ pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Sto
 
 /// Directories of a tree, made together with the first file in each.
 #[derive(Debug, Default)]
-struct Parents {
+struct MadeDirectories {
     made: HashSet<String>,
 }
 
-impl Parents {
+impl MadeDirectories {
     /// Makes the ancestors of a path below the population's directory; false if the filesystem is
     /// full.
     fn make(&mut self, io: &mut dyn Io, path: &str) -> Result<bool, Stop> {
@@ -216,7 +216,7 @@ impl Player {
             Part::Fill(files) => {
                 let made = self.lock().initial(files);
                 let plan = self.plan(files);
-                let mut parents = Parents::default();
+                let mut parents = MadeDirectories::default();
                 for turn in 0..made {
                     let next = self.lock().initial_file(files, turn);
                     let Some(live) = next else { break };
@@ -282,7 +282,7 @@ impl Player {
         what: &Operation,
     ) -> Result<Wrote, Stop> {
         let fsync = what.fsync;
-        let name = |live: &Live| c_string(path(plan, live));
+        let name = |live: &LiveFile| c_string(path(plan, live));
         match &what.action {
             Action::Create(live) if live.files.is_some() => self.create_unit(io, plan, what, live),
             Action::Create(live) => {
@@ -354,13 +354,13 @@ impl Player {
     }
 
     /// Data for an append: written if the file has real data, otherwise as for a new file.
-    fn more(&mut self, files: usize, live: &Live, bytes: u64) -> (Data, u64) {
+    fn more(&mut self, files: usize, live: &LiveFile, bytes: u64) -> (Data, u64) {
         let is_written = |forward: &FastForward| forward.is_written(files, live.id);
         let is_written = self.forward.as_ref().is_none_or(is_written);
         if is_written { (Data::Written, bytes) } else { self.ahead(bytes) }
     }
 
-    fn emptied(&self, files: usize, live: &Live) {
+    fn emptied(&self, files: usize, live: &LiveFile) {
         if let Some(forward) = &self.forward {
             forward.emptied(files, live.id);
         }
@@ -372,7 +372,7 @@ impl Player {
         io: &mut dyn Io,
         plan: &FilesPlan,
         files: usize,
-        live: &Live,
+        live: &LiveFile,
     ) -> Result<Wrote, Stop> {
         let Some(forward) = self.forward.clone() else { return Ok(Wrote::All) };
         if forward.is_written(files, live.id) {
@@ -407,7 +407,7 @@ impl Player {
         io: &mut dyn Io,
         plan: &FilesPlan,
         what: &Operation,
-        unit: &Live,
+        unit: &LiveFile,
     ) -> Result<Wrote, Stop> {
         let sizes: Vec<u64> = self.lock().unit_sizes(what.files, unit).collect();
         let directory = directory_path(plan, unit.directory);
@@ -428,7 +428,7 @@ impl Player {
         Ok(Wrote::All)
     }
 
-    fn delete(io: &mut dyn Io, plan: &FilesPlan, live: &Live) -> Result<(), Stop> {
+    fn delete(io: &mut dyn Io, plan: &FilesPlan, live: &LiveFile) -> Result<(), Stop> {
         let path = path(plan, live);
         let Some(files) = live.files else { return io.unlink(ROOT_DIR, &c_string(path)) };
         for number in 0..files {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use treering_model::harmless;
 use treering_script::ConfigError;
 
-use super::sizes::{SizeText, Sizes, Wrong};
+use super::sizes::{ProfileError, SizeText, Sizes};
 use super::source_tree::SourceTree;
 
 /// Largest accepted profile, in bytes.
@@ -136,7 +136,7 @@ struct OperationText {
     #[serde(default = "one")]
     weight: u64,
     #[serde(default)]
-    choose: Choose,
+    choose: FileChoice,
     #[serde(default)]
     bytes: Option<SizeText>,
     #[serde(default)]
@@ -170,7 +170,7 @@ pub(super) enum Kind {
 /// Choice of a file in a population.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Choose {
+pub(super) enum FileChoice {
     /// Uniform random choice.
     #[default]
     Random,
@@ -218,7 +218,7 @@ pub(super) struct OperationPlan {
     pub(super) files: usize,
     pub(super) kind: Kind,
     pub(super) weight: u64,
-    pub(super) choose: Choose,
+    pub(super) choose: FileChoice,
     /// Sizes of appends, overwrites and rewrites.
     pub(super) bytes: Sizes,
     /// Number of files compacted into one.
@@ -264,28 +264,28 @@ pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
         let options = written.options.into_iter().collect();
         return Ok(Profile::Workload { name: workload, options });
     }
-    model(written).map(Profile::Model).map_err(|Wrong(what)| wrong(what))
+    model(written).map(Profile::Model).map_err(|ProfileError(what)| wrong(what))
 }
 
-fn model(written: ProfileText) -> Result<Model, Wrong> {
+fn model(written: ProfileText) -> Result<Model, ProfileError> {
     if !written.options.is_empty() {
-        return Err(Wrong("[options] needs `workload`".into()));
+        return Err(ProfileError("[options] needs `workload`".into()));
     }
     if written.files.is_empty() {
-        return Err(Wrong("there is no [[files]]".into()));
+        return Err(ProfileError("there is no [[files]]".into()));
     }
     if written.files.len().max(written.operation.len()) > PARTS_MAX {
-        return Err(Wrong(format!("more than {PARTS_MAX} [[files]] or [[operation]]")));
+        return Err(ProfileError(format!("more than {PARTS_MAX} [[files]] or [[operation]]")));
     }
     let files: Vec<FilesPlan> = written.files.iter().map(files_plan).collect::<Result<_, _>>()?;
     for (place, plan) in files.iter().enumerate() {
         if files[..place].iter().any(|other| other.name == plan.name) {
-            return Err(Wrong(format!("[[files]] '{}' is there twice", plan.name)));
+            return Err(ProfileError(format!("[[files]] '{}' is there twice", plan.name)));
         }
     }
     let shares: f64 = files.iter().map(|plan| plan.amount.share()).sum();
     if shares > 1.000_001 {
-        return Err(Wrong(format!("the shares are {:.0}% together", shares * 100.0)));
+        return Err(ProfileError(format!("the shares are {:.0}% together", shares * 100.0)));
     }
     let operations = written.operation.iter().map(|one| operation_plan(one, &files));
     let operations: Vec<OperationPlan> = operations.collect::<Result<_, _>>()?;
@@ -308,48 +308,57 @@ impl Amount {
     }
 }
 
-fn counted(what: &str, number: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Wrong> {
+fn counted(
+    what: &str,
+    number: u64,
+    range: std::ops::RangeInclusive<u64>,
+) -> Result<u64, ProfileError> {
     if range.contains(&number) {
         return Ok(number);
     }
-    Err(Wrong(format!("{what}: {number} is not between {} and {}", range.start(), range.end())))
+    Err(ProfileError(format!(
+        "{what}: {number} is not between {} and {}",
+        range.start(),
+        range.end()
+    )))
 }
 
-fn share(what: &str, text: &str) -> Result<f64, Wrong> {
+fn share(what: &str, text: &str) -> Result<f64, ProfileError> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let share = number.filter(|percent| (0.0..=100.0).contains(percent));
-    share
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| Wrong(format!("{what}: '{text}' is not a percentage such as \"40%\"")))
+    share.map(|percent| percent / 100.0).ok_or_else(|| {
+        ProfileError(format!("{what}: '{text}' is not a percentage such as \"40%\""))
+    })
 }
 
-fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
+fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
     let name = written.name.clone();
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 40 || !name.bytes().all(is_plain) {
-        return Err(Wrong(format!(
+        return Err(ProfileError(format!(
             "'{name}' is not a name of up to 40 small letters, digits and '-'"
         )));
     }
-    let within = |Wrong(what)| Wrong(format!("[[files]] '{name}': {what}"));
+    let within = |ProfileError(what)| ProfileError(format!("[[files]] '{name}': {what}"));
     if let Some(dataset) = &written.dataset {
-        return of_dataset(name.clone(), dataset, written).map_err(within);
+        return dataset_plan(name.clone(), dataset, written).map_err(within);
     }
     let amount = match (written.count, &written.share) {
         (Some(count), None) => {
             Amount::Count(counted("count", count, 0..=COUNT_MAX).map_err(within)?)
         }
         (None, Some(text)) => Amount::Share(share("share", text).map_err(within)?),
-        _ => return Err(within(Wrong("give either `count` or `share`".into()))),
+        _ => return Err(within(ProfileError("give either `count` or `share`".into()))),
     };
     let unit = written.unit.as_ref().map(|unit| (unit.least, unit.most));
     if unit.is_some_and(|(least, most)| least == 0 || least > most || most > 100_000) {
-        return Err(within(Wrong("unit: not 1 <= least <= most <= 100000".into())));
+        return Err(within(ProfileError("unit: not 1 <= least <= most <= 100000".into())));
     }
-    let size = written.size.as_ref().ok_or_else(|| within(Wrong("`size` is missing".into())))?;
+    let size =
+        written.size.as_ref().ok_or_else(|| within(ProfileError("`size` is missing".into())))?;
     let sizes = Sizes::read(size).map_err(within)?;
     if matches!(amount, Amount::Share(_)) && sizes.mean() == 0 {
-        return Err(within(Wrong("empty files have no share of the bytes".into())));
+        return Err(within(ProfileError("empty files have no share of the bytes".into())));
     }
     let fan_out = written.fan_out.map(|number| counted("fan-out", number, 2..=100_000));
     let shuffled = written.shuffled.as_deref().map(|text| share("shuffled", text));
@@ -369,14 +378,18 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
 
 /// Population with the files of a data set, or a number of them; the data set determines paths and
 /// sizes.
-fn of_dataset(name: String, dataset: &str, written: &FilesText) -> Result<FilesPlan, Wrong> {
+fn dataset_plan(
+    name: String,
+    dataset: &str,
+    written: &FilesText,
+) -> Result<FilesPlan, ProfileError> {
     let excluded = written.size.is_some()
         || written.share.is_some()
         || written.unit.is_some()
         || written.fan_out.is_some()
         || written.directories != 1;
     if excluded {
-        return Err(Wrong(
+        return Err(ProfileError(
             "`dataset` says where files are and how large: beside it only `count` \
                           and `shuffled`"
                 .into(),
@@ -396,14 +409,18 @@ fn of_dataset(name: String, dataset: &str, written: &FilesText) -> Result<FilesP
     })
 }
 
-fn operation_plan(written: &OperationText, files: &[FilesPlan]) -> Result<OperationPlan, Wrong> {
+fn operation_plan(
+    written: &OperationText,
+    files: &[FilesPlan],
+) -> Result<OperationPlan, ProfileError> {
     let found = files.iter().position(|plan| plan.name == written.files);
     let place = found.ok_or_else(|| {
-        Wrong(format!("[[operation]]: there is no [[files]] named '{}'", written.files))
+        ProfileError(format!("[[operation]]: there is no [[files]] named '{}'", written.files))
     })?;
     let plan = &files[place];
-    let within =
-        |what: &str| Wrong(format!("[[operation]] {:?} of '{}': {what}", written.kind, plan.name));
+    let within = |what: &str| {
+        ProfileError(format!("[[operation]] {:?} of '{}': {what}", written.kind, plan.name))
+    };
     if plan.dataset.is_some() {
         return Err(within("files of a data set are created and then left alone"));
     }
@@ -414,7 +431,7 @@ fn operation_plan(written: &OperationText, files: &[FilesPlan]) -> Result<Operat
         return Err(within("`bytes` is missing"));
     }
     let inputs = written.inputs.unwrap_or(4);
-    let about = |Wrong(what): Wrong| within(&what);
+    let about = |ProfileError(what): ProfileError| within(&what);
     Ok(OperationPlan {
         files: place,
         kind: written.kind,
@@ -440,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_stands() {
+    fn errors_in_a_profile_name_their_place() {
         for (text, wanted) in [
             ("about = \"x\"", "no [[files]]"),
             ("about = 3", "line 1"),

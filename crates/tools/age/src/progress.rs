@@ -14,7 +14,7 @@ pub(super) const AGE: &str = "age";
 
 /// Sums over the tasks of a run.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct TaskSums {
     operations: u64,
     wall_ns: u64,
     cpu_ns: u64,
@@ -28,12 +28,12 @@ pub(super) struct Progress {
     pub(super) phase: Option<&'static str>,
     /// Error of a run that could not begin: the filesystem cannot allocate.
     refusal: Option<SessionError>,
-    sums: Sums,
+    sums: TaskSums,
 }
 
 impl Progress {
     pub(super) fn new(ending: Ending) -> Self {
-        Self { ending, phase: None, refusal: None, sums: Sums::default() }
+        Self { ending, phase: None, refusal: None, sums: TaskSums::default() }
     }
 
     /// Begins a phase of this many tasks.
@@ -90,7 +90,7 @@ impl Progress {
 }
 
 /// Metrics from the sums of a run.
-fn metrics(sums: Sums) -> Vec<Metric> {
+fn metrics(sums: TaskSums) -> Vec<Metric> {
     let seconds = sums.wall_ns as f64 / 1e9;
     if sums.operations == 0 || seconds <= 0.0 {
         return Vec::new();
@@ -106,5 +106,5 @@ fn metrics(sums: Sums) -> Vec<Metric> {
 
 /// Metrics that a run will have; their values are meaningless.
 pub(super) fn foreseen() -> Vec<Metric> {
-    metrics(Sums { operations: 1, wall_ns: 1, cpu_ns: 1 })
+    metrics(TaskSums { operations: 1, wall_ns: 1, cpu_ns: 1 })
 }

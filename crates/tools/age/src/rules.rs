@@ -48,7 +48,7 @@ pub(super) enum Rule {
 
 /// State of a run that the rules examine.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sofar {
+pub(super) struct RunState {
     pub(super) operations: u64,
     pub(super) written_bytes: u64,
     /// Size of the whole filesystem.
@@ -103,7 +103,7 @@ impl Rule {
     }
 
     /// Reason why the rule holds; `None` if it does not.
-    pub(super) fn holds(&self, sofar: &Sofar) -> Option<String> {
+    pub(super) fn holds(&self, sofar: &RunState) -> Option<String> {
         match self {
             Self::Operations(wanted) => (sofar.operations >= *wanted).then(|| self.to_string()),
             Self::Written(wanted) => (sofar.written_bytes >= *wanted).then(|| self.to_string()),
@@ -168,7 +168,7 @@ impl fmt::Display for Drift {
 }
 
 /// Drift over the later half of the measurements, at least [`STEADY_FEWEST`] of them.
-fn drift(score: Score, sofar: &Sofar) -> Option<Drift> {
+fn drift(score: Score, sofar: &RunState) -> Option<Drift> {
     let of = |scores: &(Option<f64>, Option<f64>)| match score {
         Score::Traversal => scores.0,
         Score::Adjacent => scores.1,
@@ -208,7 +208,7 @@ fn with_bound(text: &str, usual: f64) -> Result<(&str, f64), String> {
 
 /// Part of a layout's JSON that is read.
 #[derive(Deserialize)]
-struct Measured {
+struct LayoutJson {
     free_space: Option<LayoutFree>,
 }
 
@@ -216,7 +216,7 @@ struct Measured {
 fn free_space(path: &std::path::Path, settings: &Settings) -> Result<Vec<f64>, String> {
     let text = settings.files.read(path, LAYOUT_BYTES_MAX);
     let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
-    let measured = serde_json::from_slice::<Measured>(&text).ok();
+    let measured = serde_json::from_slice::<LayoutJson>(&text).ok();
     let free = measured.and_then(|measured| measured.free_space);
     free.map(|free| shares(&free)).filter(|shares| !shares.is_empty()).ok_or_else(|| {
         format!(
@@ -248,7 +248,7 @@ fn distance(shares: &[f64], target: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, Score, Sofar};
+    use super::{Rule, RunState, Score};
     use treering_model::{Layout, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutUse};
     use treering_script::Settings;
 
@@ -292,11 +292,11 @@ mod tests {
 
     #[test]
     fn counted_rules_hold_from_their_number_on() {
-        let sofar = Sofar {
+        let sofar = RunState {
             operations: 100,
             written_bytes: 5000,
             capacity_bytes: 2500,
-            ..Sofar::default()
+            ..RunState::default()
         };
         for (text, wanted) in [
             ("operations=100", true),
@@ -317,19 +317,19 @@ mod tests {
         let data = LayoutUse { used_bytes: 70, total_bytes: 100 };
         let fullness = LayoutFullness { data, ..LayoutFullness::default() };
         let layout = Some(Layout { fullness, ..Layout::default() });
-        let sofar = Sofar { layout, ..Sofar::default() };
+        let sofar = RunState { layout, ..RunState::default() };
         assert_eq!(rule("full=70%").unwrap().holds(&sofar).unwrap(), "full=70%: 70.0% in use");
         assert_eq!(rule("full=71%").unwrap().holds(&sofar), None);
     }
 
     #[test]
-    fn steady_is_what_does_not_drift_any_more() {
+    fn steady_holds_once_the_score_stops_drifting() {
         let wobble = [0.002, -0.001, 0.0, 0.001, -0.002];
         let falling = |step: usize| 0.95 - 0.01 * step as f64;
         let level = |step: usize| falling(step.min(12));
-        let sofar = |of: &dyn Fn(usize) -> f64, count: usize| Sofar {
+        let sofar = |of: &dyn Fn(usize) -> f64, count: usize| RunState {
             scores: (0..count).map(|step| (Some(of(step) + wobble[step % 5]), None)).collect(),
-            ..Sofar::default()
+            ..RunState::default()
         };
         let steady = Rule::Steady(Score::Traversal, 0.01);
         assert_eq!(steady.holds(&sofar(&falling, 40)), None);
@@ -350,9 +350,9 @@ mod tests {
         };
         let target = super::shares(&free(30, 70));
         let rule = Rule::FreeSpace { file: "t".into(), target, bound: 0.1 };
-        let sofar = |small, large| Sofar {
+        let sofar = |small, large| RunState {
             layout: Some(Layout { free_space: Some(free(small, large)), ..Layout::default() }),
-            ..Sofar::default()
+            ..RunState::default()
         };
         assert!(rule.holds(&sofar(22, 78)).is_some());
         assert!(rule.holds(&sofar(15, 85)).is_none());

@@ -64,33 +64,37 @@ pub(super) enum Sizes {
 
 impl Sizes {
     /// Converts the size of a profile.
-    pub(super) fn read(text: &SizeText) -> Result<Self, Wrong> {
+    pub(super) fn read(text: &SizeText) -> Result<Self, ProfileError> {
         match text {
             SizeText::Always(size) => Ok(Self::Always(bytes(size)?)),
             SizeText::Lognormal(LognormalText { median, sigma, largest }) => {
                 let (median, largest) = (bytes(median)?, bytes(largest)?);
                 if !(0.0..=5.0).contains(sigma) {
-                    return Err(Wrong(format!("sigma {sigma} is not between 0 and 5")));
+                    return Err(ProfileError(format!("sigma {sigma} is not between 0 and 5")));
                 }
                 if median == 0 || median > largest {
-                    return Err(Wrong("the median is not between 1 byte and `largest`".into()));
+                    return Err(ProfileError(
+                        "the median is not between 1 byte and `largest`".into(),
+                    ));
                 }
                 Ok(Self::Lognormal { median, sigma: *sigma, largest })
             }
             SizeText::Between(BetweenText { least, most }) => {
                 let (least, most) = (bytes(least)?, bytes(most)?);
                 if least > most {
-                    return Err(Wrong("`least` is more than `most`".into()));
+                    return Err(ProfileError("`least` is more than `most`".into()));
                 }
                 Ok(Self::Between { least, most })
             }
             SizeText::Measured(MeasuredText { powers_of_two: counts }) => {
                 let known = (1..=CLASSES_MAX).contains(&counts.len());
                 if !known || counts.iter().all(|count| *count == 0) {
-                    return Err(Wrong(format!("powers-of-two: not 1 to {CLASSES_MAX} numbers")));
+                    return Err(ProfileError(format!(
+                        "powers-of-two: not 1 to {CLASSES_MAX} numbers"
+                    )));
                 }
                 if counts.iter().any(|count| *count > COUNT_MAX) {
-                    return Err(Wrong(format!("powers-of-two: a number above {COUNT_MAX}")));
+                    return Err(ProfileError(format!("powers-of-two: a number above {COUNT_MAX}")));
                 }
                 Ok(Self::Measured(counts.clone()))
             }
@@ -149,12 +153,12 @@ const fn class_of(class: usize) -> (u64, u64) {
 
 /// Error in a profile, as a message without its position.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wrong(pub(super) String);
+pub(super) struct ProfileError(pub(super) String);
 
-fn bytes(text: &str) -> Result<u64, Wrong> {
+fn bytes(text: &str) -> Result<u64, ProfileError> {
     parse_size(text)
         .filter(|bytes| *bytes <= LARGEST_BYTES)
-        .ok_or_else(|| Wrong(format!("'{text}' is not a size such as \"4KiB\", at most 1T")))
+        .ok_or_else(|| ProfileError(format!("'{text}' is not a size such as \"4KiB\", at most 1T")))
 }
 
 #[expect(

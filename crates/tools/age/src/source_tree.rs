@@ -18,12 +18,12 @@ impl SourceTree {
     pub(super) fn load(name: &str, count: u64, settings: &Settings) -> Result<Self, ConfigError> {
         let dataset = library::load(name, &settings.data_dirs)
             .map_err(|error| ConfigError { message: with_causes(&error), hint: error.hint() })?;
-        Self::of(&dataset, count).ok_or_else(|| {
+        Self::from_dataset(&dataset, count).ok_or_else(|| {
             ConfigError::new(format!("data set '{name}': it has a path that is not UTF-8"))
         })
     }
 
-    fn of(dataset: &Dataset, count: u64) -> Option<Self> {
+    fn from_dataset(dataset: &Dataset, count: u64) -> Option<Self> {
         let names = &dataset.names;
         let is_file = |id| names.kind(id) == NameKind::File;
         let all: Vec<_> = dataset.unpatched.iter().filter(|(id, _)| is_file(*id)).collect();

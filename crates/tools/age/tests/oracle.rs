@@ -105,7 +105,7 @@ fn bytes(tasks: &Tasks, op: Op) -> u64 {
 }
 
 #[test]
-fn where_the_future_is_known_only_what_goes_is_allocated() {
+fn only_files_deleted_later_are_allocated_if_the_future_is_known() {
     let place = temp_dir();
     let (trees, history) = (place.path().join("trees.toml"), place.path().join("history"));
     let text = "about = \"a\"\nsource = \"a\"\nworkload = \"compilebench\"\n[options]\n\
@@ -154,7 +154,7 @@ fn where_the_future_is_known_only_what_goes_is_allocated() {
 }
 
 #[test]
-fn the_first_rule_that_holds_ends_it() {
+fn the_first_rule_that_holds_ends_the_run() {
     let job = job(&[
         ("profile", "round-robin"),
         ("until", "operations=100000"),
@@ -186,7 +186,7 @@ fn a_rule_about_layouts_without_layouts_fails_the_run() {
 }
 
 #[test]
-fn what_would_never_end_and_what_is_no_profile_is_refused() {
+fn endless_runs_and_unknown_profiles_are_refused() {
     let refused = |given: &[(&str, &str)]| {
         let given = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
         Age.native(&Settings::new(given.collect())).err().map(|error| error.message)

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use treering_script::ConfigError;
 
-use super::options::{Classic, Native, Reads, Threads};
-use super::room::Room;
+use super::options::{Classic, Native, ReadOptions, ThreadOptions};
+use super::room::SpaceLimit;
 
 /// Kinds of threads, in the order in which they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,9 +51,9 @@ pub(super) struct Config {
     /// Number of intervals; `sleep_seconds` is the length of each.
     pub(super) iterations: u64,
     pub(super) sleep_seconds: u64,
-    pub(super) threads: Threads,
-    pub(super) room: Room,
-    pub(super) reads: Reads,
+    pub(super) threads: ThreadOptions,
+    pub(super) room: SpaceLimit,
+    pub(super) reads: ReadOptions,
 }
 
 impl Config {
@@ -69,11 +69,11 @@ impl Config {
 
     fn new(
         (iterations, sleep_seconds): (u64, u64),
-        threads: &Threads,
+        threads: &ThreadOptions,
         max_size: &str,
-        reads: &Reads,
+        reads: &ReadOptions,
     ) -> Result<Self, ConfigError> {
-        let (room, threads, reads) = (Room::read(max_size)?, threads.clone(), reads.clone());
+        let (room, threads, reads) = (SpaceLimit::read(max_size)?, threads.clone(), reads.clone());
         let config = Self { iterations, sleep_seconds, threads, room, reads };
         if config.all_threads() == 0 {
             return Err(ConfigError::new("there is no thread that could work")
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hung_or_ran_for_ever_is_refused_or_works() {
+    fn settings_that_hung_the_original_are_refused_or_work() {
         assert!(read(&[("iterations", "0")]).is_err());
         assert!(read(&[("sleep", "0")]).is_err());
         assert_eq!(read(&[("readers", "0")]).unwrap().threads_of(Role::Reader), 0);

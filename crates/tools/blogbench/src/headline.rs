@@ -11,11 +11,11 @@ use treering_script::{SpanRow, Spans};
 use super::config::Role;
 use super::counts::{Count, Sums};
 use super::draws::File;
-use super::thread::{SPANS, Timed, span_place};
+use super::thread::{SPANS, ThreadCounters, span_place};
 
 /// Counts at the end of an interval.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct IntervalRow {
     elapsed_ns: u64,
     sums: Sums,
 }
@@ -23,7 +23,7 @@ struct Row {
 /// Accumulator of the headline metrics of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headline {
-    rows: Vec<Row>,
+    rows: Vec<IntervalRow>,
     threads: u64,
     /// Latencies of files by [`span_place`]; `blogs` by [`Role::place`].
     files: Option<Spans>,
@@ -40,7 +40,7 @@ pub(super) struct Headline {
 impl Headline {
     /// Records the end of an interval and returns the number of intervals so far.
     pub(super) fn row(&mut self, elapsed_ns: u64, sums: Sums) -> u64 {
-        self.rows.push(Row { elapsed_ns, sums });
+        self.rows.push(IntervalRow { elapsed_ns, sums });
         self.rows.len() as u64
     }
 
@@ -63,11 +63,11 @@ impl Headline {
     /// Adds the totals of a thread of another rank, whose intervals are not recorded here.
     pub(super) fn others_worked(&mut self, task: &TaskTotals) {
         self.worked(task);
-        let Some(Timed { done, .. }) = task.counters.read() else { return };
+        let Some(ThreadCounters { done, .. }) = task.counters.read() else { return };
         self.others = Some(self.others.unwrap_or_default().plus(done));
     }
 
-    fn timed(&mut self, Timed { files, blogs, .. }: &Timed) {
+    fn timed(&mut self, ThreadCounters { files, blogs, .. }: &ThreadCounters) {
         self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(files);
         self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(blogs);
     }
@@ -88,7 +88,7 @@ impl Headline {
             with_latencies.then_some(spans)
         };
         let headline = Self {
-            rows: vec![Row { elapsed_ns: 1, sums: Sums::of_one_each() }],
+            rows: vec![IntervalRow { elapsed_ns: 1, sums: Sums::all_one() }],
             threads: 1,
             files: once(SPANS),
             blogs: once(Role::ALL.len()),
@@ -145,14 +145,14 @@ impl Headline {
         let threads = self.threads.max(1);
         let mut metrics: Vec<Metric> =
             metrics.into_iter().map(|metric| metric.of_tasks(threads)).collect();
-        metrics.extend(self.of_files(&sums, seconds));
-        metrics.extend(self.of_blogs());
+        metrics.extend(self.file_metrics(&sums, seconds));
+        metrics.extend(self.blog_metrics());
         metrics
     }
 
     /// Blogs per second in each interval.
     fn rates(&self, side: Count) -> Vec<f64> {
-        let mut before = Row { elapsed_ns: 0, sums: Sums::default() };
+        let mut before = IntervalRow { elapsed_ns: 0, sums: Sums::default() };
         let mut rates = Vec::new();
         for row in &self.rows {
             let seconds = row.elapsed_ns.saturating_sub(before.elapsed_ns).max(1) as f64 / 1e9;
@@ -163,7 +163,7 @@ impl Headline {
     }
 
     /// Rate and latencies of each kind of file, written and read.
-    fn of_files(&self, sums: &Sums, seconds: f64) -> Vec<Metric> {
+    fn file_metrics(&self, sums: &Sums, seconds: f64) -> Vec<Metric> {
         let mut metrics = Vec::new();
         for reads in [false, true] {
             for file in File::ALL {
@@ -184,7 +184,7 @@ impl Headline {
     }
 
     /// Latencies of whole blogs by kind of thread.
-    fn of_blogs(&self) -> Vec<Metric> {
+    fn blog_metrics(&self) -> Vec<Metric> {
         let Some(blogs) = &self.blogs else { return Vec::new() };
         let verb = |role: Role| match role {
             Role::Writer => "write blog",
@@ -238,8 +238,11 @@ mod tests {
         files.record(4, false, Some(1000), Some(3000));
         let mut blogs = Spans::new(4);
         blogs.record(3, false, Some(0), Some(9000));
-        let counters =
-            treering_model::Counters::of(&super::Timed { files, blogs, done: counts.sums() });
+        let counters = treering_model::Counters::of(&super::ThreadCounters {
+            files,
+            blogs,
+            done: counts.sums(),
+        });
         let op = OpTotals {
             op: Op::Read,
             calls: 1,

@@ -19,7 +19,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
 
 options! {
     /// Number of threads of each kind.
-    pub(super) struct Threads {
+    pub(super) struct ThreadOptions {
         /// Threads that create blogs: a directory, 1 to 100 articles, 1 to 100 pictures.
         writers('w'): u16 = Number[0..=THREADS_MOST], "3";
         /// Threads that rewrite an article of a random blog, and often a picture.
@@ -33,7 +33,7 @@ options! {
 
 options! {
     /// Options at the end of both command lines.
-    pub(super) struct Reads {
+    pub(super) struct ReadOptions {
         /// Bytes per read; blogbench 1.2 reads 8.
         read_bytes: u32 = Size[1..=1 << 20], "65536";
         /// The random seed.
@@ -51,12 +51,12 @@ options! {
         /// Seconds before each row.
         sleep('s'): u64 = Number[1..=1_000_000], "10";
         /// Number of threads.
-        threads: Threads;
+        threads: ThreadOptions;
         /// Space for the blogs: a size, or a share of the free space. When it is used up, the
         /// oldest blog is rewritten.
         max_size: String = Text, "90%";
         /// Read size and seed.
-        reads: Reads;
+        reads: ReadOptions;
     }
 }
 
@@ -68,12 +68,12 @@ options! {
         /// Length of an interval in seconds.
         sleep('s'): u64 = Number[1..=1_000_000], "5";
         /// Number of threads.
-        threads: Threads;
+        threads: ThreadOptions;
         /// Space for the blogs: a size, or a share of the free space. When it is used up, the
         /// oldest blog is rewritten.
         max_size: String = Text, "50%";
         /// Read size and seed.
-        reads: Reads;
+        reads: ReadOptions;
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_crates_know_by_its_name_is_an_option() {
+    fn the_option_name_shared_with_other_crates_exists() {
         let name = treering_model::BLOGBENCH_READ_BYTES;
         assert!(Classic::SPECS.iter().any(|spec| spec.name == name));
     }

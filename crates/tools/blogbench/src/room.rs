@@ -11,13 +11,13 @@ const SPREAD_BYTES: u64 = 1 << 20;
 
 /// Space that blogs may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Room {
+pub(super) enum SpaceLimit {
     Bytes(u64),
     /// Fraction of the free space at the beginning.
     Share(f64),
 }
 
-impl Room {
+impl SpaceLimit {
     /// Parses `8G` or `50%`.
     pub(super) fn read(text: &str) -> Result<Self, ConfigError> {
         let right = "a size, as 8G, or a share of what is free from 1% to 100%, as 50%";
@@ -73,15 +73,15 @@ pub(super) fn full_bytes(block_bytes: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, full_bytes, full_names, mean_bytes};
+    use super::{SpaceLimit, full_bytes, full_names, mean_bytes};
     use treering_script::TargetFacts;
 
     #[test]
     fn room_is_a_size_or_a_share() {
-        assert_eq!(Room::read("8G").unwrap(), Room::Bytes(8 << 30));
-        assert_eq!(Room::read("50%").unwrap(), Room::Share(0.5));
+        assert_eq!(SpaceLimit::read("8G").unwrap(), SpaceLimit::Bytes(8 << 30));
+        assert_eq!(SpaceLimit::read("50%").unwrap(), SpaceLimit::Share(0.5));
         for odd in ["", "0", "0%", "101%", "NaN%", "much", "-5G", "5.x%"] {
-            let error = Room::read(odd).unwrap_err();
+            let error = SpaceLimit::read(odd).unwrap_err();
             assert!(error.hint.is_some(), "{odd}");
         }
     }
@@ -91,12 +91,12 @@ mod tests {
         assert_eq!((full_names(), mean_bytes()), (301, 5_990_400));
         assert!(full_bytes(4096) > mean_bytes() + 300 * 2048);
         let mut facts = TargetFacts { free_bytes: 1 << 30, ..TargetFacts::unknown() };
-        let all = Room::Share(1.0).blogs(&facts);
+        let all = SpaceLimit::Share(1.0).blogs(&facts);
         assert!((120..160).contains(&all), "{all}");
-        assert_eq!(Room::Share(0.5).blogs(&facts), all / 2);
+        assert_eq!(SpaceLimit::Share(0.5).blogs(&facts), all / 2);
         facts.free_inodes = Some(6100);
-        assert_eq!(Room::Share(0.5).blogs(&facts), 10);
-        assert!(Room::Share(1.0).blogs(&TargetFacts::unknown()) > 1 << 39);
-        assert_eq!(Room::Bytes(1).blogs(&facts), 0);
+        assert_eq!(SpaceLimit::Share(0.5).blogs(&facts), 10);
+        assert!(SpaceLimit::Share(1.0).blogs(&TargetFacts::unknown()) > 1 << 39);
+        assert_eq!(SpaceLimit::Bytes(1).blogs(&facts), 0);
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct Common {
 
 /// Outcome of a blog, or of one of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum BlogOutcome {
     Done,
     /// The blog or file is missing, or another thread was faster.
     Missing,
@@ -63,14 +63,14 @@ pub(super) struct Thread {
     common: Arc<Common>,
     counts: Counts,
     random: Random,
-    timed: Timed,
+    timed: ThreadCounters,
     /// Start of the present blog's first call.
     blog_began: Option<u64>,
 }
 
 /// Counters of a thread: latencies of files and of whole blogs, and counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Timed {
+pub(super) struct ThreadCounters {
     /// Latencies of files, by [`span_place`].
     pub(super) files: Spans,
     /// Latencies of blogs, by [`Role::place`].
@@ -95,7 +95,7 @@ impl Thread {
             common,
             counts,
             random,
-            timed: Timed {
+            timed: ThreadCounters {
                 files: Spans::new(SPANS),
                 blogs: Spans::new(Role::ALL.len()),
                 done: Sums::default(),
@@ -105,7 +105,7 @@ impl Thread {
     }
 
     /// Works on the next blog, by the role of the thread.
-    fn blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
+    fn blog(&mut self, io: &mut dyn Io) -> Result<BlogOutcome, Stop> {
         self.blog_began = None;
         if self.role == Role::Writer {
             return self.new_blog(io);
@@ -115,14 +115,14 @@ impl Thread {
         match self.role {
             Role::Commenter => self.write_to(io, blog),
             // Only commenters use blog 0; the original takes it for none elsewhere.
-            _ if blog == 0 => Ok(Outcome::Missing),
+            _ if blog == 0 => Ok(BlogOutcome::Missing),
             Role::Reader => self.read(io, blog),
             Role::Rewriter | Role::Writer => self.write_to(io, blog),
         }
     }
 
     /// Writes a new blog: articles and pictures, each from a drawn number down to 1.
-    fn new_blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
+    fn new_blog(&mut self, io: &mut dyn Io) -> Result<BlogOutcome, Stop> {
         let begun = self.common.begun.cell(0).fetch_add(1, Ordering::Relaxed);
         let blog = begun % self.common.standing.max(1);
         if begun != blog {
@@ -136,7 +136,7 @@ impl Thread {
 
     /// Writes files to a blog that may be another thread's: a writer and a commenter all from a
     /// number down to 1, a rewriter one of each kind.
-    fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
+    fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<BlogOutcome, Stop> {
         let kinds: &[File] = match self.role {
             Role::Commenter => &[File::Comment],
             Role::Rewriter if draws::coin(&mut self.random) => &[File::Picture, File::Article],
@@ -148,7 +148,7 @@ impl Thread {
         let is_there = opened.unless_missing()?.is_some();
         self.begin_blog(io);
         if !is_there {
-            return Ok(Outcome::Missing);
+            return Ok(BlogOutcome::Missing);
         }
         for (place, &kind) in kinds.iter().enumerate() {
             if place > 0 {
@@ -157,18 +157,23 @@ impl Thread {
             let last = if self.role == Role::Rewriter { first } else { 1 };
             for number in (last..=first).rev() {
                 let outcome = self.write_file(io, kind, number)?;
-                if outcome != Outcome::Done {
+                if outcome != BlogOutcome::Done {
                     return Ok(outcome);
                 }
             }
         }
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
     /// Writes a file under a temporary name and renames it.
-    fn write_file(&mut self, io: &mut dyn Io, file: File, number: u32) -> Result<Outcome, Stop> {
+    fn write_file(
+        &mut self,
+        io: &mut dyn Io,
+        file: File,
+        number: u32,
+    ) -> Result<BlogOutcome, Stop> {
         if self.is_cut_short() {
-            return Ok(Outcome::CutShort);
+            return Ok(BlogOutcome::CutShort);
         }
         let bytes = draws::size(&mut self.random, file);
         let (name, other) = (Name::file(file, number), Name::unfinished(file, number));
@@ -183,36 +188,36 @@ impl Thread {
         // Another thread may have written the same file meanwhile.
         let renamed = io.rename(BLOG, other.as_c_str(), BLOG, name.as_c_str());
         if renamed.unless_missing()?.is_none() {
-            return Ok(Outcome::Missing);
+            return Ok(BlogOutcome::Missing);
         }
         self.timed.files.record(span_place(file, false), false, began, self.ended(io));
         self.counts.add(file.written());
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
     /// Reads the comments with probability one half, then pictures and articles in turn, until an
     /// article is missing.
-    fn read(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
+    fn read(&mut self, io: &mut dyn Io, blog: u64) -> Result<BlogOutcome, Stop> {
         if draws::coin(&mut self.random) {
             for number in 1.. {
                 match self.read_file(io, blog, File::Comment, number)? {
-                    Outcome::Done => {}
-                    Outcome::Missing => break,
-                    Outcome::CutShort => return Ok(Outcome::CutShort),
+                    BlogOutcome::Done => {}
+                    BlogOutcome::Missing => break,
+                    BlogOutcome::CutShort => return Ok(BlogOutcome::CutShort),
                 }
             }
         }
         for number in 1.. {
-            if self.read_file(io, blog, File::Picture, number)? == Outcome::CutShort {
-                return Ok(Outcome::CutShort);
+            if self.read_file(io, blog, File::Picture, number)? == BlogOutcome::CutShort {
+                return Ok(BlogOutcome::CutShort);
             }
             match self.read_file(io, blog, File::Article, number)? {
-                Outcome::Done => {}
-                Outcome::Missing => break,
-                Outcome::CutShort => return Ok(Outcome::CutShort),
+                BlogOutcome::Done => {}
+                BlogOutcome::Missing => break,
+                BlogOutcome::CutShort => return Ok(BlogOutcome::CutShort),
             }
         }
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
     /// Reads a file to its end.
@@ -222,23 +227,23 @@ impl Thread {
         blog: u64,
         file: File,
         number: u32,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<BlogOutcome, Stop> {
         if self.is_cut_short() {
-            return Ok(Outcome::CutShort);
+            return Ok(BlogOutcome::CutShort);
         }
         let name = Name::path(blog, file, number);
         let opened = io.open(self.blogs_dir(), name.as_c_str(), OpenHow::Read, FILE);
         let is_there = opened.unless_missing()?.is_some();
         self.begin_blog(io);
         if !is_there {
-            return Ok(Outcome::Missing);
+            return Ok(BlogOutcome::Missing);
         }
         let began = self.began(io);
         while io.read(FILE, self.common.read_bytes)? > 0 {}
         io.close(FILE)?;
         self.timed.files.record(span_place(file, true), false, began, self.ended(io));
         self.counts.add(file.read());
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
     /// Waits a second, or until the deadline, after a missing blog or file.
@@ -286,9 +291,9 @@ impl Script for Thread {
         }
         while !self.common.deadline.is_reached() {
             match self.blog(io)? {
-                Outcome::CutShort => break,
-                Outcome::Missing => self.wait(io)?,
-                Outcome::Done => {
+                BlogOutcome::CutShort => break,
+                BlogOutcome::Missing => self.wait(io)?,
+                BlogOutcome::Done => {
                     self.timed.blogs.record(
                         self.role.place(),
                         false,

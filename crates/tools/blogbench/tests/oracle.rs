@@ -37,7 +37,7 @@ fn native(given: &[(&str, &str)]) -> Box<dyn Job> {
 }
 
 /// A call in words; true if it failed.
-type Said = (String, bool);
+type CallRecord = (String, bool);
 
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
@@ -58,7 +58,7 @@ fn words(call: &Call<'_>) -> String {
 }
 
 /// A thread that is stepped call by call.
-struct Actor(treering_engine::Actor<Said>);
+struct Actor(treering_engine::Actor<CallRecord>);
 
 impl Actor {
     fn new(task: Task, memory: &MemoryFilesystem) -> Self {
@@ -68,12 +68,12 @@ impl Actor {
     }
 
     /// Makes the next call; `None` at the end.
-    fn call(&mut self) -> Option<Said> {
+    fn call(&mut self) -> Option<CallRecord> {
         self.0.next()
     }
 
     /// Makes calls until `is_last` holds for one.
-    fn until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<Said> {
+    fn until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<CallRecord> {
         let mut all = Vec::new();
         while let Some(said) = self.call() {
             all.push(said);
@@ -86,7 +86,7 @@ impl Actor {
     }
 
     /// Makes all remaining calls.
-    fn rest(&mut self) -> Vec<Said> {
+    fn rest(&mut self) -> Vec<CallRecord> {
         self.until(|_| false)
     }
 }
@@ -124,7 +124,7 @@ const ONE_OF_EACH: [(&str, &str); 6] = [
 ];
 
 /// Consumes the calls that write one file; returns its name and size.
-fn written<'s>(calls: &mut impl Iterator<Item = &'s Said>) -> (String, u64) {
+fn written<'s>(calls: &mut impl Iterator<Item = &'s CallRecord>) -> (String, u64) {
     let mut next = || calls.next().unwrap().0.as_str();
     let name = next().strip_prefix("create ").unwrap().strip_suffix(".tmp").unwrap();
     let mut bytes = 0;
@@ -160,7 +160,10 @@ fn check_bytes(kind: &str, bytes: u64) {
 }
 
 /// Consumes files of one kind from a number down to 1; returns their count.
-fn series<'s>(calls: &mut std::iter::Peekable<impl Iterator<Item = &'s Said>>, of: &str) -> u32 {
+fn series<'s>(
+    calls: &mut std::iter::Peekable<impl Iterator<Item = &'s CallRecord>>,
+    of: &str,
+) -> u32 {
     let (first, bytes) = written(calls);
     let (kind, count) = number_of(&first);
     assert_eq!(kind, of);
@@ -241,7 +244,7 @@ fn a_rewriter_writes_an_article_and_often_a_picture() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
     let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
     // Without blogs the thread waits a second, in pieces.
-    let waits: Vec<Said> = (0..150).map(|_| actors[1].call().unwrap()).collect();
+    let waits: Vec<CallRecord> = (0..150).map(|_| actors[1].call().unwrap()).collect();
     assert!(waits.iter().all(|(said, _)| said == "pause"));
     make_blogs(&mut actors, 5);
     actors[1].until(|said| said.starts_with("opendir"));
@@ -386,7 +389,7 @@ fn native_threads_end_between_two_files() {
 }
 
 #[test]
-fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
+fn the_oldest_blog_is_rewritten_when_the_space_is_used_up() {
     let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain([("max-size", "23M")]).collect();
     let (job, memory) = (classic(&asked), MemoryFilesystem::default());
     let (mut session, mut actors) = one_of_each(job.as_ref(), &memory);
@@ -405,7 +408,7 @@ fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
 }
 
 /// Remaining files and metrics of a run through the engine.
-struct Ran {
+struct RunResult {
     metrics: Vec<Metric>,
     snapshot: Snapshot,
     files: BTreeMap<String, u64>,
@@ -430,20 +433,20 @@ fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMap<
 
 /// Runs on a filesystem in memory, if there is one: a sync elsewhere would wait for writes of
 /// others.
-fn on_disk(job: &dyn Job) -> Ran {
+fn on_disk(job: &dyn Job) -> RunResult {
     let shared = Path::new("/dev/shm");
     let real = if shared.is_dir() { temp_dir_in(shared) } else { temp_dir() };
     let (metrics, files) = perform(job, &Target::open(real.path()).unwrap());
-    Ran { metrics, files, snapshot: Snapshot::of_directory(real.path()).unwrap() }
+    RunResult { metrics, files, snapshot: Snapshot::of_directory(real.path()).unwrap() }
 }
 
-fn in_memory(job: &dyn Job) -> Ran {
+fn in_memory(job: &dyn Job) -> RunResult {
     let memory = MemoryFilesystem::default();
     let (metrics, files) = perform(job, &memory);
-    Ran { metrics, files, snapshot: memory.snapshot() }
+    RunResult { metrics, files, snapshot: memory.snapshot() }
 }
 
-impl Ran {
+impl RunResult {
     fn figure(&self, scope: &Scope, name: &str) -> f64 {
         let one = |metric: &&Metric| metric.name == name && metric.scope == *scope;
         self.metrics.iter().find(one).map_or(0.0, |metric| metric.value)

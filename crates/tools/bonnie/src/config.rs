@@ -8,13 +8,13 @@ use std::sync::Arc;
 use treering_script::{ConfigError, Identity, Meeting, Settings, SyncScope};
 
 use super::asked::{FileKind, FilesShape, IoShape};
-use super::dice::Source;
+use super::dice::RandomSource;
 use super::identity::Accounts;
 use super::options::{COPIES_MAX, Classic};
 use super::shape::{Fsync, Shape, possible_tests};
 use super::spec::{FilesSpec, SizeSpec};
 use super::test::Test;
-use super::text::{CsvVersion, Label};
+use super::text::{CsvVersion, RunLabel};
 
 /// Least default size of the file, in MiB.
 const LEAST_MIB: u64 = 300;
@@ -30,13 +30,13 @@ const RANDOM_BYTES_MAX: u64 = 64 << 20;
 
 /// Options of the output and of the waits between tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Telling {
-    pub(super) label: Label,
+pub(super) struct OutputOptions {
+    pub(super) label: RunLabel,
     /// True if only CSV lines are printed, one per run (`-x`).
     pub(super) lines_only: bool,
     pub(super) quiet: bool,
     /// Wait before each test.
-    pub(super) wait: Wait,
+    pub(super) wait: TestWait,
     /// Semaphores at which processes meet, if any.
     pub(super) meeting: Option<Meeting>,
     /// User and group for the "Using uid" banner, if given.
@@ -47,7 +47,7 @@ pub(super) struct Telling {
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
-    pub(super) telling: Telling,
+    pub(super) telling: OutputOptions,
     pub(super) dir: PathBuf,
     pub(super) process: u32,
     /// Names and values of recorded parameters.
@@ -79,20 +79,20 @@ impl ClassicConfig {
         let by_default = u64::from(machine.process) ^ (settings.started_unix_ms / 1000);
         let seed = options.seed.unwrap_or(by_default);
         let source = match &options.random_file {
-            None => Source::Seed(seed),
-            Some(file) => Source::List(random_numbers(file, &settings.file(file))?),
+            None => RandomSource::Seed(seed),
+            Some(file) => RandomSource::List(random_numbers(file, &settings.file(file))?),
         };
         let greeting = identity(&options, machine.is_root)?;
         let wait = wait(options.wait.as_deref())?;
         let meeting = meeting(options.processes.as_deref(), wait)?;
-        let after = Greeted { greeting, quiet: options.quiet };
+        let after = BannerState { greeting, quiet: options.quiet };
         let ram_mib = match &options.ram {
             Some(text) => ram_mib(text, &after)?,
             None => machine.memory_bytes >> 20,
         };
-        let Asked { io, files, mib, k, byte_mib } = match meeting {
-            Some(Meeting::Make { .. } | Meeting::Remove { .. }) => Asked::default(),
-            _ => Asked::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
+        let RequestedFiles { io, files, mib, k, byte_mib } = match meeting {
+            Some(Meeting::Make { .. } | Meeting::Remove { .. }) => RequestedFiles::default(),
+            _ => RequestedFiles::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
         };
         let runs = settings.number(Classic::SPECS, "runs", 1..=RUNS_MAX);
         let runs = runs.or_else(|error| after.refuse(&error.message))?;
@@ -113,9 +113,9 @@ impl ClassicConfig {
             // Root stays root; it can work as any user.
             identity: greeting.filter(|who| !(machine.is_root && who.user == 0 && who.group == 0)),
         };
-        let csv = CsvVersion::of(options.csv_version);
-        let telling = Telling {
-            label: Label {
+        let csv = CsvVersion::from_number(options.csv_version);
+        let telling = OutputOptions {
+            label: RunLabel {
                 name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
                 seed,
                 mib,
@@ -175,7 +175,7 @@ impl ClassicConfig {
 }
 
 /// Memory size from `-r`, in MiB, from which default sizes follow.
-fn ram_mib(text: &str, after: &Greeted) -> Result<u64, ConfigError> {
+fn ram_mib(text: &str, after: &BannerState) -> Result<u64, ConfigError> {
     match leading_number(text).filter(|mib| *mib <= 1 << 40) {
         Some(mib) => Ok(mib),
         None => after.refuse(&format!("-r: '{text}' is not a number of MiB")),
@@ -183,12 +183,12 @@ fn ram_mib(text: &str, after: &Greeted) -> Result<u64, ConfigError> {
 }
 
 /// Banner that precedes an error once user and group are known.
-struct Greeted {
+struct BannerState {
     greeting: Option<Identity>,
     quiet: bool,
 }
 
-impl Greeted {
+impl BannerState {
     fn refuse<T>(&self, words: &str) -> Result<T, ConfigError> {
         match self.greeting.filter(|_| !self.quiet) {
             Some(who) => usage(format!("{}\n{words}", greeting(who))),
@@ -242,7 +242,7 @@ fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, Config
 
 /// Wait before each test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum TestWait {
     #[default]
     Nothing,
     /// Prompts, and waits for a line on standard input.
@@ -251,11 +251,11 @@ pub(super) enum Wait {
     Others,
 }
 
-fn wait(given: Option<&str>) -> Result<Wait, ConfigError> {
+fn wait(given: Option<&str>) -> Result<TestWait, ConfigError> {
     match given {
-        None => Ok(Wait::Nothing),
-        Some("p") => Ok(Wait::Line),
-        Some("s") => Ok(Wait::Others),
+        None => Ok(TestWait::Nothing),
+        Some("p") => Ok(TestWait::Line),
+        Some("s") => Ok(TestWait::Others),
         Some(other) => usage(format!("-y: '{other}' is neither p nor s")),
     }
 }
@@ -269,17 +269,19 @@ fn leading_number(text: &str) -> Option<u64> {
 }
 
 /// Meeting at the original's semaphores: join, make, or remove them.
-fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
+fn meeting(given: Option<&str>, wait: TestWait) -> Result<Option<Meeting>, ConfigError> {
     let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
     match (given, wait) {
-        (None, Wait::Others) => Ok(Some(Meeting::Join { key, meetings })),
+        (None, TestWait::Others) => Ok(Some(Meeting::Join { key, meetings })),
         (None, _) => Ok(None),
         // The original takes `-p 0` for no -p at all, whether it waits or not.
         (Some(text), wait) if leading_number(text) == Some(0) => match wait {
-            Wait::Others => Ok(Some(Meeting::Join { key, meetings })),
-            Wait::Nothing | Wait::Line => Ok(None),
+            TestWait::Others => Ok(Some(Meeting::Join { key, meetings })),
+            TestWait::Nothing | TestWait::Line => Ok(None),
         },
-        (Some(_), Wait::Others) => usage("-p makes semaphores and -y s waits for them: not both"),
+        (Some(_), TestWait::Others) => {
+            usage("-p makes semaphores and -y s waits for them: not both")
+        }
         (Some("-1"), _) => Ok(Some(Meeting::Remove { key, meetings })),
         (Some(text), _) => match leading_number(text).map(u16::try_from) {
             Some(Ok(processes)) if (1..=MEETING_MAX).contains(&processes) => {
@@ -300,7 +302,7 @@ fn name(name: &str) -> Result<String, ConfigError> {
 
 /// Large file and small files of a classic command line.
 #[derive(Default)]
-struct Asked {
+struct RequestedFiles {
     io: Option<IoShape>,
     files: Option<FilesShape>,
     mib: u64,
@@ -308,12 +310,12 @@ struct Asked {
     byte_mib: u64,
 }
 
-impl Asked {
+impl RequestedFiles {
     fn read(
         options: &Classic,
         ram_mib: u64,
         copies: u64,
-        after: &Greeted,
+        after: &BannerState,
     ) -> Result<Self, ConfigError> {
         let text = options.size.as_deref().unwrap_or("");
         let Some(size) = SizeSpec::read(text) else {
@@ -376,7 +378,7 @@ fn default_mib(ram_mib: u64) -> u64 {
 
 /// Refuses more files than the memory check of the original allows, which keeps a list of all
 /// names.
-fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError> {
+fn check_files(k: u64, ram_mib: u64, after: &BannerState) -> Result<(), ConfigError> {
     let kib = k.saturating_mul(FILE_KIB);
     if kib > FILES_KIB_MAX {
         return after.refuse(&format!("Not enough ram to test with {k}K files."));
@@ -393,7 +395,7 @@ fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError>
 
 #[cfg(test)]
 mod tests {
-    use super::{ClassicConfig, CsvVersion, Wait, default_mib};
+    use super::{ClassicConfig, CsvVersion, TestWait, default_mib};
     use crate::asked::FileKind;
     use crate::shape::Fsync;
     use crate::test::Test;
@@ -507,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_wild_mean_what_they_say() {
+    fn published_command_lines_are_parsed() {
         let config =
             read(&[ROOT, ("size", "0"), ("number", "15"), ("fsync", "true"), ("ram", "0")]);
         assert_eq!(config.shape.tests, Test::ALL[6..]);
@@ -516,7 +518,7 @@ mod tests {
         let tests = [Test::BlockWrite, Test::Rewrite, Test::BlockRead, Test::Seeks];
         assert_eq!(config.shape.tests, tests);
         assert!(read(&[ROOT, ("runs", "5")]).telling.lines_only);
-        assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, Wait::Line);
+        assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, TestWait::Line);
         let of = |given: &[(&str, &str)]| read(given).telling.meeting.unwrap();
         let (key, meetings) = (4711, 12);
         let made = Meeting::Make { key, meetings, processes: 3 };

@@ -7,7 +7,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 
 use super::meter::Noted;
 use super::shape::Shape;
-use super::test::{Counted, Test};
+use super::test::{RateUnit, Test};
 
 /// Standard errors on either side of a 95 % confidence interval.
 const DEVIATIONS: f64 = 1.96;
@@ -15,7 +15,7 @@ const MIB: f64 = 1_048_576.0;
 
 /// Sums over concurrent tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct GroupTotals {
     began_ns: Option<u64>,
     ended_ns: u64,
     /// CPU time of all tasks.
@@ -32,7 +32,7 @@ pub(super) struct Measured {
     others: u64,
 }
 
-impl Measured {
+impl GroupTotals {
     /// Adds a task.
     pub(super) fn add(&mut self, task: &TaskTotals, noted: &Noted) {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
@@ -76,8 +76,8 @@ impl Measured {
 
 /// Groups of one test.
 #[derive(Clone, Debug, Default)]
-struct Sums {
-    groups: Vec<Measured>,
+struct TestGroups {
+    groups: Vec<GroupTotals>,
 }
 
 /// Accumulator of the headline metrics of a run.
@@ -85,7 +85,7 @@ struct Sums {
 pub(super) struct Headline {
     /// Work of each test in a group: bytes, seeks or files.
     work: [u64; Test::COUNT],
-    sums: [Sums; Test::COUNT],
+    sums: [TestGroups; Test::COUNT],
     /// True if the next task is the first of its group.
     begins: bool,
 }
@@ -118,10 +118,10 @@ impl Headline {
     }
 
     /// Sums of the present group.
-    fn present(&mut self, test: Test) -> &mut Measured {
+    fn present(&mut self, test: Test) -> &mut GroupTotals {
         let groups = &mut self.sums[test.place()].groups;
         if std::mem::take(&mut self.begins) || groups.is_empty() {
-            groups.push(Measured::default());
+            groups.push(GroupTotals::default());
         }
         let last = groups.len() - 1;
         &mut groups[last]
@@ -130,7 +130,7 @@ impl Headline {
     /// Metrics that a run of this shape will have; the values are meaningless.
     pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
         let mut headline = Self::new(shape);
-        let done = Measured {
+        let done = GroupTotals {
             began_ns: Some(0),
             ended_ns: 1,
             cpu_ns: 1,
@@ -148,23 +148,23 @@ impl Headline {
 
     /// Metrics so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
-        Test::ALL.into_iter().flat_map(|test| self.of(test)).collect()
+        Test::ALL.into_iter().flat_map(|test| self.test_metrics(test)).collect()
     }
 
-    fn of(&self, test: Test) -> Vec<Metric> {
+    fn test_metrics(&self, test: Test) -> Vec<Metric> {
         let groups = &self.sums[test.place()].groups;
-        let seconds = groups.iter().map(Measured::elapsed_ns).sum::<u64>() as f64 / 1e9;
+        let seconds = groups.iter().map(GroupTotals::elapsed_ns).sum::<u64>() as f64 / 1e9;
         if seconds <= 0.0 {
             return Vec::new();
         }
         let tasks = groups.iter().map(|group| group.tasks).sum();
         let scope = || Scope::Kind(test.name().to_owned());
-        let times = groups.iter().map(Measured::times).sum::<u64>();
+        let times = groups.iter().map(GroupTotals::times).sum::<u64>();
         let work = self.work[test.place()] as f64 * times as f64;
         let (rate, size) = match test.counted() {
-            Counted::Bytes => (rates::MIB_PER_SECOND, MIB),
-            Counted::Seeks => (OPS_PER_SECOND, 1.0),
-            Counted::Files => (rates::FILES_PER_SECOND, 1.0),
+            RateUnit::Bytes => (rates::MIB_PER_SECOND, MIB),
+            RateUnit::Seeks => (OPS_PER_SECOND, 1.0),
+            RateUnit::Files => (rates::FILES_PER_SECOND, 1.0),
         };
         let cpu_seconds = groups.iter().map(|group| group.cpu_ns).sum::<u64>() as f64 / 1e9;
         let closing = groups.iter().map(|group| group.closing_ns).sum::<u64>() as f64 / 1e9;
@@ -174,7 +174,7 @@ impl Headline {
             times::ELAPSED_SECONDS.of(scope(), seconds),
             cpu::CPU_PERCENT.of(scope(), cpu_seconds / seconds * 100.0),
         ];
-        let sure: Vec<f64> = groups.iter().filter_map(Measured::uncertainty_percent).collect();
+        let sure: Vec<f64> = groups.iter().filter_map(GroupTotals::uncertainty_percent).collect();
         if sure.len() == groups.len() {
             let squares: f64 = sure.iter().map(|percent| percent.powi(2)).sum();
             let percent = squares.sqrt() / sure.len() as f64;
@@ -192,9 +192,9 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Headline, Measured};
+    use super::{GroupTotals, Headline};
     use crate::asked::IoShape;
-    use crate::dice::Source;
+    use crate::dice::RandomSource;
     use crate::meter::Noted;
     use crate::shape::{Fsync, Shape};
     use crate::test::Test;
@@ -209,7 +209,7 @@ mod tests {
             tests: vec![Test::BlockWrite, Test::Seeks],
             runs: 1,
             copies,
-            source: Source::Seed(1),
+            source: RandomSource::Seed(1),
             fsync: Fsync::Never,
             direct: false,
             sync: SyncScope::Target,
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_rank_does_beside_is_more_work_over_the_common_time() {
+    fn work_of_another_rank_adds_to_the_rate_over_the_common_time() {
         let mut headline = Headline::new(&shape(1));
         headline.begin();
         headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
@@ -276,13 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_as_sure_as_its_pieces_are_alike() {
+    fn the_uncertainty_of_a_rate_follows_from_the_spread_of_its_pieces() {
         let noted = |tenth: u64| {
             let marks = (0..20).map(|piece| (piece * 10, piece * 1_000_000 + piece % 2 * tenth));
             Noted { marks: marks.collect(), ..Noted::default() }
         };
         let uncertainty = |noted: &Noted, tasks: u64| {
-            let mut measured = Measured::default();
+            let mut measured = GroupTotals::default();
             (0..tasks).for_each(|_| measured.add(&task(0, 1000, 0), noted));
             measured.uncertainty_percent()
         };

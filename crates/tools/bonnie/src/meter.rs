@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_and_the_end_are_apart() {
+    fn loop_bodies_and_the_end_are_measured_separately() {
         let noted = metered(|body| if body == 7 { 3_000 } else { 100 }, 64);
         let bodies = noted.bodies.as_ref().unwrap().row(0);
         assert_eq!((bodies.count, bodies.longest_ns), (64, 3_030));

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, CString};
 
-use super::dice::Dice;
+use super::dice::RandomList;
 
 /// Largest number of random characters in a name.
 const RANDOM_MAX: u64 = 12;
@@ -17,7 +17,7 @@ const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Generator of file names by number.
 #[derive(Clone, Debug)]
 pub(super) struct FileNames {
-    dice: Dice,
+    dice: RandomList,
     /// True if the random characters come before the number.
     random: bool,
     bytes: [u8; ROOM],
@@ -25,7 +25,7 @@ pub(super) struct FileNames {
 
 impl FileNames {
     /// Names of the random or the sequential tests.
-    pub(super) const fn new(dice: Dice, random: bool) -> Self {
+    pub(super) const fn new(dice: RandomList, random: bool) -> Self {
         Self { dice, random, bytes: [0; ROOM] }
     }
 
@@ -58,11 +58,11 @@ pub(super) fn subdir_name(number: u32) -> CString {
 #[cfg(test)]
 mod tests {
     use super::{FileNames, subdir_name};
-    use crate::dice::Source;
+    use crate::dice::RandomSource;
     use std::collections::HashSet;
 
     fn names(random: bool) -> Vec<String> {
-        let mut names = FileNames::new(Source::Seed(7).dice("names"), random);
+        let mut names = FileNames::new(RandomSource::Seed(7).dice("names"), random);
         (0..5000).map(|file| names.name(file).to_str().unwrap().to_owned()).collect()
     }
 

@@ -3,7 +3,7 @@
 use treering_script::{ConfigError, SyncScope};
 
 use super::asked::{FileKind, FilesShape, IoShape};
-use super::dice::Source;
+use super::dice::RandomSource;
 use super::options::Native;
 use super::shape::{Fsync, Shape, possible_tests};
 use super::test::Test;
@@ -35,7 +35,7 @@ pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
         tests,
         runs: 1,
         copies,
-        source: Source::Seed(options.seed),
+        source: RandomSource::Seed(options.seed),
         fsync: match options.fsync {
             "updates" => Fsync::Updates,
             "each" => Fsync::Each,

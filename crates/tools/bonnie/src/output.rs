@@ -6,8 +6,8 @@ use treering_script::{
     Witness,
 };
 
-use super::config::{ClassicConfig, Telling, Wait, greeting};
-use super::headline::Measured;
+use super::config::{ClassicConfig, OutputOptions, TestWait, greeting};
+use super::headline::GroupTotals;
 use super::meter::Noted;
 use super::shape::Shape;
 use super::test::Test;
@@ -34,11 +34,11 @@ pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMo
 
 struct Output {
     shape: Shape,
-    telling: Telling,
+    telling: OutputOptions,
     /// Number of tests begun, over all runs.
     begun: usize,
     /// Sums of the present run's tests.
-    measured: [Option<Measured>; Test::COUNT],
+    measured: [Option<GroupTotals>; Test::COUNT],
 }
 
 /// Progress message at the beginning of a test.
@@ -93,9 +93,9 @@ impl Output {
         self.begun += 1;
         let test = self.present();
         match self.telling.wait {
-            Wait::Nothing => {}
-            Wait::Line => witness.wait_for_line(),
-            Wait::Others => {
+            TestWait::Nothing => {}
+            TestWait::Line => witness.wait_for_line(),
+            TestWait::Others => {
                 let number = test.and_then(|test| u16::try_from(test.place()).ok());
                 witness.meet(number.unwrap_or(0));
             }
@@ -107,7 +107,7 @@ impl Output {
     fn prompt(&self) -> String {
         let tests = &self.shape.tests;
         match tests.get(self.begun % tests.len().max(1)) {
-            Some(test) if self.telling.wait == Wait::Line => format!("\n{}:\n", test.place()),
+            Some(test) if self.telling.wait == TestWait::Line => format!("\n{}:\n", test.place()),
             _ => String::new(),
         }
     }
@@ -128,7 +128,7 @@ impl Output {
 
     /// Table and CSV line of a run.
     fn results(&self) -> Said {
-        let result = |(measured, test): (&Option<Measured>, Test)| {
+        let result = |(measured, test): (&Option<GroupTotals>, Test)| {
             let measured = measured.as_ref()?;
             let longest = measured.longest_ns.unwrap_or(0);
             // Delayed writes count: the closing time may be the longest latency.
@@ -181,7 +181,7 @@ impl ClassicOutput for Output {
             TrialEvent::PhaseEnded(_) => {
                 let test = self.present();
                 let ended = test.is_some_and(|test| {
-                    let done = self.measured[test.place()].as_ref().map_or(0, Measured::tasks);
+                    let done = self.measured[test.place()].as_ref().map_or(0, GroupTotals::tasks);
                     done == u64::from(self.shape.tasks(test))
                 });
                 // A test with missing tasks has failed, which is reported elsewhere.

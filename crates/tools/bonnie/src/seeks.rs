@@ -8,7 +8,7 @@ use treering_model::Counters;
 use treering_script::{Io, OpenHow, Script, Stop};
 
 use super::asked::IoShape;
-use super::dice::Dice;
+use super::dice::RandomList;
 use super::io::FILE;
 use super::meter::{Meter, Trouble};
 use super::shape::{Fsync, Home};
@@ -19,14 +19,14 @@ const UPDATE_EACH: u32 = 10;
 /// Tickets of a copy, shared by its seekers.
 #[derive(Clone, Debug)]
 pub(super) struct Tickets {
-    dice: Dice,
+    dice: RandomList,
     count: u64,
     next: Arc<AtomicU64>,
 }
 
 impl Tickets {
     /// A number of tickets.
-    pub(super) fn new(dice: Dice, count: u64) -> Self {
+    pub(super) fn new(dice: RandomList, count: u64) -> Self {
         Self { dice, count, next: Arc::default() }
     }
 

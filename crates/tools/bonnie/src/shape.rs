@@ -4,8 +4,8 @@ use std::ffi::CString;
 
 use treering_script::{Dir, Identity, Io, Stop, SyncScope};
 
-use super::asked::{Asked, FilesShape, IoShape};
-use super::dice::Source;
+use super::asked::{FilesShape, IoShape, RunParameters};
+use super::dice::RandomSource;
 use super::test::Test;
 
 /// Fsync calls beyond the ends of the tests.
@@ -31,7 +31,7 @@ pub(super) struct Shape {
     pub(super) runs: u32,
     /// Number of concurrent copies.
     pub(super) copies: u16,
-    pub(super) source: Source,
+    pub(super) source: RandomSource,
     pub(super) fsync: Fsync,
     pub(super) direct: bool,
     /// Scope of the sync after creates and deletes.
@@ -43,8 +43,8 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Parameters that the results are computed from.
-    pub(super) fn asked(&self) -> Asked {
-        Asked { io: self.io, files: self.files, copies: self.copies }
+    pub(super) fn asked(&self) -> RunParameters {
+        RunParameters { io: self.io, files: self.files, copies: self.copies }
     }
 
     /// Work of a test over all copies: bytes, seeks or files.

@@ -26,7 +26,7 @@ pub(super) struct SizeSpec {
 impl SizeSpec {
     /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let mut fields = Fields::of(text, 4)?;
+        let mut fields = Fields::split(text, 4)?;
         let mib = match fields.next("mgt", SIZE_MAX).ok()? {
             None => None,
             Some((number, letter)) => {
@@ -67,7 +67,7 @@ pub(super) struct FilesSpec {
 impl FilesSpec {
     /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let mut fields = Fields::of(text, 5)?;
+        let mut fields = Fields::split(text, 5)?;
         let k = match fields.next("km", FILES_MAX).ok()? {
             Some((number, Some('m'))) => number.checked_mul(1024)?,
             Some((number, _)) => number,
@@ -117,13 +117,13 @@ struct Fields<'t> {
 }
 
 /// Error: a field is no number, or too large.
-struct Wrong;
+struct InvalidField;
 
 /// A number and the letter after it.
-type Lettered = (u64, Option<char>);
+type SuffixedNumber = (u64, Option<char>);
 
 impl<'t> Fields<'t> {
-    fn of(text: &'t str, most: usize) -> Option<Self> {
+    fn split(text: &'t str, most: usize) -> Option<Self> {
         let fields: Vec<&str> = text.split(':').collect();
         (fields.len() <= most).then_some(Self { fields, next: 0 })
     }
@@ -138,7 +138,7 @@ impl<'t> Fields<'t> {
 
     /// Parses the next number, with one of these letters after it or none; `None` for an empty
     /// field.
-    fn next(&mut self, letters: &str, most: u64) -> Result<Option<Lettered>, Wrong> {
+    fn next(&mut self, letters: &str, most: u64) -> Result<Option<SuffixedNumber>, InvalidField> {
         let text = self.peek();
         self.skip();
         let Some(last) = text.chars().next_back() else { return Ok(None) };
@@ -148,11 +148,11 @@ impl<'t> Fields<'t> {
         // `parse` would accept a sign.
         let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.parse::<u64>().ok().filter(|number| all_digits && *number <= most);
-        Ok(Some((number.ok_or(Wrong)?, letter)))
+        Ok(Some((number.ok_or(InvalidField)?, letter)))
     }
 
     /// Parses the next number with letters as powers of 1024.
-    fn scaled(&mut self, letters: &str, most: u64) -> Result<Option<u64>, Wrong> {
+    fn scaled(&mut self, letters: &str, most: u64) -> Result<Option<u64>, InvalidField> {
         let Some((number, letter)) = self.next(letters, u64::MAX)? else { return Ok(None) };
         let shift = match letter {
             Some('k') => 10,
@@ -161,7 +161,7 @@ impl<'t> Fields<'t> {
             _ => 0,
         };
         let scaled = number.checked_mul(1 << shift).filter(|scaled| *scaled <= most);
-        scaled.ok_or(Wrong).map(Some)
+        scaled.ok_or(InvalidField).map(Some)
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use proptest::proptest;
 
     #[test]
-    fn sizes_of_the_wild_are_read() {
+    fn published_sizes_are_parsed() {
         let read = |text| {
             let SizeSpec { mib, chunk, seeks, seekers } = SizeSpec::read(text).unwrap();
             (mib.unwrap(), chunk, seeks, seekers)
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_wild_are_read() {
+    fn published_numbers_are_parsed() {
         let read = |text| FilesSpec::read(text).unwrap();
         let plain =
             FilesSpec { k: 16, kind: FileKind::Regular, max: 0, min: 0, dirs: 1, chunk: CHUNK };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_none() {
+    fn malformed_values_are_rejected() {
         for text in [
             "x",
             "1:3k",
@@ -246,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_them_panic(text in "[0-9kmgt:x\u{212a}-]{0,40}") {
+        fn no_text_makes_the_parsers_panic(text in "[0-9kmgt:x\u{212a}-]{0,40}") {
             if let Some(spec) = SizeSpec::read(&text) {
                 assert!(spec.chunk >= 256 && spec.seekers > 0);
             }

@@ -71,7 +71,7 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
 /// Phases by name, with kind, subject and calls of each task.
 type Phases = Vec<(String, Vec<(String, String, Vec<String>)>)>;
 
-struct Ran {
+struct RunResult {
     phases: Phases,
     metrics: Vec<Metric>,
     memory: MemoryFilesystem,
@@ -79,7 +79,7 @@ struct Ran {
     litter: Vec<String>,
 }
 
-impl Ran {
+impl RunResult {
     /// Calls of a test's tasks, in order.
     fn of(&self, test: &str) -> Vec<&str> {
         let (_, tasks) = self.phases.iter().find(|(name, _)| name == test).unwrap();
@@ -107,7 +107,7 @@ fn counts<'w>(calls: impl IntoIterator<Item = &'w str>) -> BTreeMap<String, usiz
     counts
 }
 
-fn perform(session: &mut dyn Session) -> Ran {
+fn perform(session: &mut dyn Session) -> RunResult {
     let memory = MemoryFilesystem::default();
     let mut phases = Vec::new();
     while let Some(phase) = session.next_phase() {
@@ -132,10 +132,10 @@ fn perform(session: &mut dyn Session) -> Ran {
         phases.push((phase.name, tasks));
     }
     let (remains, litter) = (session.remains(), session.litter());
-    Ran { phases, metrics: session.metrics(), memory, remains, litter }
+    RunResult { phases, metrics: session.metrics(), memory, remains, litter }
 }
 
-fn run(classic: bool, given: &[(&str, &str)]) -> Ran {
+fn run(classic: bool, given: &[(&str, &str)]) -> RunResult {
     let mut given: Vec<(String, String)> =
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     given.push(("seed".to_owned(), "7".to_owned()));
@@ -362,7 +362,7 @@ fn natively_each_copy_has_a_directory_and_the_same_calls() {
 }
 
 #[test]
-fn tests_alone_are_given_what_they_need() {
+fn single_tests_get_the_files_they_need() {
     let common = [("size", "1M"), ("chunk", "64K"), ("files", "50"), ("dirs", "4"), ("seeks", "9")];
     for test in [
         "rewrite",

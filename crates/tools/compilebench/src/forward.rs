@@ -13,12 +13,12 @@ use super::recipes::{Recipe, Recipes};
 
 /// Later operations on a tree.
 #[derive(Clone, Debug, Default)]
-struct Later {
+struct LaterOperations {
     is_deleted: bool,
     recipes: BTreeSet<Recipe>,
 }
 
-impl Later {
+impl LaterOperations {
     /// True if a file of the tree is removed or replaced later; `touched` are the files of the
     /// later recipes.
     fn takes(&self, touched: &HashSet<NameId>, file: NameId) -> bool {
@@ -30,7 +30,7 @@ impl Later {
 #[derive(Debug)]
 pub(super) struct Forward {
     /// For each operation, in order: the later operations on its tree.
-    later: VecDeque<Later>,
+    later: VecDeque<LaterOperations>,
     /// Existing files that are only allocated, by tree.
     allocated: BTreeMap<String, BTreeMap<NameId, u64>>,
     has_begun: bool,
@@ -38,7 +38,7 @@ pub(super) struct Forward {
 
 impl Forward {
     pub(super) fn new(phases: &[PlannedPhase]) -> Self {
-        let mut trees: BTreeMap<&str, Later> = BTreeMap::new();
+        let mut trees: BTreeMap<&str, LaterOperations> = BTreeMap::new();
         let mut later = VecDeque::new();
         let works = phases.iter().flat_map(|phase| phase.groups.iter().flatten());
         for work in works.collect::<Vec<_>>().into_iter().rev() {
@@ -46,8 +46,10 @@ impl Forward {
             let known = trees.entry(&operation.tree).or_default();
             later.push_front(known.clone());
             match operation.kind {
-                Kind::Create => *known = Later::default(),
-                Kind::Delete => *known = Later { is_deleted: true, ..Later::default() },
+                Kind::Create => *known = LaterOperations::default(),
+                Kind::Delete => {
+                    *known = LaterOperations { is_deleted: true, ..LaterOperations::default() }
+                }
                 kind => known.recipes.extend(kind.recipe(operation.state)),
             }
         }

@@ -10,7 +10,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 use treering_kit::span::Span;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct KindSums {
     tasks: u64,
     wall_ns: u64,
     cpu_ns: u64,
@@ -21,7 +21,7 @@ struct Sums {
 /// Accumulator of sums by kind of operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headline {
-    kinds: BTreeMap<String, Sums>,
+    kinds: BTreeMap<String, KindSums>,
     /// Time span of the last operation, over all ranks.
     last: Span,
 }
@@ -50,8 +50,8 @@ impl Headline {
     /// names), mean seconds and CPU seconds per operation; and the total CPU and time.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics: Vec<Metric> =
-            self.kinds.iter().flat_map(|(kind, sums)| of_kind(kind, *sums)).collect();
-        let total = |sum: fn(&Sums) -> u64| self.kinds.values().map(sum).sum::<u64>();
+            self.kinds.iter().flat_map(|(kind, sums)| kind_metrics(kind, *sums)).collect();
+        let total = |sum: fn(&KindSums) -> u64| self.kinds.values().map(sum).sum::<u64>();
         let tasks = total(|sums| sums.tasks);
         if tasks > 0 {
             for (spec, ns) in [
@@ -76,7 +76,7 @@ pub(super) fn foreseen<'k>(kinds: impl Iterator<Item = &'k str>) -> Vec<Metric> 
     headline.metrics()
 }
 
-fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
+fn kind_metrics(kind: &str, sums: KindSums) -> Vec<Metric> {
     let seconds = sums.wall_ns.max(1) as f64 / 1e9;
     let tasks = sums.tasks as f64;
     let by_names = matches!(kind, "clean" | "delete" | "stat");

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_gives_one_sequence_whatever_the_day() {
+    fn one_seed_gives_one_sequence() {
         let shape = shape(3, "create=2,patch=1,delete=1");
         assert_eq!(phases(&shape), phases(&shape));
         assert_ne!(phases(&shape), phases(&NativeShape { seed: 2, ..shape.clone() }));

@@ -85,12 +85,12 @@ impl Recipes {
     /// Also returns the number of products that the original shuffles, each but one costing a draw.
     pub(super) fn classic(dataset: &Dataset) -> (Self, usize) {
         let names = &dataset.names;
-        let unpatched = Lookup::of(names, &dataset.unpatched);
+        let unpatched = SizeTable::from_list(names, &dataset.unpatched);
         let compiled = without(&dataset.unpatched_compiled, |name, _| unpatched.has(name));
-        let patched_full = Lookup::of(names, &dataset.patched);
+        let patched_full = SizeTable::from_list(names, &dataset.patched);
         let patched_compiled = without(&dataset.patched_compiled, |name, _| patched_full.has(name));
         let patched = without(&dataset.patched, |name, size| unpatched.size(name) == Some(size));
-        let compiled_sizes = Lookup::of(names, &compiled);
+        let compiled_sizes = SizeTable::from_list(names, &compiled);
         let patched_compiled =
             without(&patched_compiled, |name, size| compiled_sizes.size(name) == Some(size));
         let shuffled = compiled.len();
@@ -195,13 +195,13 @@ impl Recipes {
 }
 
 /// Sizes indexed by name.
-struct Lookup(Vec<u64>);
+struct SizeTable(Vec<u64>);
 
 /// Marker for an absent file; readers refuse sums of 2^63.
 const ABSENT: u64 = u64::MAX;
 
-impl Lookup {
-    fn of(names: &Names, list: &FileList) -> Self {
+impl SizeTable {
+    fn from_list(names: &Names, list: &FileList) -> Self {
         let mut sizes = vec![ABSENT; names.len()];
         for (name, size) in list.iter() {
             sizes[name.index()] = size;
@@ -240,8 +240,8 @@ fn removing(list: &FileList) -> Change {
 
 /// Changes that turn a tree with the files `from` into one with `to`.
 fn difference(names: &Names, from: &FileList, to: &FileList) -> Change {
-    let old = Lookup::of(names, from);
-    let new = Lookup::of(names, to);
+    let old = SizeTable::from_list(names, from);
+    let new = SizeTable::from_list(names, to);
     let gone = without(from, |name, _| new.has(name));
     let written = without(to, |name, size| old.size(name) == Some(size));
     let listed_bytes = if written.is_empty() { gone.bytes() } else { written.bytes() };
@@ -254,7 +254,7 @@ fn difference(names: &Names, from: &FileList, to: &FileList) -> Change {
 
 /// Reorders a list; files that the order does not name follow at the end, in their old order.
 fn in_order(names: &Names, list: &FileList, order: &[NameId]) -> FileList {
-    let mut sizes = Lookup::of(names, list);
+    let mut sizes = SizeTable::from_list(names, list);
     let mut ordered = FileList::default();
     let listed = list.iter().map(|(name, _)| name);
     for name in order.iter().copied().chain(listed) {

@@ -265,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn classic_sessions_do_what_they_foretell(
+    fn classic_sessions_match_their_forecast(
         lists in lists(),
         options in classic_options(),
         order in entry_order(),

@@ -12,8 +12,8 @@ use treering_sys::{DeviceUse, device_bytes, open_device};
 
 use super::library::{ImageRecord, SavedImage};
 use crate::error::unfit;
-use crate::sight::Sight;
 use crate::tools;
+use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
 /// Runs the filesystem's own check, if it has one, on a device that is not mounted.
@@ -60,9 +60,9 @@ fn missing(filesystem: &'static Filesystem) -> LabError {
 
 /// Layout of all files on a device that is not mounted.
 pub(super) fn layout(node: &Path) -> Result<Layout, LabError> {
-    let sight = Sight::open(node)?;
+    let view = ReadOnlyView::open(node)?;
     let mut go_on = |_: &_, _| ControlFlow::Continue(());
-    let surveyed = survey(sight.root(), &SurveyPlan::default(), &mut go_on);
+    let surveyed = survey(view.root(), &SurveyPlan::default(), &mut go_on);
     let Survey { layout, .. } =
         surveyed.map_err(|error| unfit(format!("the layout cannot be measured: {error}")))?;
     Ok(layout)

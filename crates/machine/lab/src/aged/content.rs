@@ -24,12 +24,12 @@ pub(super) struct Digest {
 }
 
 #[derive(Default)]
-struct Digesting {
+struct DigestBuilder {
     state: Xxh3,
     bytes: u64,
 }
 
-impl Digesting {
+impl DigestBuilder {
     fn add(&mut self, place: u64, piece: &[u8]) {
         self.state.update(&place.to_le_bytes());
         self.state.update(piece);
@@ -45,7 +45,7 @@ impl Digesting {
 /// Writer of a content file; pieces are added in order of their offsets.
 pub(super) struct Packer<W: Write> {
     out: zstd::Encoder<'static, W>,
-    digest: Digesting,
+    digest: DigestBuilder,
 }
 
 impl<W: Write> Packer<W> {
@@ -53,7 +53,7 @@ impl<W: Write> Packer<W> {
         out.write_all(MAGIC)?;
         let mut out = zstd::Encoder::new(out, LEVEL)?;
         out.include_checksum(true)?;
-        Ok(Self { out, digest: Digesting::default() })
+        Ok(Self { out, digest: DigestBuilder::default() })
     }
 
     /// Adds a piece of at most [`PIECE_BYTES`], unless it is all zeros.
@@ -93,7 +93,7 @@ pub(super) fn unpack(
         return Err(damaged("it does not begin as the content of an image does"));
     }
     let mut from = zstd::Decoder::new(from)?;
-    let mut digest = Digesting::default();
+    let mut digest = DigestBuilder::default();
     let mut piece = vec![0; PIECE_BYTES];
     let mut end = 0;
     loop {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_back_without_its_zeros() {
+    fn unpacking_returns_all_pieces_but_zeros() {
         let whole = vec![7; PIECE_BYTES];
         let file = packed(&[(0, b"superblock"), (4096, &[0; 4096]), (1 << 20, &whole)]);
         let mut found = Vec::new();

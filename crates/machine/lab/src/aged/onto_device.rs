@@ -80,7 +80,7 @@ mod tests {
     use super::{Gaps, PIECE_BYTES};
 
     #[test]
-    fn where_a_device_cannot_be_emptied_what_lies_between_pieces_is_zeroed() {
+    fn gaps_between_pieces_are_zeroed_on_a_device_that_cannot_be_emptied() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("device");
         fs::write(&path, vec![7; 3 * PIECE_BYTES]).unwrap();

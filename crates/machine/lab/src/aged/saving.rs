@@ -20,8 +20,8 @@ use super::library::{ImageLibrary, ImageRecord, NewImage};
 use crate::error::unfit;
 use crate::machine::block_number;
 use crate::remounting::{refuse_parts, refuse_used};
-use crate::sight::Sight;
-use crate::unmounted::{Unmounted, options_in_force};
+use crate::unmounted::{TemporaryUnmount, options_in_force};
+use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
 /// Longest wait for programs that open a device just after its unmount.
@@ -44,7 +44,7 @@ impl AgedTarget {
     /// # Errors
     /// When it is none that can be unmounted, checked and mounted again, or images would be saved
     /// on it.
-    pub fn of(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
+    pub fn examine(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "saving an image" }.into());
         }
@@ -101,7 +101,7 @@ impl AgedTarget {
             self.mount.point.display()
         );
         let lab = (&*self.lab.register, &self.lab.machine);
-        let unmounted = Unmounted::begin(&self.mount, lab, &advice)?;
+        let unmounted = TemporaryUnmount::begin(&self.mount, lab, &advice)?;
         let saved = self.copy(image, record, stop);
         let mounted = unmounted.end();
         saved?;
@@ -191,10 +191,10 @@ fn refuse_places(
 /// Free byte ranges of a device in order, as reported by the filesystem (`FS_IOC_GETFSMAP`); empty
 /// if it does not report them.
 fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
-    let sight = Sight::open(node)?;
+    let view = ReadOnlyView::open(node)?;
     let mut ranges = Vec::new();
     let mut devices: Vec<u32> = Vec::new();
-    let asked = space_map(sight.root().as_fd(), |record: &SpaceRecord| {
+    let asked = space_map(view.root().as_fd(), |record: &SpaceRecord| {
         if !devices.contains(&record.device) {
             devices.push(record.device);
         }

@@ -5,7 +5,7 @@ use super::OptionRefusal;
 
 /// An option as mkfs will parse it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Given<'a> {
+pub(super) struct MkfsOption<'a> {
     /// Letter or long name, such as `E` or `label`.
     pub(super) name: &'a str,
     /// Value of the option, if any.
@@ -21,7 +21,7 @@ pub(super) struct Given<'a> {
 pub(super) fn read<'a>(
     options: &'a [String],
     with_value: &str,
-) -> Result<Vec<Given<'a>>, OptionRefusal> {
+) -> Result<Vec<MkfsOption<'a>>, OptionRefusal> {
     let mut given = Vec::new();
     let mut at = 0;
     while let Some(option) = options.get(at) {
@@ -40,7 +40,7 @@ pub(super) fn read<'a>(
                 value = Some(next);
                 at += 1;
             }
-            given.push(Given { name, value, place: (begin, at) });
+            given.push(MkfsOption { name, value, place: (begin, at) });
             continue;
         }
         let letters = option.strip_prefix('-').filter(|rest| !rest.is_empty() && *rest != "-");
@@ -53,7 +53,7 @@ pub(super) fn read<'a>(
             let end = index + letter.len_utf8();
             let name = &letters[index..end];
             if !with_value.contains(letter) {
-                given.push(Given { name, value: None, place: (begin, at) });
+                given.push(MkfsOption { name, value: None, place: (begin, at) });
                 continue;
             }
             let mut value = Some(&letters[end..]).filter(|rest| !rest.is_empty());
@@ -61,7 +61,7 @@ pub(super) fn read<'a>(
                 value = options.get(at).map(String::as_str);
                 at = (at + 1).min(options.len());
             }
-            given.push(Given { name, value, place: (begin, at) });
+            given.push(MkfsOption { name, value, place: (begin, at) });
             break;
         }
     }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_seen_wherever_they_hide() {
+    fn paths_are_found_in_any_part_of_an_option() {
         for option in [
             "/dev/sda",
             "logdev=/dev/sda",

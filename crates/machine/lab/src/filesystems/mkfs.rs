@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use treering_model::filesystems::{Filesystem, Making, Mkfs};
 
 use super::OptionRefusal;
-use super::getopt::{Given, read};
+use super::getopt::{MkfsOption, read};
 
 /// Parameters of an mkfs run.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +70,7 @@ fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>,
 
 fn merge(
     options: &mut [OsString],
-    theirs: &Given<'_>,
+    theirs: &MkfsOption<'_>,
     extended: &[&str],
 ) -> Result<(), OptionRefusal> {
     let Some(value) = theirs.value else {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_gives_wins() {
+    fn options_of_the_user_win() {
         let made = |options: &[&str]| made("ext4", options).unwrap();
         let lazy = "lazy_itable_init=0,lazy_journal_init=0";
         assert_eq!(made(&[]), format!("-L l -E {lazy} /dev/x"));

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_the_way_to_get_it() {
+    fn a_missing_tool_is_reported_with_advice() {
         let top = tempfile::tempdir().unwrap();
         let machine = Machine { proc: top.path().to_owned(), ..Machine::default() };
         std::fs::write(top.path().join("filesystems"), "nodev\ttmpfs\n\text4\n").unwrap();

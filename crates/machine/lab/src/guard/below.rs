@@ -19,18 +19,18 @@ const SECTOR: u64 = 512;
 
 /// Devices below a device, and its rivals.
 #[derive(Debug, Default)]
-pub(super) struct Below {
+pub(super) struct LowerDevices {
     /// The device itself and all its lower layers.
     pub(super) layers: BTreeSet<DeviceNumber>,
     /// Block devices below loop devices among the layers.
     pub(super) carriers: Vec<DeviceNumber>,
     /// Other loop devices that lead to the same bytes.
-    pub(super) rivals: Vec<Rival>,
+    pub(super) rivals: Vec<RivalLoop>,
 }
 
 /// A loop device on the same file or device as one of the layers.
 #[derive(Debug)]
-pub(super) struct Rival {
+pub(super) struct RivalLoop {
     /// Kernel name of that layer.
     pub(super) layer: String,
     pub(super) name: String,
@@ -39,21 +39,21 @@ pub(super) struct Rival {
 
 /// Backing store of a loop device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Backing {
+enum BackingStore {
     /// A file, as its device number and inode number.
     File(u64, u64),
     Block(DeviceNumber),
 }
 
 /// Finds the lower layers of a device, their carriers and their rivals.
-pub(super) fn below(machine: &Machine, device: DeviceNumber) -> Below {
-    let mut found = Below::default();
+pub(super) fn below(machine: &Machine, device: DeviceNumber) -> LowerDevices {
+    let mut found = LowerDevices::default();
     walk(machine, device, 0..u64::MAX, &mut found);
     found
 }
 
 /// Descends from the byte range `part` of a device.
-fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut Below) {
+fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut LowerDevices) {
     let Some(folder) = machine.block_folder(device) else { return };
     if !found.layers.insert(device) {
         return;
@@ -80,10 +80,10 @@ fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut B
         let end = begin.saturating_add(bytes_of(&folder));
         let overlaps = begin < part.end && part.start < end;
         if overlaps && self::backing(&other, &folder) == Some(backing) {
-            found.rivals.push(Rival { layer: name.clone(), name: other, number });
+            found.rivals.push(RivalLoop { layer: name.clone(), name: other, number });
         }
     }
-    if let Backing::Block(carrier) = backing {
+    if let BackingStore::Block(carrier) = backing {
         found.carriers.push(carrier);
         walk(machine, carrier, part, found);
     }
@@ -91,21 +91,21 @@ fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut B
 
 /// Backing store of a loop device, from its driver; from its path in sysfs where the driver cannot
 /// be queried.
-fn backing(name: &str, folder: &Path) -> Option<Backing> {
+fn backing(name: &str, folder: &Path) -> Option<BackingStore> {
     let path = word(&folder.join("loop/backing_file"))?;
     let device = open_device(&Path::new("/dev").join(name), DeviceUse::Look).ok();
     let status = device.and_then(|device| loop_status(&device).ok().flatten());
     if let Some(status) = status {
         return Some(match status.file_rdevice {
-            0 => Backing::File(status.file_device, status.file_inode),
-            number => Backing::Block(DeviceNumber::from_stat(number)),
+            0 => BackingStore::File(status.file_device, status.file_inode),
+            number => BackingStore::Block(DeviceNumber::from_stat(number)),
         });
     }
     let metadata = fs::metadata(PathBuf::from(path.trim_end_matches(" (deleted)"))).ok()?;
     Some(if metadata.file_type().is_block_device() {
-        Backing::Block(DeviceNumber::from_stat(metadata.rdev()))
+        BackingStore::Block(DeviceNumber::from_stat(metadata.rdev()))
     } else {
-        Backing::File(metadata.dev(), metadata.ino())
+        BackingStore::File(metadata.dev(), metadata.ino())
     })
 }
 

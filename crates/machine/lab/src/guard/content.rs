@@ -52,7 +52,7 @@ pub enum Coverage {
 
 /// Depth of a search for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
+pub(crate) enum SearchDepth {
     /// The edges only: for a list of devices, and for a device whose old data were given up.
     Glance,
     /// The documented search before a device is formatted.
@@ -85,14 +85,14 @@ pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
 pub(super) fn search(
     device: &File,
     bytes: u64,
-    depth: Depth,
+    depth: SearchDepth,
     extents: Option<Vec<Range<u64>>>,
 ) -> io::Result<DataSearch> {
     let mut reader = Reader::new(device);
     let empty = reader.empty_byte(bytes)?;
     let extents = extents.map(|extents| rounded(&extents, bytes));
     let (coverage, parts): (Coverage, Vec<Range<u64>>) = match extents {
-        _ if depth == Depth::Glance => (Coverage::Edges, Vec::new()),
+        _ if depth == SearchDepth::Glance => (Coverage::Edges, Vec::new()),
         // Holes read as zeroes; they count as read only if zero is the empty byte.
         Some(parts) if empty == 0 && length(&parts) < bytes => {
             (Coverage::Extents { bytes: length(&parts) }, parts)
@@ -204,14 +204,14 @@ impl<'d> Reader<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Coverage, Depth, PLACE, PLACES, drawn, edges, rounded, search};
+    use super::{Coverage, PLACE, PLACES, SearchDepth, drawn, edges, rounded, search};
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
 
-    fn first(file: &File, bytes: u64, depth: Depth) -> Option<u64> {
+    fn first(file: &File, bytes: u64, depth: SearchDepth) -> Option<u64> {
         search(file, bytes, depth, None).unwrap().first
     }
 
@@ -232,10 +232,10 @@ mod tests {
         for bytes in [1, 511, 4096, MIB, 3 * MIB - 1, 3 * MIB + 1, 9 * MIB + 512] {
             let file = tempfile::tempfile().unwrap();
             file.set_len(bytes).unwrap();
-            assert_eq!(first(&file, bytes, Depth::Full), None, "{bytes}");
+            assert_eq!(first(&file, bytes, SearchDepth::Full), None, "{bytes}");
             for at in [bytes - 1, bytes * 2 / 3, bytes / 2, bytes * 3 / 8, 0] {
                 file.write_all_at(&[7], at).unwrap();
-                assert_eq!(first(&file, bytes, Depth::Full), Some(at), "{bytes}");
+                assert_eq!(first(&file, bytes, SearchDepth::Full), Some(at), "{bytes}");
                 file.write_all_at(&[0], at).unwrap();
             }
         }
@@ -246,10 +246,10 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(64 * MIB).unwrap();
         file.write_all_at(b"x", 20 * MIB).unwrap();
-        assert_eq!(first(&file, 64 * MIB, Depth::Glance), None);
-        assert_eq!(first(&file, 64 * MIB, Depth::Full), Some(20 * MIB));
+        assert_eq!(first(&file, 64 * MIB, SearchDepth::Glance), None);
+        assert_eq!(first(&file, 64 * MIB, SearchDepth::Full), Some(20 * MIB));
         file.write_all_at(b"x", 32 * MIB).unwrap();
-        assert_eq!(first(&file, 64 * MIB, Depth::Glance), Some(32 * MIB));
+        assert_eq!(first(&file, 64 * MIB, SearchDepth::Glance), Some(32 * MIB));
     }
 
     #[test]
@@ -257,27 +257,27 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let bytes = 5 * MIB;
         file.write_all_at(&vec![0xff; 5 << 20], 0).unwrap();
-        assert_eq!(first(&file, bytes, Depth::Full), None);
+        assert_eq!(first(&file, bytes, SearchDepth::Full), None);
         file.write_all_at(&[0], MIB + 7).unwrap();
-        assert_eq!(first(&file, bytes, Depth::Full), Some(MIB + 7));
+        assert_eq!(first(&file, bytes, SearchDepth::Full), Some(MIB + 7));
         file.write_all_at(&[0xff], MIB + 7).unwrap();
         file.write_all_at(&[0; 4096], 0).unwrap();
-        assert_eq!(first(&file, bytes, Depth::Full), Some(4096));
+        assert_eq!(first(&file, bytes, SearchDepth::Full), Some(4096));
         // A hole reads as zeroes, which are data on erased flash.
         file.write_all_at(&[0xff; 4096], 0).unwrap();
         let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
-        let found = search(&file, bytes, Depth::Full, extents).unwrap();
+        let found = search(&file, bytes, SearchDepth::Full, extents).unwrap();
         assert_eq!((found.coverage, found.first), (Coverage::Whole, None));
     }
 
     #[test]
-    fn of_a_file_with_holes_only_the_extents_are_read() {
+    fn only_allocated_extents_of_a_sparse_file_are_read() {
         let file = tempfile::tempfile().unwrap();
         let bytes = 64 * MIB;
         file.set_len(bytes).unwrap();
         file.write_all_at(b"x", 20 * MIB + 5).unwrap();
         let with = |extents| {
-            let found = search(&file, bytes, Depth::Full, Some(extents)).unwrap();
+            let found = search(&file, bytes, SearchDepth::Full, Some(extents)).unwrap();
             (found.coverage, found.first)
         };
         let some = vec![20 * MIB..20 * MIB + 100, 20 * MIB + 200..20 * MIB + 4096];
@@ -303,7 +303,7 @@ mod tests {
         }
         let file = tempfile::tempfile().unwrap();
         file.set_len(5 * GIB).unwrap();
-        let found = search(&file, 5 * GIB, Depth::Full, None).unwrap();
+        let found = search(&file, 5 * GIB, SearchDepth::Full, None).unwrap();
         assert_eq!(found.coverage, Coverage::Places { count: PLACES, bytes: PLACE });
         assert_eq!(found.first, None);
     }
@@ -312,6 +312,6 @@ mod tests {
     fn a_device_that_ends_too_early_is_an_error() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(MIB).unwrap();
-        assert!(search(&file, 8 * MIB, Depth::Full, None).is_err());
+        assert!(search(&file, 8 * MIB, SearchDepth::Full, None).is_err());
     }
 }

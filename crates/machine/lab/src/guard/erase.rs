@@ -110,7 +110,7 @@ fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::clear_signatures;
-    use crate::guard::content::{Depth, search};
+    use crate::guard::content::{SearchDepth, search};
     use crate::guard::find_signatures;
     use std::os::unix::fs::FileExt;
 
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(find_signatures(&file, bytes).unwrap().len(), 5);
         clear_signatures(&file, bytes).unwrap();
         assert_eq!(find_signatures(&file, bytes).unwrap(), []);
-        let found = search(&file, bytes, Depth::Glance, None).unwrap();
+        let found = search(&file, bytes, SearchDepth::Glance, None).unwrap();
         assert_eq!(found.first, None);
         let mut copy = [1; 80];
         file.read_exact_at(&mut copy, 64 << 20).unwrap();

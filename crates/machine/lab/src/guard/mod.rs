@@ -25,7 +25,7 @@ use crate::LabError;
 use crate::machine::{DeviceNumber, Machine, word};
 
 pub use content::Coverage;
-pub(crate) use content::Depth;
+pub(crate) use content::SearchDepth;
 pub(crate) use erase::{clear_signatures, erase};
 pub use inspection::{Inspection, Obstacle};
 pub use signatures::{Signature, find_signatures};
@@ -68,14 +68,14 @@ pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
 /// # Errors
 /// As [`inspect`].
 pub fn glance(path: &Path) -> Result<Inspection, LabError> {
-    inspection(&Machine::default(), path, Depth::Glance)
+    inspection(&Machine::default(), path, SearchDepth::Glance)
 }
 
 pub(crate) fn inspect_on(machine: &Machine, path: &Path) -> Result<Inspection, LabError> {
-    inspection(machine, path, Depth::Full)
+    inspection(machine, path, SearchDepth::Full)
 }
 
-fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection, LabError> {
+fn inspection(machine: &Machine, path: &Path, depth: SearchDepth) -> Result<Inspection, LabError> {
     let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
     let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
@@ -111,7 +111,7 @@ fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection
         inspection.obstacles.push(Obstacle::ReadOnly);
     }
     // A device that is refused in any case is not read at length, which would disturb its users.
-    let depth = if inspection.is_in_use() { Depth::Glance } else { depth };
+    let depth = if inspection.is_in_use() { SearchDepth::Glance } else { depth };
     let unusable = inspection.obstacles.len();
     let carried = content_of(machine, number, (&device, inspection.bytes), depth)
         .map_err(LabError::io("cannot read", &resolved))?;
@@ -160,7 +160,7 @@ pub(crate) fn content_of(
     machine: &Machine,
     number: DeviceNumber,
     (device, bytes): (&File, u64),
-    depth: Depth,
+    depth: SearchDepth,
 ) -> io::Result<Content> {
     let known = find_signatures(device, bytes)?;
     if !known.is_empty() {
@@ -168,8 +168,8 @@ pub(crate) fn content_of(
         return Ok(Content { obstacles, coverage: None });
     }
     let extents = match depth {
-        Depth::Full => backing::extents(machine, number, device, bytes)?,
-        Depth::Glance => None,
+        SearchDepth::Full => backing::extents(machine, number, device, bytes)?,
+        SearchDepth::Glance => None,
     };
     let found = content::search(device, bytes, depth, extents)?;
     let data = found.first.map(|offset| Obstacle::Data { offset });
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_device_is_refused() {
+    fn paths_to_other_files_are_refused() {
         for path in ["/dev/null", "/proc/self/stat", "/"] {
             let found = inspect(Path::new(path)).unwrap();
             assert_eq!(found.obstacles, [Obstacle::NotABlockDevice], "{path}");

@@ -258,11 +258,11 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     /// Sysfs and procfs of a machine, made of files.
-    struct Fake {
+    struct FakeMachine {
         top: tempfile::TempDir,
     }
 
-    impl Fake {
+    impl FakeMachine {
         fn new(mounts: &str) -> Self {
             let fake = Self { top: tempfile::tempdir().unwrap() };
             fake.write("proc/self/mountinfo", mounts);
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_mount_is_seen_through_partition_raid_and_mapping() {
-        let fake = Fake::new(ROOT_ON_LVM);
+        let fake = FakeMachine::new(ROOT_ON_LVM);
         fake.device("sda", "8:0");
         fake.partition("sda/sda1", "8:1");
         fake.device("md0", "9:0");
@@ -333,8 +333,8 @@ mod tests {
     }
 
     #[test]
-    fn a_mounted_partition_stands_against_its_disk_and_not_against_its_sister() {
-        let fake = Fake::new(ROOT_ON_LVM);
+    fn a_mounted_partition_blocks_its_disk_but_no_other_partition() {
+        let fake = FakeMachine::new(ROOT_ON_LVM);
         fake.device("sdb", "8:16");
         fake.partition("sdb/sdb1", "8:17");
         fake.partition("sdb/sdb2", "8:18");
@@ -349,8 +349,8 @@ mod tests {
     }
 
     #[test]
-    fn members_of_mounted_filesystems_are_known_by_name() {
-        let fake = Fake::new("");
+    fn members_of_mounted_filesystems_are_found_by_name() {
+        let fake = FakeMachine::new("");
         fake.device("sdc", "8:32");
         fake.device("sdd", "8:48");
         fake.write("sys/fs/btrfs/0-1-2/devices/sdc", "");
@@ -365,8 +365,8 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_of_holders_ends() {
-        let fake = Fake::new("");
+    fn a_cycle_of_holders_terminates() {
+        let fake = FakeMachine::new("");
         fake.device("dm-1", "253:1");
         fake.device("dm-2", "253:2");
         fake.hold("dm-1", "dm-2");
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_is_used_by_who_uses_the_same_file_or_the_device_below_it() {
-        let fake = Fake::new("30 1 7:990 / /mnt rw - ext4 /dev/loop990 rw\n");
+        let fake = FakeMachine::new("30 1 7:990 / /mnt rw - ext4 /dev/loop990 rw\n");
         let file = fake.top.path().join("image");
         fs::write(&file, "").unwrap();
         let attach = |name: &str, number: &str, offset: &str, sectors: &str| {
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn an_unknown_device_is_used_by_nobody_and_no_mountinfo_is_an_error() {
-        let fake = Fake::new("");
+        let fake = FakeMachine::new("");
         assert_eq!(fake.users("99:99"), []);
         let machine = Machine { proc: PathBuf::from("/nowhere"), ..fake.machine() };
         assert!(users(&machine, DeviceNumber { major: 1, minor: 1 }).is_err());

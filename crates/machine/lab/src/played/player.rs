@@ -20,7 +20,7 @@ use super::{HURRY, IMAGE, PLAY, PlayedModel};
 use crate::LabError;
 use crate::error::unfit;
 use crate::machine::{DeviceNumber, Machine};
-use crate::tools::Myself;
+use crate::tools::SelfExec;
 
 /// Longest wait for an answer of the process of a played disk, and for its end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ impl Player {
         point: &Path,
         mark: &str,
         (image, path, model): (&File, &Path, &PlayedModel),
-        myself: &Myself,
+        self_exec: &SelfExec,
     ) -> Result<Self, LabError> {
         let made = DirBuilder::new().mode(0o700).create(point);
         made.map_err(LabError::io("cannot make the mount point", point))?;
@@ -56,14 +56,14 @@ impl Player {
         mount(OsStr::new(mark), point, PLAYED_MOUNT, &options)
             .map_err(|errno| LabError::io("cannot mount", point)(errno.into()))?;
         let image = image.try_clone().map_err(LabError::io("cannot open again", point))?;
-        let mut command = Command::new(&myself.program);
-        command.args(&myself.arguments).arg(path).arg(&model.name).arg(&model.text);
+        let mut command = Command::new(&self_exec.program);
+        command.args(&self_exec.arguments).arg(path).arg(&model.name).arg(&model.text);
         // The process is detached from the terminal's Ctrl-C and hangup, and from the working
         // directory.
         command.arg0("treering").process_group(0).current_dir("/");
         command.stdin(OwnedFd::from(connection)).stdout(OwnedFd::from(image));
         let child = command.stderr(Stdio::piped()).spawn();
-        let child = child.map_err(LabError::io("cannot start", &myself.program))?;
+        let child = child.map_err(LabError::io("cannot start", &self_exec.program))?;
         // This end of the connection is closed, so that the connection ends with the process.
         drop(command);
         let mut player = Self { point: point.to_owned(), child, mounted: None };
@@ -141,7 +141,7 @@ fn say(point: &Path, word: &str) -> io::Result<()> {
 
 /// A played disk whose owner may be dead.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Remains<'a> {
+pub(crate) struct OrphanDisk<'a> {
     /// Mount point of its filesystem.
     pub(crate) point: &'a Path,
     /// Device number of the mount, if known.
@@ -152,7 +152,7 @@ pub(crate) struct Remains<'a> {
 
 /// Ends all waiting for a played disk: it answers at once from now on, or, if its process does not
 /// respond, every request fails.
-pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
+pub(crate) fn rescue(machine: &Machine, remains: OrphanDisk<'_>) {
     let is_there = MountTable::read().is_ok_and(|table| {
         table
             .mounts

@@ -11,13 +11,13 @@ use treering_sys::{monotonic_ns, process_cpu_ns, sleep_until};
 use treering_trace::{Disk, DiskAnswer, DiskRequest, PlayedHead};
 
 /// FUSE reply to a request, with its result.
-pub(super) enum Answer {
+pub(super) enum DelayedReply {
     Read(ReplyData, Vec<u8>),
     Written(ReplyWrite, u32),
     Done(ReplyEmpty),
 }
 
-impl Answer {
+impl DelayedReply {
     fn send(self) {
         match self {
             Self::Read(reply, data) => reply.data(&data),
@@ -29,7 +29,7 @@ impl Answer {
 
 /// A request of the kernel.
 #[derive(Clone, Copy)]
-pub(super) struct Request {
+pub(super) struct QueuedRequest {
     /// Arrival time on the monotonic clock.
     pub(super) at_ns: u64,
     pub(super) offset: u64,
@@ -37,7 +37,7 @@ pub(super) struct Request {
     pub(super) is_write: bool,
 }
 
-impl Request {
+impl QueuedRequest {
     /// Request that arrives now.
     pub(super) fn new(offset: u64, bytes: u64, is_write: bool) -> Self {
         Self { at_ns: monotonic_ns(), offset, bytes, is_write }
@@ -45,15 +45,15 @@ impl Request {
 }
 
 /// Completed request whose FUSE reply is delayed until its modelled time.
-struct Waiting {
-    answer: Answer,
+struct PendingReply {
+    answer: DelayedReply,
     bytes: u64,
     is_write: bool,
 }
 
 struct State {
     head: PlayedHead,
-    waiting: BTreeMap<u64, Waiting>,
+    waiting: BTreeMap<u64, PendingReply>,
     /// Number of the request that the head is serving.
     served: Option<u64>,
     /// Pending flushes with the number of the first request that they need not wait for.
@@ -92,12 +92,12 @@ impl Spindle {
 
     /// Queues a completed request for its answer at the time at which the modelled disk would have
     /// completed it.
-    pub(super) fn take(&self, request: Request, answer: Answer) {
-        let Request { at_ns, offset, bytes, is_write } = request;
+    pub(super) fn take(&self, request: QueuedRequest, answer: DelayedReply) {
+        let QueuedRequest { at_ns, offset, bytes, is_write } = request;
         let mut state = self.state();
         let number = state.next_number;
         state.next_number += 1;
-        state.waiting.insert(number, Waiting { answer, bytes, is_write });
+        state.waiting.insert(number, PendingReply { answer, bytes, is_write });
         state.head.take(at_ns, DiskRequest { number, offset, bytes, is_write });
         self.work.notify_one();
     }
@@ -144,7 +144,7 @@ impl Spindle {
             if plays {
                 sleep_until(answer.due_ns);
             }
-            let Waiting { answer: reply, bytes, is_write } = waiting;
+            let PendingReply { answer: reply, bytes, is_write } = waiting;
             reply.send();
             let now_ns = monotonic_ns();
             let mut state = self.state();
@@ -163,7 +163,7 @@ impl Spindle {
         }
     }
 
-    fn next(&self) -> Option<(DiskAnswer, Waiting)> {
+    fn next(&self) -> Option<(DiskAnswer, PendingReply)> {
         let mut state = self.state();
         while state.head.is_idle() {
             if state.is_over {

@@ -18,7 +18,7 @@ use treering_sys::{LockError, lock_exclusive, write_whole_file};
 
 pub use error::RebootError;
 pub use loader::{BootCommands, BootLoader, CommandLine};
-pub use record::{AskedBoot, RebootRecord};
+pub use record::{BootRequest, RebootRecord};
 pub use unit::Continuation;
 
 use crate::LabError;
@@ -49,7 +49,7 @@ pub struct RebootLock {
 impl Reboots {
     /// Controls the machine with this root: `/`, or a directory in its place. With another root
     /// than `/` no program and no file of this machine is used.
-    pub fn of(root: &Path) -> Self {
+    pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 

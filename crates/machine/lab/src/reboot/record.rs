@@ -21,12 +21,12 @@ pub struct RebootRecord {
     /// Boot loader in use.
     pub loader: BootLoader,
     /// Last requested boot; `None` before the first.
-    pub asked: Option<AskedBoot>,
+    pub asked: Option<BootRequest>,
 }
 
 /// A requested boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AskedBoot {
+pub struct BootRequest {
     /// Release of the kernel.
     pub release: String,
     /// Identifier of the boot in which the request was made.
@@ -75,7 +75,7 @@ impl RebootRecord {
                 "loader" => loader = BootLoader::named(value),
                 "asked" | "asking" => {
                     let (from, release) = value.split_once(' ').ok_or("a boot has no kernel")?;
-                    asked = Some(AskedBoot {
+                    asked = Some(BootRequest {
                         release: release.to_owned(),
                         from: from.to_owned(),
                         is_set: key == "asked",
@@ -95,7 +95,7 @@ impl RebootRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{AskedBoot, RebootRecord};
+    use super::{BootRequest, RebootRecord};
     use crate::PlanIdentity;
     use crate::reboot::BootLoader;
     use treering_model::TrialId;
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_record_reads_back_and_a_part_of_it_does_not() {
         let plan = PlanIdentity { name: "two\nlines".to_owned(), digest: "9f3c".to_owned() };
-        let boot = |reached: Option<&str>, is_set| AskedBoot {
+        let boot = |reached: Option<&str>, is_set| BootRequest {
             release: "6.1.0-47-amd64".to_owned(),
             from: "0ff1".to_owned(),
             is_set,

@@ -21,8 +21,8 @@ use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, RecordId, escape, file_line, loop_line,
-    mounted_line, player_line, text,
+    DeviceIdentity, Facts, FileNumber, ForeignMount, RecordId, ResourceKind, escape, file_line,
+    loop_line, mounted_line, player_line, text,
 };
 
 /// Longest wait for another process that holds the lock of the register.
@@ -53,7 +53,7 @@ pub(crate) struct Record {
 
 /// A record in the register, and whether its owner is alive.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct ListedRecord {
     pub(crate) id: RecordId,
     pub(crate) path: PathBuf,
     pub(crate) is_held: bool,
@@ -118,7 +118,7 @@ impl Register {
     pub(crate) fn record(
         &self,
         machine: &Machine,
-        kind: impl FnOnce(&RecordId) -> Kind,
+        kind: impl FnOnce(&RecordId) -> ResourceKind,
     ) -> Result<Record, LabError> {
         self.make()?;
         let _register = self.lock()?;
@@ -140,14 +140,14 @@ impl Register {
             let why = "somebody else has locked it".to_owned();
             return Err(DeviceError::Damaged { path: record.path, why }.into());
         }
-        let facts = Facts::new(pid, start, boot, kind(&record.id)).of_plan(self.plan.clone());
+        let facts = Facts::new(pid, start, boot, kind(&record.id)).with_plan(self.plan.clone());
         record.append(&facts.to_text())?;
         self.sync()?;
         Ok(record)
     }
 
     /// Lists all records; empty for a directory that others can write to.
-    pub(crate) fn all(&self) -> Result<Vec<Found>, LabError> {
+    pub(crate) fn all(&self) -> Result<Vec<ListedRecord>, LabError> {
         if !is_private_directory(&self.folder) {
             return Ok(Vec::new());
         }
@@ -170,7 +170,7 @@ impl Register {
                 fs::remove_file(&path).map_err(LabError::io("cannot remove", &path))?;
                 continue;
             }
-            found.push(Found { id, path, is_held, facts });
+            found.push(ListedRecord { id, path, is_held, facts });
         }
         Ok(found)
     }
@@ -305,18 +305,18 @@ fn why_not_private(path: &Path) -> io::Result<Option<&'static str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Register, private_directory};
+    use super::{Register, ResourceKind, private_directory};
     use crate::machine::{DeviceNumber, Machine};
     use crate::{DeviceError, LabError};
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::PathBuf;
 
-    fn image(path: &str) -> Kind {
-        Kind::Loop { image: PathBuf::from(path), file: None, number: None }
+    fn image(path: &str) -> ResourceKind {
+        ResourceKind::Loop { image: PathBuf::from(path), file: None, number: None }
     }
 
     #[test]
-    fn a_record_outlives_its_owner_and_not_its_thing() {
+    fn a_record_outlives_its_owner_until_its_resource_is_gone() {
         let top = tempfile::tempdir().unwrap();
         let register = Register::open(&top.path().join("register")).unwrap();
         let machine = Machine::default();

@@ -52,7 +52,7 @@ impl RecordId {
     }
 
     /// Parses the ID in the file name of an image.
-    pub(crate) fn of_image(path: &Path) -> Option<Self> {
+    pub(crate) fn from_image_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         Self::parse(name.strip_prefix(IMAGE_BEGIN)?.strip_suffix(IMAGE_END)?)
     }
@@ -73,7 +73,7 @@ pub(crate) struct FileNumber {
 
 /// Kind of a recorded resource, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     /// An image file and a loop device on it.
     Loop {
         /// Path of the image.
@@ -143,7 +143,7 @@ pub(crate) struct DeviceIdentity {
     pub(crate) uuid: Option<String>,
 }
 
-impl Kind {
+impl ResourceKind {
     /// Description for messages.
     pub(crate) fn what(&self) -> String {
         match self {
@@ -196,15 +196,15 @@ pub(crate) struct Facts {
     /// Plan of the run; `None` outside of plans.
     pub(crate) plan: Option<PlanIdentity>,
     /// The resource.
-    pub(crate) kind: Kind,
+    pub(crate) kind: ResourceKind,
 }
 
 impl Facts {
-    pub(crate) fn new(pid: u32, start: u64, boot: String, kind: Kind) -> Self {
+    pub(crate) fn new(pid: u32, start: u64, boot: String, kind: ResourceKind) -> Self {
         Self { pid, start, boot, plan: None, kind }
     }
 
-    pub(crate) fn of_plan(self, plan: Option<PlanIdentity>) -> Self {
+    pub(crate) fn with_plan(self, plan: Option<PlanIdentity>) -> Self {
         Self { plan, ..self }
     }
 
@@ -219,14 +219,14 @@ impl Facts {
         ];
         lines.extend(self.plan.as_ref().map(|plan| format!("plan {}\n", plan.to_text())));
         match &self.kind {
-            Kind::Unmounted(mount) => lines.extend(unmounted_lines(mount)),
-            Kind::Loop { image, file, number } => {
+            ResourceKind::Unmounted(mount) => lines.extend(unmounted_lines(mount)),
+            ResourceKind::Loop { image, file, number } => {
                 lines.push("kind loop\n".to_owned());
                 lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
                 lines.extend(file.map(file_line));
                 lines.extend(number.map(loop_line));
             }
-            Kind::Played { image, file, mounted, player, number } => {
+            ResourceKind::Played { image, file, mounted, player, number } => {
                 lines.push("kind played\n".to_owned());
                 lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
                 lines.extend(file.map(file_line));
@@ -234,7 +234,7 @@ impl Facts {
                 lines.extend(player.map(player_line));
                 lines.extend(number.map(loop_line));
             }
-            Kind::Mount { fs_type, devices, mounted } => {
+            ResourceKind::Mount { fs_type, devices, mounted } => {
                 lines.push("kind mount\n".to_owned());
                 lines.push(format!("type {}\n", escape(fs_type.as_bytes())));
                 lines.extend(devices.iter().map(|device| format!("device {device}\n")));
@@ -248,24 +248,24 @@ impl Facts {
     ///
     /// # Errors
     /// Why it is not believed.
-    pub(crate) fn parse(text: &str) -> Result<Self, NoRecord> {
+    pub(crate) fn parse(text: &str) -> Result<Self, RecordError> {
         // A line during which the writer was killed has no newline.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines();
         if lines.next() != Some(HEADER) {
-            return Err(NoRecord::Header);
+            return Err(RecordError::Header);
         }
-        let mut read = Lines::default();
+        let mut read = ParsedLines::default();
         for line in lines {
-            read.take(line).ok_or_else(|| NoRecord::Line(line.to_owned()))?;
+            read.take(line).ok_or_else(|| RecordError::Line(line.to_owned()))?;
         }
-        read.facts().ok_or(NoRecord::Incomplete)
+        read.facts().ok_or(RecordError::Incomplete)
     }
 }
 
 /// Reason for rejecting a record.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(crate) enum NoRecord {
+pub(crate) enum RecordError {
     #[error("it does not begin as ours do")]
     Header,
     #[error("`{}`", .0.escape_debug())]
@@ -314,7 +314,7 @@ pub(crate) fn mounted_line(number: DeviceNumber) -> String {
 }
 
 #[derive(Default)]
-struct Lines {
+struct ParsedLines {
     pid: Option<u32>,
     start: Option<u64>,
     boot: Option<String>,
@@ -336,7 +336,7 @@ struct Lines {
     uuid: Option<String>,
 }
 
-impl Lines {
+impl ParsedLines {
     fn take(&mut self, line: &str) -> Option<()> {
         let (key, value) = line.split_once(' ')?;
         match key {
@@ -373,20 +373,24 @@ impl Lines {
 
     fn facts(self) -> Option<Facts> {
         let kind = match self.kind?.as_str() {
-            "loop" => {
-                Kind::Loop { image: image(self.image?)?, file: self.file, number: self.number }
-            }
-            "played" => Kind::Played {
+            "loop" => ResourceKind::Loop {
+                image: image(self.image?)?,
+                file: self.file,
+                number: self.number,
+            },
+            "played" => ResourceKind::Played {
                 image: image(self.image?)?,
                 file: self.file,
                 mounted: self.mounted,
                 player: self.player,
                 number: self.number,
             },
-            "mount" => {
-                Kind::Mount { fs_type: self.fs_type?, devices: self.devices, mounted: self.mounted }
-            }
-            "unmounted" => Kind::Unmounted(ForeignMount {
+            "mount" => ResourceKind::Mount {
+                fs_type: self.fs_type?,
+                devices: self.devices,
+                mounted: self.mounted,
+            },
+            "unmounted" => ResourceKind::Unmounted(ForeignMount {
                 point: plain(self.point?)?,
                 source: plain(self.source?)?,
                 fs_type: self.fs_type?,
@@ -409,7 +413,7 @@ impl Lines {
 
 /// Accepts only an absolute path without `..`, with the file name of an image.
 fn image(image: PathBuf) -> Option<PathBuf> {
-    plain(image).filter(|image| RecordId::of_image(image).is_some())
+    plain(image).filter(|image| RecordId::from_image_path(image).is_some())
 }
 
 /// Accepts only an absolute path without `..`.
@@ -462,23 +466,23 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, PlanIdentity, RecordId, escape,
-        unescape,
+        DeviceIdentity, Facts, FileNumber, ForeignMount, PlanIdentity, RecordId, ResourceKind,
+        escape, unescape,
     };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
 
-    fn facts(kind: Kind) -> Facts {
+    fn facts(kind: ResourceKind) -> Facts {
         Facts::new(7, 9, "b-1".to_owned(), kind)
     }
 
-    fn image(path: &str) -> Kind {
+    fn image(path: &str) -> ResourceKind {
         let file = Some(FileNumber { device: 66_304, inode: u64::MAX });
-        Kind::Loop { image: PathBuf::from(path), file, number: Some(3) }
+        ResourceKind::Loop { image: PathBuf::from(path), file, number: Some(3) }
     }
 
-    fn unmounted(point: &str) -> Kind {
-        Kind::Unmounted(ForeignMount {
+    fn unmounted(point: &str) -> ResourceKind {
+        ResourceKind::Unmounted(ForeignMount {
             point: PathBuf::from(point),
             source: PathBuf::from("/dev/mapper/a b"),
             fs_type: "xfs".to_owned(),
@@ -495,17 +499,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn records_are_read_back_as_written() {
         let number = DeviceNumber { major: 7, minor: 300 };
         for kind in [
             image("/a b/ü%/treering-1a-2.img"),
             unmounted("/mnt/ü b"),
-            Kind::Mount { fs_type: "ext4".to_owned(), devices: vec![number; 4], mounted: None },
-            Kind::Mount { fs_type: "tmpfs".to_owned(), devices: vec![], mounted: Some(number) },
+            ResourceKind::Mount {
+                fs_type: "ext4".to_owned(),
+                devices: vec![number; 4],
+                mounted: None,
+            },
+            ResourceKind::Mount {
+                fs_type: "tmpfs".to_owned(),
+                devices: vec![],
+                mounted: Some(number),
+            },
         ] {
             let facts = facts(kind);
             let plan = PlanIdentity { name: "my plan %\n".to_owned(), digest: "9f3c".to_owned() };
-            let of_plan = facts.clone().of_plan(Some(plan));
+            let of_plan = facts.clone().with_plan(Some(plan));
             for facts in [facts, of_plan] {
                 assert_eq!(Facts::parse(&facts.to_text()), Ok(facts));
             }
@@ -516,7 +528,8 @@ mod tests {
     fn an_unfinished_line_does_not_count() {
         let whole = facts(image("/treering-1.img")).to_text();
         let killed = format!("{whole}loop 12");
-        let Ok(Facts { kind: Kind::Loop { number, .. }, .. }) = Facts::parse(&killed) else {
+        let Ok(Facts { kind: ResourceKind::Loop { number, .. }, .. }) = Facts::parse(&killed)
+        else {
             panic!("{killed}")
         };
         assert_eq!(number, Some(3));
@@ -552,7 +565,10 @@ mod tests {
         let id = RecordId::new(1, 2, "9F3c-77aa-b", 3);
         assert_eq!(id.as_str(), "9f3c77aa-2-1-3");
         assert_eq!(RecordId::parse(id.as_str()), Some(id.clone()));
-        assert_eq!(RecordId::of_image(Path::new(&format!("/x/{}", id.image_name()))), Some(id));
+        assert_eq!(
+            RecordId::from_image_path(Path::new(&format!("/x/{}", id.image_name()))),
+            Some(id)
+        );
         let longest = RecordId::new(u32::MAX, u64::MAX, "ffffffff", u32::MAX);
         assert!(longest.mark().len() < 64 && RecordId::parse(longest.as_str()).is_some());
         for name in ["", "../a", "a/b", "A", "g", "-1", &"1".repeat(60)] {

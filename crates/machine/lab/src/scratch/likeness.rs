@@ -12,12 +12,12 @@ use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
 
 use crate::error::unfit;
 use crate::machine::{Machine, block_number, word};
-use crate::sight::{Sight, SightKind};
+use crate::view::{ReadOnlyView, ViewKind};
 use crate::{DeviceCaution, LabError};
 
 /// Parameters of a filesystem from which another like it is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Likeness {
+pub struct FilesystemProfile {
     /// Filesystem type.
     pub fs_type: String,
     /// Options of mkfs, as far as they are known.
@@ -79,26 +79,26 @@ impl Superblock {
     }
 }
 
-impl Likeness {
+impl FilesystemProfile {
     /// Reads the parameters of the filesystem behind a view.
     ///
     /// # Errors
     /// When the table of mounts cannot be read.
-    pub fn of(sight: &Sight, path: &Path) -> Result<Self, LabError> {
+    pub fn read(view: &ReadOnlyView, path: &Path) -> Result<Self, LabError> {
         let path = path.canonicalize().map_err(LabError::io("cannot find", path))?;
         let mut like = Self { path: path.clone(), ..Self::default() };
-        let source = match sight.kind() {
-            SightKind::Private { fs_type, .. } => {
+        let source = match view.kind() {
+            ViewKind::Private { fs_type, .. } => {
                 (*fs_type).clone_into(&mut like.fs_type);
                 path
             }
-            SightKind::Directory | SightKind::Mounted { .. } => {
+            ViewKind::Directory | ViewKind::Mounted { .. } => {
                 let table = MountTable::read();
                 let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
                 let none = || unfit(format!("the device of {} is unknown", path.display()));
-                let mount = table.of(sight.root()).ok_or_else(none)?;
+                let mount = table.of(view.root()).ok_or_else(none)?;
                 like.fs_type.clone_from(&mount.fs_type);
-                let top = fd_path(sight.root()).unwrap_or(path);
+                let top = fd_path(view.root()).unwrap_or(path);
                 let below = top.strip_prefix(&mount.point).unwrap_or(Path::new(""));
                 below.clone_into(&mut like.below);
                 let options = mount.super_options.split(',');
@@ -152,7 +152,7 @@ impl Likeness {
     }
 
     /// Options of mkfs that do not depend on the size.
-    pub(super) fn of_any_size(&self) -> Vec<String> {
+    pub(super) fn mkfs_without_size(&self) -> Vec<String> {
         let is_sized = |pair: &&[String]| {
             pair.iter().any(|option| option == "-N" || option.starts_with("agcount="))
         };
@@ -256,7 +256,7 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use super::{Likeness, btrfs, ext, xfs};
+    use super::{FilesystemProfile, btrfs, ext, xfs};
 
     /// Image made by mkfs; `None` if there is no such mkfs.
     fn made(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
@@ -280,9 +280,9 @@ mod tests {
                 assert!(mkfs.windows(2).any(|two| two == pair), "{pair:?} {mkfs:?}");
             }
             assert!(xfs(&image).is_none() && btrfs(&image).is_none());
-            let like = Likeness { mkfs, ..Likeness::default() };
-            assert!(!like.of_any_size().contains(&"-N".to_owned()));
-            assert!(like.of_any_size().contains(&seed.to_owned()));
+            let like = FilesystemProfile { mkfs, ..FilesystemProfile::default() };
+            assert!(!like.mkfs_without_size().contains(&"-N".to_owned()));
+            assert!(like.mkfs_without_size().contains(&seed.to_owned()));
         }
         if let Some(image) = made(dir.path(), "xfs", &["-d", "agcount=3", "-i", "size=1024"]) {
             let (bytes, mkfs) = xfs(&image).unwrap();

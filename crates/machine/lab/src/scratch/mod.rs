@@ -11,10 +11,12 @@ use treering_model::{DeviceSpec, Variant};
 use treering_sys::{MountTable, open_top};
 
 use crate::error::unfit;
-use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, PlayedModel, Workplace};
+use crate::{
+    Device, DeviceCaution, EraseList, Lab, LabError, MountedVolume, PlayedModel, Workplace,
+};
 
 pub use copy::{Copier, CopyError};
-pub use likeness::Likeness;
+pub use likeness::FilesystemProfile;
 
 /// Name of the copy in a directory of the user; `treering clean` knows it.
 const TREE: &str = "copy-1";
@@ -26,7 +28,7 @@ const MARK: &str = "fresh-copy";
 /// An empty filesystem for a copy.
 #[derive(Debug)]
 pub struct Scratch {
-    held: Option<Held>,
+    held: Option<ScratchStorage>,
     /// Directory of the copy.
     top: PathBuf,
     /// Path of the copy relative to the mount point.
@@ -36,8 +38,8 @@ pub struct Scratch {
 }
 
 #[derive(Debug)]
-enum Held {
-    Ours(Box<Mounted>),
+enum ScratchStorage {
+    Ours(Box<MountedVolume>),
     Theirs(Box<Workplace>),
 }
 
@@ -49,7 +51,7 @@ impl Scratch {
     /// When it cannot be made, the guard refuses the device, or the directory is not empty.
     pub fn make(
         on: Option<&Path>,
-        like: &Likeness,
+        like: &FilesystemProfile,
         erasing: &EraseList,
         lab: &Lab,
     ) -> Result<Self, LabError> {
@@ -65,7 +67,7 @@ impl Scratch {
         }
         let (device, mkfs) = match on {
             Some(device) => {
-                (DeviceSpec::Block { paths: vec![device.to_owned()] }, like.of_any_size())
+                (DeviceSpec::Block { paths: vec![device.to_owned()] }, like.mkfs_without_size())
             }
             None => (like.image()?, like.mkfs.clone()),
         };
@@ -88,10 +90,15 @@ impl Scratch {
         let below = like.below.clone();
         let top = mounted.root().join(&below);
         std::fs::create_dir_all(&top).map_err(LabError::io("cannot make", &top))?;
-        Ok(Self { held: Some(Held::Ours(Box::new(mounted))), top, below, beside: Vec::new() })
+        Ok(Self {
+            held: Some(ScratchStorage::Ours(Box::new(mounted))),
+            top,
+            below,
+            beside: Vec::new(),
+        })
     }
 
-    fn in_directory(directory: &Path, like: &Likeness) -> Result<Self, LabError> {
+    fn in_directory(directory: &Path, like: &FilesystemProfile) -> Result<Self, LabError> {
         let found = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
         let what = directory.display();
         if found.starts_with(&like.path) {
@@ -110,7 +117,7 @@ impl Scratch {
             let _reported_is_why = place.unmark();
             return Err(error.into());
         }
-        let held = Held::Theirs(Box::new(place));
+        let held = ScratchStorage::Theirs(Box::new(place));
         Ok(Self { held: Some(held), top, below: PathBuf::from(TREE), beside })
     }
 
@@ -131,7 +138,7 @@ impl Scratch {
     /// Command line of mkfs, one element per argument; empty for a directory.
     pub fn command(&self) -> &[String] {
         match &self.held {
-            Some(Held::Ours(mounted)) => {
+            Some(ScratchStorage::Ours(mounted)) => {
                 mounted.format_record().map_or(&[], |record| &record.command)
             }
             _ => &[],
@@ -141,7 +148,7 @@ impl Scratch {
     /// Model of the played disk below it, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
         match &self.held {
-            Some(Held::Ours(mounted)) => mounted.device()?.model(),
+            Some(ScratchStorage::Ours(mounted)) => mounted.device()?.model(),
             _ => None,
         }
     }
@@ -155,7 +162,7 @@ impl Scratch {
     /// Cautions about times measured on the copy.
     pub fn cautions(&self) -> &[DeviceCaution] {
         match &self.held {
-            Some(Held::Ours(mounted)) => mounted.device().map_or(&[], Device::cautions),
+            Some(ScratchStorage::Ours(mounted)) => mounted.device().map_or(&[], Device::cautions),
             _ => &[],
         }
     }
@@ -166,13 +173,13 @@ impl Scratch {
     /// # Errors
     /// When it is in use.
     pub fn remount(&mut self) -> Result<(), LabError> {
-        if !matches!(self.held, Some(Held::Ours(_))) {
+        if !matches!(self.held, Some(ScratchStorage::Ours(_))) {
             return Ok(());
         }
-        if let Some(Held::Ours(mounted)) = self.held.take() {
+        if let Some(ScratchStorage::Ours(mounted)) = self.held.take() {
             let mounted = mounted.remount_cold()?;
             self.top = mounted.root().join(&self.below);
-            self.held = Some(Held::Ours(Box::new(mounted)));
+            self.held = Some(ScratchStorage::Ours(Box::new(mounted)));
         }
         Ok(())
     }
@@ -189,8 +196,8 @@ impl Scratch {
     fn free(&mut self) -> Result<(), LabError> {
         match self.held.take() {
             None => Ok(()),
-            Some(Held::Ours(mounted)) => mounted.release()?.release(),
-            Some(Held::Theirs(mut place)) => {
+            Some(ScratchStorage::Ours(mounted)) => mounted.release()?.release(),
+            Some(ScratchStorage::Theirs(mut place)) => {
                 for tree in place.made_trees()? {
                     place.remove_made(&tree)?;
                 }

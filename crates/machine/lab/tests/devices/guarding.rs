@@ -55,7 +55,7 @@ fn a_mounted_device_is_refused_even_when_it_is_named() {
 }
 
 #[test]
-fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming_it() {
+fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
     if !can_make_devices() {
         return;
     }
@@ -136,7 +136,7 @@ fn swap_in_use_is_refused() {
 }
 
 #[test]
-fn a_device_that_somebody_has_for_himself_is_refused() {
+fn an_exclusively_opened_device_is_refused() {
     if !can_make_devices() {
         return;
     }
@@ -251,7 +251,7 @@ fn partitions_that_the_file_of_a_loop_device_has_no_table_for_are_called_leftove
 }
 
 #[test]
-fn a_loop_device_of_ours_has_no_partitions_of_an_earlier_file() {
+fn a_lab_loop_device_has_no_partitions_of_an_earlier_file() {
     if !can_make_devices() {
         return;
     }
@@ -364,7 +364,7 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
 }
 
 #[test]
-fn only_the_device_that_is_named_is_erased_and_a_link_is_reported() {
+fn only_the_named_device_is_erased_and_a_link_is_reported() {
     if !can_make_devices() {
         return;
     }
@@ -463,7 +463,7 @@ fn a_device_that_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn what_is_no_usable_device_is_refused_before_anything_is_made() {
+fn an_unusable_device_is_refused_before_an_image_is_made() {
     if !can_make_devices() {
         return;
     }

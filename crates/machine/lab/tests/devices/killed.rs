@@ -84,7 +84,7 @@ fn is_mounted_in(top: &Path) -> bool {
 }
 
 #[test]
-fn whenever_it_is_killed_nothing_is_forgotten() {
+fn a_kill_at_any_moment_leaves_nothing_unrecorded() {
     if !can_make_devices() {
         return;
     }
@@ -117,7 +117,7 @@ fn whenever_it_is_killed_nothing_is_forgotten() {
 }
 
 #[test]
-fn what_a_living_run_has_is_listed_and_not_touched() {
+fn resources_of_a_running_run_are_listed_and_kept() {
     if !can_make_devices() {
         return;
     }

@@ -2,7 +2,7 @@
 
 use treering_lab::filesystems::{MkfsRequest, arguments, makeable};
 use treering_lab::inspect;
-use treering_lab::{Obstacle, Sight};
+use treering_lab::{Obstacle, ReadOnlyView};
 
 use crate::workbench::{Disk, MIB, can_make_devices, program, run};
 
@@ -38,7 +38,7 @@ fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
         assert!(own.next().is_some(), "{name}: {found:?}");
         // The signature of the image is recognised; a mount would need the kernel.
         assert!(treering_lab::is_image(&disk.image).unwrap(), "{name}");
-        if let Err(error) = Sight::open(&disk.image) {
+        if let Err(error) = ReadOnlyView::open(&disk.image) {
             assert!(error.to_string().contains(name), "{name}: {error}");
             println!("skipped: {name}: made and recognised, not mounted: {error}");
         }

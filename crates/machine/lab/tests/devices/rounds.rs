@@ -125,7 +125,7 @@ fn btrfs_spans_four_devices() {
 }
 
 #[test]
-fn what_is_missing_is_reported_before_anything_is_made() {
+fn a_missing_tool_is_reported_before_an_image_is_made() {
     let bench = Workbench::new();
     let none = EraseList::default();
     for filesystem in filesystems::makeable() {
@@ -262,7 +262,7 @@ fn a_cold_remount_leaves_nothing_of_the_device_in_memory() {
 }
 
 #[test]
-fn what_is_dropped_is_given_back() {
+fn dropped_devices_are_released() {
     if !can_make_devices() {
         return;
     }
@@ -282,7 +282,7 @@ fn what_is_dropped_is_given_back() {
 }
 
 #[test]
-fn options_that_reach_for_other_devices_are_refused() {
+fn options_that_name_other_devices_are_refused() {
     if !can_make_devices() {
         return;
     }

@@ -45,11 +45,11 @@ fn unmounts_until_it_is_killed() {
     println!("\nbegins");
     for number in 0u32.. {
         if act == OsStr::new("remount") {
-            Remountable::of(&point, &lab).unwrap().again().unwrap();
+            Remountable::examine(&point, &lab).unwrap().again().unwrap();
             continue;
         }
         let name = format!("image-{number}");
-        let target = AgedTarget::of(&point, &lab).unwrap();
+        let target = AgedTarget::examine(&point, &lab).unwrap();
         let image = lab.library().begin(&name).unwrap();
         let record = ImageRecord { name, ..ImageRecord::default() };
         target.save(image, record, &StopFlag::default()).unwrap();
@@ -223,7 +223,7 @@ fn a_filesystem_that_is_unmounted_at_a_kill_is_listed_and_mounted_again_as_it_wa
 }
 
 #[test]
-fn whenever_saving_or_remounting_is_killed_the_filesystem_comes_back_as_it_was() {
+fn a_kill_while_saving_or_remounting_leaves_the_filesystem_recoverable() {
     if !can_make_devices() {
         return;
     }
@@ -271,7 +271,7 @@ fn whenever_saving_or_remounting_is_killed_the_filesystem_comes_back_as_it_was()
 }
 
 #[test]
-fn what_came_between_is_left_alone_and_named() {
+fn a_changed_mount_point_or_device_is_reported_and_left_alone() {
     if !can_make_devices() {
         return;
     }
@@ -327,7 +327,7 @@ fn what_came_between_is_left_alone_and_named() {
 }
 
 #[test]
-fn a_device_that_was_detached_meanwhile_is_another_and_what_the_user_mounts_counts() {
+fn a_reattached_device_is_another_one_and_a_mount_by_the_user_counts() {
     if !can_make_devices() {
         return;
     }
@@ -362,12 +362,12 @@ fn a_filesystem_that_cannot_be_unmounted_stays_and_is_not_recorded() {
     let user = UserMount::new(&top);
     let lab = lab_of(&top, false);
     let held = File::open(user.point.join("thesis")).unwrap();
-    let error = Remountable::of(&user.point, &lab).unwrap().again().unwrap_err();
+    let error = Remountable::examine(&user.point, &lab).unwrap().again().unwrap_err();
     assert!(error.to_string().contains("is in use"), "{error}");
     drop(held);
     user.assert_is_as_before("refused");
     assert!(lab.list().unwrap().is_empty());
-    Remountable::of(&user.point, &lab).unwrap().again().unwrap();
+    Remountable::examine(&user.point, &lab).unwrap().again().unwrap();
     user.assert_is_as_before("mounted again");
     assert!(lab.list().unwrap().is_empty());
 }

@@ -13,7 +13,7 @@ use crate::workbench::{
 };
 
 /// One format made by a tool, and the name of its backup copies.
-struct Made {
+struct WipedFormat {
     program: &'static str,
     package: &'static str,
     /// Arguments before the device.
@@ -29,11 +29,11 @@ const fn made(
     package: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
-) -> Made {
-    Made { program, package, arguments, input: "", mebibytes: 320, copy }
+) -> WipedFormat {
+    WipedFormat { program, package, arguments, input: "", mebibytes: 320, copy }
 }
 
-impl Made {
+impl WipedFormat {
     const fn of(self, mebibytes: u64) -> Self {
         Self { mebibytes, ..self }
     }
@@ -45,7 +45,7 @@ impl Made {
 
 const LUKS: &[&str] = &["-q", "luksFormat", "--pbkdf", "pbkdf2", "--pbkdf-force-iterations"];
 
-const ALL: &[Made] = &[
+const ALL: &[WipedFormat] = &[
     made("ext2", "e2fsprogs", "mkfs.ext2", &["-q", "-F"]).of(32),
     made("ext3", "e2fsprogs", "mkfs.ext3", &["-q", "-F"]).of(32),
     made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F"]).of(32),
@@ -74,7 +74,7 @@ const ALL: &[Made] = &[
 ];
 
 /// Makes the format on a device; the error is the reason why that is not possible here.
-fn make(made: &Made) -> Result<Disk, String> {
+fn make(made: &WipedFormat) -> Result<Disk, String> {
     let Some(tool) = program(made.program) else {
         return Err(format!("{} is absent (package {})", made.program, made.package));
     };
@@ -117,7 +117,7 @@ fn is_copy_of(found: &Inspection, name: &str) -> bool {
 }
 
 #[test]
-fn what_real_tools_make_is_refused_with_its_beginning_and_end_wiped() {
+fn formats_of_real_tools_are_refused_with_beginning_and_end_wiped() {
     if !can_make_devices() {
         return;
     }

@@ -81,7 +81,7 @@ impl Counts {
 
 impl Sums {
     /// Sums with each counter at 1.
-    pub(crate) fn of_one_each() -> Self {
+    pub(crate) fn all_one() -> Self {
         Self::each(|_| 1)
     }
 
@@ -105,7 +105,7 @@ mod tests {
     use super::{Count, Counts};
 
     #[test]
-    fn what_is_counted_adds_up() {
+    fn counts_of_two_threads_add_up() {
         let (one, other) = (Counts::default(), Counts::default());
         one.add(Count::BlogsRead);
         one.add(Count::BlogsRead);

@@ -18,7 +18,7 @@ pub(super) enum Line {
     /// pictures read and written, comments read and written.
     Row([u64; COLUMNS]),
     /// Final score of writes or reads.
-    Score(Side, u64),
+    Score(ScoreSide, u64),
     /// Error that the filesystem is full.
     Full,
     /// Line of blogbench without information.
@@ -27,7 +27,7 @@ pub(super) enum Line {
 
 /// Direction of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ScoreSide {
     Writes,
     Reads,
 }
@@ -65,11 +65,11 @@ pub(super) fn line(text: &str) -> Option<Line> {
         }
         ["Final", "score", "for", "writes:", score]
         | ["Final", "score", "for", "writes", ":", score] => {
-            whole(score).map(|score| Line::Score(Side::Writes, score))
+            whole(score).map(|score| Line::Score(ScoreSide::Writes, score))
         }
         ["Final", "score", "for", "reads:", score]
         | ["Final", "score", "for", "reads", ":", score] => {
-            whole(score).map(|score| Line::Score(Side::Reads, score))
+            whole(score).map(|score| Line::Score(ScoreSide::Reads, score))
         }
         words if words == HEADING => Some(Line::TableBegins),
         // Error messages of blogbench do not end with a newline.
@@ -89,7 +89,7 @@ fn row(words: &[&str]) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Side, line};
+    use super::{Line, ScoreSide, line};
 
     #[test]
     fn lines_are_those_of_blogbench() {
@@ -103,8 +103,8 @@ mod tests {
             ("The test will run during 5 minutes.", Line::Furniture),
             (heading, Line::TableBegins),
             ("  95   2  4939   2   5250   0   3003", Line::Row([95, 2, 4939, 2, 5250, 0, 3003])),
-            ("Final score for writes:            95", Line::Score(Side::Writes, 95)),
-            ("Final score for reads :             0", Line::Score(Side::Reads, 0)),
+            ("Final score for writes:            95", Line::Score(ScoreSide::Writes, 95)),
+            ("Final score for reads :             0", Line::Score(ScoreSide::Reads, 0)),
             ("write(): No space left on devicewrite(): No space left on device", Line::Full),
         ];
         for (text, wanted) in known {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_print_is_not_read() {
+    fn lines_of_other_programs_are_not_parsed() {
         for text in [
             "",
             "1 2 3 4 5 6",

@@ -8,7 +8,7 @@ mod lines;
 mod trial;
 mod version;
 
-use lines::{COLUMNS, Line, Side, line};
+use lines::{COLUMNS, Line, ScoreSide, line};
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::stretch::Stretch;
 use treering_kit::import::trial::Content;
@@ -96,8 +96,8 @@ impl Run {
                 let is_later = self.rows.last().is_none_or(|last| last[0] <= row[0]);
                 self.has_table && !has_scores && is_later
             }
-            Line::Score(Side::Writes, _) => self.writes.is_none(),
-            Line::Score(Side::Reads, _) => self.reads.is_none(),
+            Line::Score(ScoreSide::Writes, _) => self.writes.is_none(),
+            Line::Score(ScoreSide::Reads, _) => self.reads.is_none(),
             Line::Full | Line::Furniture => true,
         }
     }
@@ -110,8 +110,8 @@ impl Run {
             Line::Iterations(count) => self.iterations = Some(count),
             Line::TableBegins => self.has_table = true,
             Line::Row(row) => self.rows.push(row),
-            Line::Score(Side::Writes, score) => self.writes = Some(score),
-            Line::Score(Side::Reads, score) => self.reads = Some(score),
+            Line::Score(ScoreSide::Writes, score) => self.writes = Some(score),
+            Line::Score(ScoreSide::Reads, score) => self.reads = Some(score),
             Line::Full => self.is_full = true,
             Line::Furniture => {}
         }

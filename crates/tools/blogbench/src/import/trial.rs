@@ -31,7 +31,7 @@ pub(super) fn trial(
     run: &Run,
     version: Option<(Version, usize)>,
 ) -> (Option<ForeignTrial>, Vec<String>) {
-    let mut telling = Telling {
+    let mut telling = TrialBuilder {
         run,
         trial: ForeignTrial { workload: TOOL, ..ForeignTrial::default() },
         remarks: Vec::new(),
@@ -49,13 +49,13 @@ pub(super) fn trial(
 }
 
 /// Builder of the trial.
-struct Telling<'r> {
+struct TrialBuilder<'r> {
     run: &'r Run,
     trial: ForeignTrial,
     remarks: Vec<String>,
 }
 
-impl Telling<'_> {
+impl TrialBuilder<'_> {
     fn remark(&mut self, what: impl Into<String>) {
         self.remarks.push(what.into());
     }

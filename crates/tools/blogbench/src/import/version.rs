@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_line_says_it() {
+    fn the_nearest_line_with_a_version_decides() {
         let log = Log::of_bytes(b"blogbench 1.0\nblogbench 1.2\nx\noutput\nblogbench 1.1\n", &[]);
         assert_eq!(version(&log, &(3..4)).map(|(found, at)| (found.name, at)), Some(("1.2", 1)));
         assert_eq!(version(&log, &(0..4)).map(|(found, at)| (found.name, at)), Some(("1.1", 4)));

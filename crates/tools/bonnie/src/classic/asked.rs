@@ -67,7 +67,7 @@ impl FilesShape {
 
 /// Parameters from which the results are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct RunParameters {
     /// Large file, if any.
     pub io: Option<IoShape>,
     /// Small files, if any.
@@ -76,7 +76,7 @@ pub(crate) struct Asked {
     pub copies: u16,
 }
 
-impl Asked {
+impl RunParameters {
     /// Work of a test over all copies: bytes, seeks or files.
     pub(crate) fn work(&self, test: Test) -> u64 {
         let io = self.io.map_or(0, |io| match test {

@@ -32,7 +32,7 @@ pub(crate) enum Test {
 
 /// Unit of a test's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
+pub(crate) enum RateUnit {
     /// Bytes of the large file.
     Bytes,
     /// Seeks, each with a read.
@@ -92,7 +92,7 @@ impl Test {
 
     /// True if the test works on the large file.
     pub(crate) const fn is_io(self) -> bool {
-        matches!(self.counted(), Counted::Bytes | Counted::Seeks)
+        matches!(self.counted(), RateUnit::Bytes | RateUnit::Seeks)
     }
 
     /// True if the test transfers single bytes.
@@ -101,15 +101,15 @@ impl Test {
     }
 
     /// Unit of the test's rate.
-    pub(crate) const fn counted(self) -> Counted {
+    pub(crate) const fn counted(self) -> RateUnit {
         match self {
-            Self::Seeks => Counted::Seeks,
+            Self::Seeks => RateUnit::Seeks,
             Self::CharWrite
             | Self::BlockWrite
             | Self::Rewrite
             | Self::CharRead
-            | Self::BlockRead => Counted::Bytes,
-            _ => Counted::Files,
+            | Self::BlockRead => RateUnit::Bytes,
+            _ => RateUnit::Files,
         }
     }
 
@@ -132,7 +132,7 @@ mod tests {
     use super::Test;
 
     #[test]
-    fn names_lead_back_to_their_tests() {
+    fn tests_are_found_by_their_names() {
         for (place, test) in Test::ALL.into_iter().enumerate() {
             assert_eq!(test.place(), place);
             assert_eq!(Test::from_name(test.name()), Some(test));

@@ -8,7 +8,7 @@ use treering_script::{CreateHow, Dir, Io, Script, Stop};
 use super::Ground;
 use super::slots::Slots;
 use crate::asked::FileKind;
-use crate::dice::Dice;
+use crate::dice::RandomList;
 use crate::io::{FILE, piece};
 use crate::meter::Meter;
 use crate::names::FileNames;
@@ -20,7 +20,7 @@ pub(crate) struct Create {
     names: FileNames,
     /// Name of the first file, to which links are made.
     first: CString,
-    sizes: Dice,
+    sizes: RandomList,
     /// True if a sync follows the last file.
     ends_with_sync: bool,
     meter: Meter,

@@ -8,7 +8,7 @@ pub(super) use create::Create;
 pub(super) use visit::{Operation, Visit};
 
 use super::asked::{FileKind, FilesShape};
-use super::dice::Source;
+use super::dice::RandomSource;
 use super::names::FileNames;
 use super::shape::{Fsync, Home};
 use treering_script::SyncScope;
@@ -18,7 +18,7 @@ use treering_script::SyncScope;
 pub(super) struct Ground {
     pub(super) home: Home,
     pub(super) files: FilesShape,
-    pub(super) source: Source,
+    pub(super) source: RandomSource,
     pub(super) fsync: Fsync,
     pub(super) sync: SyncScope,
     pub(super) all_timed: bool,

@@ -54,7 +54,7 @@ mod tests {
     use treering_script::MAX_DIRS;
 
     #[test]
-    fn as_many_as_fit_have_slots_of_their_own() {
+    fn as_many_subdirectories_as_fit_have_their_own_slots() {
         let all: HashSet<u16> = (0..=KEPT).map(|subdir| Slots::dir(Some(subdir)).0).collect();
         assert_eq!(all.len(), KEPT as usize + 1);
         assert!(all.iter().all(|&slot| slot > TOP.0 && slot < MAX_DIRS));

@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let others = FIELDS.into_iter().filter(|count| *count != own);
     let mut best: Option<(Run, usize)> = None;
     for count in std::iter::once(own).chain(others) {
-        let Some(read) = fields.get(..count).and_then(of_fields) else { continue };
+        let Some(read) = fields.get(..count).and_then(parse_fields) else { continue };
         if best.as_ref().is_none_or(|(run, _)| read.0.odd() < run.odd()) {
             best = Some(read);
         }
@@ -76,7 +76,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     best.filter(|(run, _)| run.odd() <= ODD_MOST)
 }
 
-fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
+fn parse_fields(fields: &[&str]) -> Option<(Run, usize)> {
     let mut fields = fields.to_vec();
     let last = fields.last_mut()?;
     *last = closing(last);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_found_between_anything() {
+    fn a_csv_line_is_found_within_other_text() {
         let glued = format!("Latency 650us{OLD}me@host:~$ ls, or not, and on");
         let at = start(&glued, 0).unwrap();
         let (run, bytes) = read(&glued[at..]).unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_not_read() {
+    fn text_without_a_csv_line_is_not_parsed() {
         let names = "1.96,1.96,name,concurrency,seed,file_size";
         for text in [names, "version 1.96, 1.97 and 1.98", "1.9", "1.96,x,a,1,2,", "1.95,1.96,a,1,"]
         {

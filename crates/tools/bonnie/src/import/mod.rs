@@ -43,11 +43,11 @@ impl Importer for Bonnie {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut results = Results { end: at + 1, ..Results::default() };
-        let mut place = Place { line: at, byte: 0 };
-        let mut starts = Starts::of(log, at);
+        let mut place = LogPosition { line: at, byte: 0 };
+        let mut starts = ResultStarts::find(log, at);
         loop {
             if starts.line != place.line {
-                starts = Starts::of(log, place.line);
+                starts = ResultStarts::find(log, place.line);
             }
             let found = match piece(log, &starts, place.byte) {
                 Some(found) => Some(found),
@@ -70,15 +70,15 @@ impl Importer for Bonnie {
 
 /// Position in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct LogPosition {
     line: usize,
     byte: usize,
 }
 
 /// Text that begins like a result.
-struct Piece {
-    from: Place,
-    to: Place,
+struct ResultText {
+    from: LogPosition,
+    to: LogPosition,
     /// Parsed run; `None` if it is damaged.
     run: Option<Run>,
 }
@@ -89,14 +89,14 @@ fn has_start(text: &str) -> bool {
 }
 
 /// Starts of tables and CSV lines in a line of the log, which is searched once.
-struct Starts {
+struct ResultStarts {
     line: usize,
     /// Byte offsets in order; true for a table.
     all: Vec<(usize, bool)>,
 }
 
-impl Starts {
-    fn of(log: &Log<'_>, line: usize) -> Self {
+impl ResultStarts {
+    fn find(log: &Log<'_>, line: usize) -> Self {
         let text = log.line(line);
         let lines = std::iter::successors(csv::start(text, 0), |at| csv::start(text, at + 1));
         let tables = std::iter::successors(table::start(text, 0), |at| table::start(text, at + 1));
@@ -108,28 +108,28 @@ impl Starts {
 }
 
 /// Next result in the rest of a line; it may end in a later line.
-fn piece(log: &Log<'_>, starts: &Starts, byte: usize) -> Option<Piece> {
+fn piece(log: &Log<'_>, starts: &ResultStarts, byte: usize) -> Option<ResultText> {
     let next = starts.all.partition_point(|(at, _)| *at < byte);
     let (at, is_table) = *starts.all.get(next)?;
-    let from = Place { line: starts.line, byte: at };
+    let from = LogPosition { line: starts.line, byte: at };
     let read = if is_table { read_table(log, from) } else { read_line(log, from) };
     Some(match read {
-        Some((run, to)) => Piece { from, to, run: Some(run) },
+        Some((run, to)) => ResultText { from, to, run: Some(run) },
         // The search continues after the text that looked like a result.
-        None => Piece { from, to: Place { byte: at + 1, ..from }, run: None },
+        None => ResultText { from, to: LogPosition { byte: at + 1, ..from }, run: None },
     })
 }
 
-fn read_table(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
-    let mut window = Window::of(log, from, TABLE_MOST);
+fn read_table(log: &Log<'_>, from: LogPosition) -> Option<(Run, LogPosition)> {
+    let mut window = Window::new(log, from, TABLE_MOST);
     while window.lines() < TABLE_LINES_MOST && window.append(log, " ", TABLE_MOST) {}
     let (run, bytes) = table::read(&window.text)?;
     Some((run, window.place(bytes)))
 }
 
 /// Parses a CSV line, also if a mail program or a shell's backslash has broken it.
-fn read_line(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
-    let mut window = Window::of(log, from, LINE_MOST);
+fn read_line(log: &Log<'_>, from: LogPosition) -> Option<(Run, LogPosition)> {
+    let mut window = Window::new(log, from, LINE_MOST);
     let mut first = None;
     loop {
         match csv::read(&window.text) {
@@ -155,7 +155,7 @@ fn read_line(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
 /// Text from a position on, over several lines.
 struct Window {
     text: String,
-    from: Place,
+    from: LogPosition,
     /// Start of each line after the first: offset in the text, and number of bytes left out of the
     /// line.
     starts: Vec<(usize, usize)>,
@@ -163,7 +163,7 @@ struct Window {
 }
 
 impl Window {
-    fn of(log: &Log<'_>, from: Place, most: usize) -> Self {
+    fn new(log: &Log<'_>, from: LogPosition, most: usize) -> Self {
         let rest = log.line(from.line).get(from.byte..).unwrap_or("");
         let text = head(rest, most);
         let is_cut = text.len() < rest.len();
@@ -194,11 +194,12 @@ impl Window {
     }
 
     /// Position in the log after this many bytes of the text.
-    fn place(&self, bytes: usize) -> Place {
-        let mut place = Place { line: self.from.line, byte: self.from.byte + bytes };
+    fn place(&self, bytes: usize) -> LogPosition {
+        let mut place = LogPosition { line: self.from.line, byte: self.from.byte + bytes };
         for (number, (start, left_out)) in (1..).zip(&self.starts) {
             if *start < bytes {
-                place = Place { line: self.from.line + number, byte: bytes - start + left_out };
+                place =
+                    LogPosition { line: self.from.line + number, byte: bytes - start + left_out };
             }
         }
         place
@@ -215,7 +216,7 @@ fn head(text: &str, most: usize) -> &str {
 }
 
 /// One result, from its table, its CSV line, or both.
-struct Reported {
+struct ReportedRun {
     run: Run,
     /// Name of the file that the log shows.
     name: String,
@@ -227,7 +228,7 @@ struct Reported {
 /// Results found from one line on.
 #[derive(Default)]
 struct Results {
-    reported: Vec<Reported>,
+    reported: Vec<ReportedRun>,
     /// Line of the first damaged result, and the number of damaged ones.
     torn: Option<(usize, usize)>,
     /// Half-open ranges of lines with results.
@@ -240,7 +241,7 @@ impl Results {
         self.reported.is_empty() && self.torn.is_none()
     }
 
-    fn take(&mut self, piece: Piece, name: Option<String>) {
+    fn take(&mut self, piece: ResultText, name: Option<String>) {
         let Some(run) = piece.run else {
             let (_, count) = self.torn.get_or_insert((piece.from.line, 0));
             *count += 1;
@@ -258,7 +259,7 @@ impl Results {
             }
             return;
         }
-        self.reported.push(Reported {
+        self.reported.push(ReportedRun {
             run,
             name: name.unwrap_or_default(),
             line: piece.from.line,
@@ -268,10 +269,10 @@ impl Results {
     }
 
     /// Other form of the last result, in one of the next lines.
-    fn partner(&self, log: &Log<'_>, line: usize) -> Option<Piece> {
+    fn partner(&self, log: &Log<'_>, line: usize) -> Option<ResultText> {
         let last = self.reported.last().filter(|last| !last.has_both)?;
         let next = (line + 1..=line + GAP_LINES_MOST).find(|next| has_start(log.line(*next)))?;
-        let found = piece(log, &Starts::of(log, next), 0)?;
+        let found = piece(log, &ResultStarts::find(log, next), 0)?;
         let run = found.run.as_ref()?;
         last.also(run).is_some().then_some(found)
     }
@@ -306,7 +307,7 @@ impl Results {
     }
 }
 
-impl Reported {
+impl ReportedRun {
     /// Differences between the two forms; `None` if the other is not a form of the same run.
     fn also(&self, other: &Run) -> Option<Vec<String>> {
         match (self.has_both, self.run.is_table, other.is_table) {

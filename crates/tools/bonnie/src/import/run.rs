@@ -66,21 +66,21 @@ impl Figure {
         };
         let size = unit.map_or(1.0, |(_, size)| size);
         let is_known = |rate: &f64| *rate > 0.0 && *rate <= RATE_MOST;
-        Self::of(word, decimal(number).map(|rate| rate * size).filter(is_known), slack)
+        Self::new(word, decimal(number).map(|rate| rate * size).filter(is_known), slack)
     }
 
     /// Parses a CPU percentage.
     pub(super) fn percent(word: &str) -> Self {
-        Self::of(word, decimal(word).filter(|percent| *percent <= PERCENT_MOST), 0.0)
+        Self::new(word, decimal(word).filter(|percent| *percent <= PERCENT_MOST), 0.0)
     }
 
     /// Parses a latency to nanoseconds.
     pub(super) fn latency(word: &str) -> Self {
         let read = latency(word).filter(|(_, rest)| rest.is_empty());
-        Self::of(word, read.map(|(ns, _)| ns), 0.0)
+        Self::new(word, read.map(|(ns, _)| ns), 0.0)
     }
 
-    fn of(word: &str, value: Option<f64>, slack: f64) -> Self {
+    fn new(word: &str, value: Option<f64>, slack: f64) -> Self {
         match value {
             Some(value) => Self::Value { value, slack },
             None if word.is_empty() => Self::Absent,
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_numbers_plus_signs_or_odd() {
+    fn figures_are_numbers_plus_signs_or_invalid() {
         assert_eq!(value(&Figure::rate("331")), 331.0);
         assert_eq!(value(&Figure::rate("1951k")), 1951.0);
         assert_eq!(value(&Figure::rate("406m")), 406.0 * 1024.0);

@@ -323,7 +323,7 @@ Latency             35121us   15112us   10300us   15333us   15888us   51011us
     }
 
     #[test]
-    fn one_half_stands_for_itself() {
+    fn each_half_of_a_table_can_stand_alone() {
         let second = OLD.find("Version  1.96       ------Sequential Create").unwrap();
         let (run, bytes) = read(&OLD[..second]).unwrap();
         assert_eq!(bytes, OLD[..second].trim_end().len());
@@ -340,7 +340,7 @@ Latency             35121us   15112us   10300us   15333us   15888us   51011us
     }
 
     #[test]
-    fn what_cannot_be_reported_is_remarked() {
+    fn unparsable_rows_give_remarks() {
         let torn = OLD.replace("  104   4", "").replace("12s", "");
         let (run, _) = read(&torn).unwrap();
         assert_eq!(shown(&run.rates[..6]), "- - - - - -");

@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     };
     run.parameter("size", size[0]);
     run.parameter("chunk", size.get(1).copied().unwrap_or(""));
-    of_files(fields[14], &mut run);
+    files_field(fields[14], &mut run);
     for test in 0..TESTS {
         let place = 2 + 2 * test + usize::from(test >= FILES);
         run.rates[test] = Figure::rate(fields[place]);
@@ -56,7 +56,7 @@ fn is_quantity(word: &str) -> bool {
 
 /// Stores the parameters of the files from `16:1024:0/10`: number, largest and least size,
 /// directories.
-fn of_files(word: &str, run: &mut Run) {
+fn files_field(word: &str, run: &mut Run) {
     let (sizes, dirs) = word.split_once('/').unwrap_or((word, ""));
     let mut sizes = sizes.split(':');
     run.files(sizes.next().unwrap_or(""));

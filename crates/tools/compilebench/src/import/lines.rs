@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_like_a_line_is_none() {
+    fn lines_with_a_defect_are_not_parsed() {
         for text in [
             "",
             "create dir kernel-0 222MB in 91.22 seconds",

@@ -10,7 +10,7 @@ mod summary;
 use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
 use lines::{Line, Operation, line, may_begin};
-use states::States;
+use states::TreeStates;
 use summary::Summary;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
@@ -69,7 +69,7 @@ impl Importer for Compilebench {
 struct Run {
     opening: Option<(String, u64, u64)>,
     phases: [Vec<TaskTotals>; 3],
-    states: States,
+    states: TreeStates,
     summary: Summary,
     /// Signal that ended the run, if any.
     caught: Option<u64>,

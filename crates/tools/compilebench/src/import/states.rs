@@ -29,13 +29,13 @@ impl State {
 
 /// States of all living trees.
 #[derive(Clone, Debug, Default)]
-pub(super) struct States {
+pub(super) struct TreeStates {
     trees: BTreeMap<String, State>,
 }
 
 /// Tree of an operation: its state, and the row of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reported {
+pub(super) struct TreeReport {
     /// State before, in words; for a new tree, the state after.
     pub(super) state: &'static str,
     /// Row of the summary in which the original counts the operation.
@@ -44,14 +44,14 @@ pub(super) struct Reported {
     pub(super) is_surprising: bool,
 }
 
-impl States {
+impl TreeStates {
     /// Applies an operation to a tree.
-    pub(super) fn follow(&mut self, kind: &str, tree: &str) -> Reported {
+    pub(super) fn follow(&mut self, kind: &str, tree: &str) -> TreeReport {
         use State::{Patched, PatchedCompiled, Unpatched, UnpatchedCompiled};
         if kind == "create" {
             let before = self.trees.insert(tree.to_owned(), Unpatched);
             let is_surprising = before.is_some();
-            return Reported { state: Unpatched.name(), tally: "create", is_surprising };
+            return TreeReport { state: Unpatched.name(), tally: "create", is_surprising };
         }
         let known = self.trees.get(tree).copied();
         let state = known.unwrap_or(match kind {
@@ -84,7 +84,7 @@ impl States {
             _ if self.counts_as_compiled(state) => "delete compiled tree",
             _ => "delete tree",
         };
-        Reported { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
+        TreeReport { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
     }
 
     /// True if the original takes a just deleted tree for a compiled one: it compares dictionaries
@@ -98,11 +98,11 @@ impl States {
 
 #[cfg(test)]
 mod tests {
-    use super::States;
+    use super::TreeStates;
 
     #[test]
     fn plain_and_compiled_trees_are_distinguished() {
-        let mut states = States::default();
+        let mut states = TreeStates::default();
         let mut tally = |kind: &str, tree: &str| {
             let reported = states.follow(kind, tree);
             assert!(!reported.is_surprising, "{kind} {tree}");
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_last_tree_of_a_class_is_deleted_as_the_original_counts_it() {
-        let mut states = States::default();
+        let mut states = TreeStates::default();
         for tree in ["a", "b"] {
             states.follow("create", tree);
         }
@@ -131,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn impossible_operations_are_surprising() {
-        let mut states = States::default();
+    fn impossible_operations_are_flagged() {
+        let mut states = TreeStates::default();
         assert!(states.follow("read", "nobody").is_surprising);
         states.follow("create", "a");
         assert!(states.follow("create", "a").is_surprising);

@@ -11,7 +11,7 @@ use treering_kit::import::Remark;
 
 /// Sums over the lines of one row.
 #[derive(Clone, Debug, Default)]
-struct Sums {
+struct RowSums {
     runs: u64,
     /// Sum of MB/s as printed, or of seconds.
     figures: f64,
@@ -20,7 +20,7 @@ struct Sums {
 /// Printed rows and sums over the lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
-    counted: BTreeMap<&'static str, Sums>,
+    counted: BTreeMap<&'static str, RowSums>,
     /// Line number and content of each printed row; `None` for `no runs`.
     printed: BTreeMap<&'static str, (usize, Option<Row>)>,
 }
@@ -88,17 +88,17 @@ impl Summary {
         for task in phases.iter().flatten().filter(|task| !task.tally.is_empty()) {
             kinds.entry(&task.kind).or_default().push(task);
         }
-        kinds.iter().flat_map(|(kind, tasks)| self.of_kind(kind, tasks)).collect()
+        kinds.iter().flat_map(|(kind, tasks)| self.kind_metrics(kind, tasks)).collect()
     }
 
     /// Metrics from the printed averages of each row, for a log without lines, whose work and time
     /// are unknown.
     pub(super) fn metrics_alone(&self) -> Vec<Metric> {
         let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
-        rows.filter(|row| row.runs > 0).flat_map(Self::of_row).collect()
+        rows.filter(|row| row.runs > 0).flat_map(Self::row_metrics).collect()
     }
 
-    fn of_row(row: &Row) -> [Metric; 2] {
+    fn row_metrics(row: &Row) -> [Metric; 2] {
         // The kind has the name used for whole logs where the row is all of it.
         let kind = row.tally.replace("intial", "initial");
         let metric = |spec: MetricSpec, value: f64| {
@@ -109,7 +109,7 @@ impl Summary {
         [metric(mean, row.mean).primary(), metric(cpu::CPU_SECONDS, cpu_seconds)]
     }
 
-    fn of_kind(&self, kind: &str, tasks: &[&TaskTotals]) -> Vec<Metric> {
+    fn kind_metrics(&self, kind: &str, tasks: &[&TaskTotals]) -> Vec<Metric> {
         let count = tasks.len() as f64;
         let seconds = tasks.iter().map(|task| task.seconds()).sum::<f64>();
         let mib = tasks.iter().map(|task| task.listed_bytes as f64).sum::<f64>() / 1_048_576.0;

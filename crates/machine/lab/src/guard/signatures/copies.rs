@@ -17,7 +17,7 @@ fn ext(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for place in ext_copies(medium.bytes) {
         let superblock = medium.at(place, 104)?.and_then(|bytes| bytes.try_into().ok());
         if let Some(name) = superblock.and_then(|superblock| ext_signature(&superblock)) {
-            found.push(Signature::of_copy(place, name));
+            found.push(Signature::backup(place, name));
         }
     }
     Ok(())
@@ -27,7 +27,7 @@ fn xfs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let (places, magic) = xfs_copies(medium.bytes);
     for place in places {
         if medium.has(place, magic)? {
-            found.extend(XFS.leaves.iter().map(|name| Signature::of_copy(place, name)));
+            found.extend(XFS.leaves.iter().map(|name| Signature::backup(place, name)));
         }
     }
     Ok(())
@@ -45,7 +45,7 @@ fn udf(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
             let sum = others.fold(0u8, |sum, (_, byte)| sum.wrapping_add(*byte));
             let stands_at = u32::from_le_bytes([tag[12], tag[13], tag[14], tag[15]]);
             if tag[..2] == TAG_ANCHOR && tag[4] == sum && u64::from(stands_at) == place {
-                found.push(Signature::of_copy(place * block, "UDF"));
+                found.push(Signature::backup(place * block, "UDF"));
             }
         }
     }
@@ -58,7 +58,7 @@ fn lvm(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let end = medium.bytes & !(MIB - 1);
     for area in [end.checked_sub(MIB), Some(end)].into_iter().flatten() {
         if medium.has(area + 4, b" LVM2 x[5A%r0N*>")? {
-            found.push(Signature::of_copy(area, "LVM2 metadata"));
+            found.push(Signature::backup(area, "LVM2 metadata"));
         }
     }
     Ok(())

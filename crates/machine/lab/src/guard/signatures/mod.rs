@@ -33,7 +33,7 @@ impl Signature {
     }
 
     /// Signature of a backup copy.
-    const fn of_copy(offset: u64, name: &'static str) -> Self {
+    const fn backup(offset: u64, name: &'static str) -> Self {
         Self { offset, name, is_copy: true }
     }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn rarities_are_found() {
+    fn rare_formats_are_found() {
         for (at, magic, name) in [
             (0, &b"bluestore block device"[..], "Ceph BlueStore"),
             (516, b"!Stra0tis\x86\xff\x02^\x41rh", "Stratis"),

@@ -1,9 +1,9 @@
 //! The CSV line, and its header.
 
 use super::name::{chunk, size};
-use super::{CsvVersion, Rate, Report};
+use super::{CsvVersion, Report, TestRate};
 use crate::classic::asked::FileKind;
-use crate::classic::test::{Counted, Test};
+use crate::classic::test::{RateUnit, Test};
 
 /// Names of the fields before the figures.
 const FIRST: &str = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,";
@@ -85,13 +85,13 @@ fn files_asked(report: &Report<'_>) -> [String; 5] {
 /// Rate and CPU percentage of a test.
 fn figures(report: &Report<'_>, test: Test) -> [String; 2] {
     match report.rate(test) {
-        Rate::Absent => Default::default(),
-        Rate::TooShort => ["+++++".to_owned(), "+++".to_owned()],
-        Rate::Known(rate, percent) => {
+        TestRate::Absent => Default::default(),
+        TestRate::TooShort => ["+++++".to_owned(), "+++".to_owned()],
+        TestRate::Known(rate, percent) => {
             let rate = match test.counted() {
-                Counted::Seeks if rate < 1000.0 => format!("{rate:.1}"),
-                Counted::Seeks => format!("{rate:.0}"),
-                Counted::Bytes | Counted::Files => format!("{:.0}", rate.floor()),
+                RateUnit::Seeks if rate < 1000.0 => format!("{rate:.1}"),
+                RateUnit::Seeks => format!("{rate:.0}"),
+                RateUnit::Bytes | RateUnit::Files => format!("{:.0}", rate.floor()),
             };
             [rate, percent.to_string()]
         }

@@ -12,8 +12,8 @@ pub(crate) use table::table;
 
 use latency::latency;
 
-use super::asked::Asked;
-use super::test::{Counted, Test};
+use super::asked::RunParameters;
+use super::test::{RateUnit, Test};
 
 /// Shortest test that has a rate: for less the original prints plus signs.
 const SHORT_NS: u64 = 500_000_000;
@@ -40,14 +40,14 @@ pub(crate) enum CsvVersion {
 
 impl CsvVersion {
     /// Format with this version number.
-    pub(crate) fn of(number: &'static str) -> Self {
+    pub(crate) fn from_number(number: &'static str) -> Self {
         if number == "1.98" { Self::Long } else { Self::Short(number) }
     }
 }
 
 /// Name of a run, and the form of its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Label {
+pub(crate) struct RunLabel {
     /// Name of the machine.
     pub name: String,
     /// Seed of the run.
@@ -66,16 +66,16 @@ pub(crate) struct Label {
 #[derive(Debug)]
 pub(crate) struct Report<'r> {
     /// Parameters of the run.
-    pub asked: &'r Asked,
+    pub asked: &'r RunParameters,
     /// Name and output form.
-    pub label: &'r Label,
+    pub label: &'r RunLabel,
     /// Results by [`Test::place`]; `None` for a test that was not run.
     pub results: [Option<Result>; Test::COUNT],
 }
 
 /// Rate of a test, and its CPU percentage.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Rate {
+enum TestRate {
     /// The test was not run.
     Absent,
     TooShort,
@@ -84,18 +84,18 @@ enum Rate {
 }
 
 impl Report<'_> {
-    fn rate(&self, test: Test) -> Rate {
+    fn rate(&self, test: Test) -> TestRate {
         let Some(result) = self.results[test.place()].filter(|result| result.elapsed_ns > 0) else {
-            return Rate::Absent;
+            return TestRate::Absent;
         };
         if result.elapsed_ns < SHORT_NS {
-            return Rate::TooShort;
+            return TestRate::TooShort;
         }
         let work = self.asked.work(test) as f64;
-        let work = if test.counted() == Counted::Bytes { work / 1024.0 } else { work };
+        let work = if test.counted() == RateUnit::Bytes { work / 1024.0 } else { work };
         let percent = u128::from(result.cpu_ns) * 100 / u128::from(result.elapsed_ns);
         let rate = work / (result.elapsed_ns as f64 / 1e9);
-        Rate::Known(rate, u64::try_from(percent).unwrap_or(u64::MAX))
+        TestRate::Known(rate, u64::try_from(percent).unwrap_or(u64::MAX))
     }
 
     fn latency(&self, test: Test) -> String {

@@ -28,7 +28,7 @@ const SECTOR_BYTES: u32 = 512;
 
 /// Path by which a filesystem is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SightKind {
+pub enum ViewKind {
     /// A directory that the user named.
     Directory,
     /// An existing mount.
@@ -49,17 +49,17 @@ pub enum SightKind {
 
 /// Read-only view of a filesystem.
 #[derive(Debug)]
-pub struct Sight {
+pub struct ReadOnlyView {
     // Drop order: the mount goes before the loop device below it.
     root: OwnedFd,
-    kind: SightKind,
+    kind: ViewKind,
     /// Private mount, which ends with this descriptor.
     _mount: Option<OwnedFd>,
     /// Loop device below the private mount.
     _below: Option<LoopDevice>,
 }
 
-impl Sight {
+impl ReadOnlyView {
     /// Opens a directory, a device or an image.
     ///
     /// # Errors
@@ -72,21 +72,21 @@ impl Sight {
             let opened = open_top(&resolved);
             let root =
                 opened.map_err(|errno| LabError::io("cannot open", &resolved)(errno.into()))?;
-            return Ok(Self { root, kind: SightKind::Directory, _mount: None, _below: None });
+            return Ok(Self { root, kind: ViewKind::Directory, _mount: None, _below: None });
         }
         let machine = Machine::default();
         if metadata.file_type().is_block_device() {
             let number = DeviceNumber::from_stat(metadata.rdev());
             return match mounted(&machine, number)? {
-                Some(sight) => Ok(sight),
-                None => of_device(&resolved),
+                Some(view) => Ok(view),
+                None => open_device_view(&resolved),
             };
         }
         if metadata.is_file() {
             let file = (metadata.dev(), metadata.ino());
             return match mounted_image(&machine, file)? {
-                Some(sight) => Ok(sight),
-                None => of_image(&resolved),
+                Some(view) => Ok(view),
+                None => open_image_view(&resolved),
             };
         }
         Err(unfit(format!("{} is not a directory, block device or image", resolved.display())))
@@ -98,12 +98,12 @@ impl Sight {
     }
 
     /// Path by which the filesystem is read.
-    pub fn kind(&self) -> &SightKind {
+    pub fn kind(&self) -> &ViewKind {
         &self.kind
     }
 }
 
-/// True if a file is an image of a filesystem that [`Sight::open`] can open.
+/// True if a file is an image of a filesystem that [`ReadOnlyView::open`] can open.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -117,7 +117,7 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
 }
 
 /// View through an existing mount of the device, if any.
-fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, LabError> {
+fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<ReadOnlyView>, LabError> {
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let family = family(machine, number);
     let is_on_it = |mount: &&Mount| {
@@ -134,8 +134,8 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, Lab
         let Ok(root) = open_top(&mount.point) else { continue };
         // Another filesystem may be mounted over it.
         if table.of(&root).is_some_and(|there| there.id == mount.id) {
-            let kind = SightKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
-            return Ok(Some(Sight { root, kind, _mount: None, _below: None }));
+            let kind = ViewKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
+            return Ok(Some(ReadOnlyView { root, kind, _mount: None, _below: None }));
         }
     }
     Ok(None)
@@ -148,21 +148,21 @@ fn family(machine: &Machine, number: DeviceNumber) -> Vec<DeviceNumber> {
 }
 
 /// View through the mount of a loop device on this file, if any.
-fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<Sight>, LabError> {
+fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<ReadOnlyView>, LabError> {
     for (_, folder) in machine.block_devices_with("loop") {
         let Some(backing) = word(&folder.join("loop/backing_file")) else { continue };
         let is_it = Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
         let number = word(&folder.join("dev")).and_then(|number| number.parse().ok());
         if let Some(number) = number.filter(|_| is_it)
-            && let Some(sight) = mounted(machine, number)?
+            && let Some(view) = mounted(machine, number)?
         {
-            return Ok(Some(sight));
+            return Ok(Some(view));
         }
     }
     Ok(None)
 }
 
-fn of_device(path: &Path) -> Result<Sight, LabError> {
+fn open_device_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let failed = |errno: Errno| LabError::io("cannot open", path)(errno.into());
     let device = open_device(path, DeviceUse::Look).map_err(failed)?;
     let bytes = device_bytes(&device).map_err(failed)?;
@@ -170,7 +170,7 @@ fn of_device(path: &Path) -> Result<Sight, LabError> {
     private(path, path, fs_type, options, None)
 }
 
-fn of_image(path: &Path) -> Result<Sight, LabError> {
+fn open_image_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = File::options().read(true).custom_flags(flags).open(path);
     let image = opened.map_err(LabError::io("cannot open", path))?;
@@ -218,7 +218,7 @@ fn private(
     fs_type: &'static str,
     options: &'static str,
     below: Option<LoopDevice>,
-) -> Result<Sight, LabError> {
+) -> Result<ReadOnlyView, LabError> {
     needs_root()?;
     let parsed = MountOptions::parse(&[options]).map_err(DeviceError::MountOption)?;
     match mount_detached(node.as_os_str(), fs_type, &parsed) {
@@ -226,8 +226,8 @@ fn private(
             // The descriptor of the mount can only be used as a start for paths.
             let root = dir_again(&mount)
                 .map_err(|errno| LabError::io("cannot open the top of", path)(errno.into()))?;
-            let kind = SightKind::Private { fs_type, options };
-            Ok(Sight { root, kind, _mount: Some(mount), _below: below })
+            let kind = ViewKind::Private { fs_type, options };
+            Ok(ReadOnlyView { root, kind, _mount: Some(mount), _below: below })
         }
         Err((errno, words)) => {
             let why = match (errno, words) {
