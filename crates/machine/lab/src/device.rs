@@ -159,11 +159,15 @@ impl Device {
     }
 
     fn directory(path: &Path, lab: &Lab) -> Result<Self, LabError> {
-        let found = path.canonicalize().map_err(LabError::io("cannot find", path))?;
-        if !found.is_dir() {
+        let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
+        if !resolved.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
-        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Directory(found), cautions: Vec::new() })
+        Ok(Self {
+            lab: lab.clone(),
+            held: AcquiredStorage::Directory(resolved),
+            cautions: Vec::new(),
+        })
     }
 
     fn images(device: &DeviceSpec, filesystem: &Filesystem, lab: &Lab) -> Result<Self, LabError> {
@@ -216,8 +220,8 @@ impl Device {
         for path in paths {
             let inspection = inspect_on(&lab.machine, path)?;
             if let Some((twin, _)) = taken.iter().find(|(i, _)| i.number == inspection.number) {
-                let (one, other) = (twin.asked.display(), path.display());
-                return Err(unfit(format!("{one} and {other} are the same device")));
+                let (first, second) = (twin.asked.display(), path.display());
+                return Err(unfit(format!("{first} and {second} are the same device")));
             }
             let may_erase = erasing.names(&inspection.resolved);
             let refused =
@@ -276,12 +280,12 @@ impl Device {
     /// When one does not answer.
     pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
         let AcquiredStorage::Images(images, _) = &self.held else { return Ok(None) };
-        let mut all: Option<PlayedCounts> = None;
+        let mut total: Option<PlayedCounts> = None;
         for counts in images.iter().filter_map(LoopImage::played) {
             let counts = counts?;
-            all = Some(all.map_or_else(|| counts.clone(), |all| all.with(&counts)));
+            total = Some(total.map_or_else(|| counts.clone(), |total| total.with(&counts)));
         }
-        Ok(all)
+        Ok(total)
     }
 
     /// Model of the played disk, if any.
@@ -450,8 +454,8 @@ impl BlockDevice {
                 DeviceContent::Empty => SearchDepth::Full,
                 DeviceContent::Erased | DeviceContent::Ours => SearchDepth::Glance,
             };
-            let found = content_of(&lab.machine, *number, (&device, *bytes), depth);
-            obstacles.extend(found.map_err(LabError::io("cannot read", node))?.obstacles);
+            let content = content_of(&lab.machine, *number, (&device, *bytes), depth);
+            obstacles.extend(content.map_err(LabError::io("cannot read", node))?.obstacles);
         }
         if !obstacles.is_empty() {
             let (asked, resolved) = (asked.clone(), node.clone());
@@ -473,8 +477,8 @@ impl BlockDevice {
 
 /// Looks up a filesystem by name.
 pub(crate) fn known(name: &str) -> Result<&'static Filesystem, LabError> {
-    let found = filesystems::find(name);
-    Ok(found.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
+    let filesystem = filesystems::find(name);
+    Ok(filesystem.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
 }
 
 /// Refuses at once what `format` and `mount` would refuse.

@@ -187,8 +187,8 @@ impl LoopImage {
                 Err(errno) => return Err(failed(errno)),
             }
             flush_buffers(&device).map_err(failed)?;
-            let found = find_signatures(&device, self.spec.bytes);
-            if !found.map_err(LabError::io("cannot read", &self.node))?.is_empty() {
+            let signatures = find_signatures(&device, self.spec.bytes);
+            if !signatures.map_err(LabError::io("cannot read", &self.node))?.is_empty() {
                 clear_signatures(&device, self.spec.bytes)
                     .map_err(LabError::io("cannot empty", &self.node))?;
             }

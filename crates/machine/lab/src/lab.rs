@@ -134,14 +134,14 @@ impl Lab {
     /// # Errors
     /// When the register cannot be read.
     pub fn list(&self) -> Result<Vec<Leftover>, LabError> {
-        let mut all = self.recorded()?;
-        let known: Vec<RecordId> = all.iter().filter_map(|left| left.id.clone()).collect();
+        let mut leftovers = self.recorded()?;
+        let known: Vec<RecordId> = leftovers.iter().filter_map(|left| left.id.clone()).collect();
         for folder in std::iter::once(&self.images).chain(&self.older_images) {
-            all.extend(self.orphans(folder, &known));
+            leftovers.extend(self.orphans(folder, &known));
         }
-        all.extend(self.unfinished_images());
-        all.sort_by_key(|leftover| leftover.what.order());
-        Ok(all)
+        leftovers.extend(self.unfinished_images());
+        leftovers.sort_by_key(|leftover| leftover.what.order());
+        Ok(leftovers)
     }
 
     /// Lists foreign filesystems that killed runs had unmounted and that must be mounted again.
@@ -149,9 +149,10 @@ impl Lab {
     /// # Errors
     /// When the register cannot be read.
     pub fn left_unmounted(&self) -> Result<Vec<Leftover>, LabError> {
-        let mut all = self.recorded()?;
-        all.retain(|left| !left.is_alive && matches!(left.what, LeftoverKind::Unmounted { .. }));
-        Ok(all)
+        let mut leftovers = self.recorded()?;
+        leftovers
+            .retain(|left| !left.is_alive && matches!(left.what, LeftoverKind::Unmounted { .. }));
+        Ok(leftovers)
     }
 
     fn registers(&self) -> impl Iterator<Item = &Arc<Register>> {
@@ -162,12 +163,12 @@ impl Lab {
     fn recorded(&self) -> Result<Vec<Leftover>, LabError> {
         let table = MountTable::read().unwrap_or_default();
         let boot = self.machine.boot_id();
-        let mut all = Vec::new();
+        let mut leftovers = Vec::new();
         for register in self.registers() {
-            let found = register.all()?.into_iter();
-            all.extend(found.map(|found| leftover(register, found, &table, &boot)));
+            let records = register.all()?.into_iter();
+            leftovers.extend(records.map(|records| leftover(register, records, &table, &boot)));
         }
-        Ok(all)
+        Ok(leftovers)
     }
 
     /// Images without a record: a reboot empties the register but not the disk. The lock of an
@@ -204,8 +205,8 @@ impl Lab {
 
     /// Saved images whose writing is in progress, or that killed runs left unfinished.
     fn unfinished_images(&self) -> Vec<Leftover> {
-        let all = self.library.unfinished().into_iter();
-        let left = all.map(|UnfinishedImage { folder, pid, is_alive }| Leftover {
+        let unfinished = self.library.unfinished().into_iter();
+        let left = unfinished.map(|UnfinishedImage { folder, pid, is_alive }| Leftover {
             register: self.register.folder().to_owned(),
             id: None,
             what: LeftoverKind::UnfinishedImage { folder },

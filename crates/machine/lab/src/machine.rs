@@ -70,11 +70,11 @@ impl Machine {
     /// Names and folders of all block devices that have this subfolder: `loop` for attached loop
     /// devices, say.
     pub(crate) fn block_devices_with(&self, inside: &str) -> Vec<(String, PathBuf)> {
-        let found = names(&self.sys.join("block")).into_iter().filter_map(|name| {
+        let devices = names(&self.sys.join("block")).into_iter().filter_map(|name| {
             let folder = self.sys.join("block").join(&name);
             folder.join(inside).exists().then_some((name, folder))
         });
-        found.collect()
+        devices.collect()
     }
 
     /// The identifier of this boot.

@@ -48,13 +48,13 @@ pub(crate) fn free_image(
     file: Option<FileNumber>,
 ) -> Result<(), LabError> {
     // Without a recorded identity, the file at this path is the one to look for.
-    let there = fs::symlink_metadata(image).ok();
-    let there = there.map(|found| FileNumber { device: found.dev(), inode: found.ino() });
+    let existing = fs::symlink_metadata(image).ok();
+    let existing = existing.map(|found| FileNumber { device: found.dev(), inode: found.ino() });
     for attached in attached(machine)? {
         let has_mark = attached.status.mark == id.mark();
         let here =
             FileNumber { device: attached.status.file_device, inode: attached.status.file_inode };
-        match (has_mark, Some(here) == file.or(there)) {
+        match (has_mark, Some(here) == file.or(existing)) {
             (false, false) => {}
             (true, true) if attached.backing == image => detach(machine, &attached)?,
             (true, _) => {
@@ -103,7 +103,7 @@ pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(),
 }
 
 fn attached(machine: &Machine) -> Result<Vec<AttachedLoop>, LabError> {
-    let mut found = Vec::new();
+    let mut loops = Vec::new();
     for (name, folder) in machine.block_devices_with("loop") {
         let backing = word(&folder.join("loop/backing_file")).unwrap_or_default();
         let backing = PathBuf::from(backing.trim_end_matches(" (deleted)"));
@@ -114,13 +114,13 @@ fn attached(machine: &Machine) -> Result<Vec<AttachedLoop>, LabError> {
         let opened = open_device(&path, DeviceUse::Look);
         let status = opened.and_then(|device| loop_status(&device));
         match status {
-            Ok(Some(status)) => found.push(AttachedLoop { name, path, number, status, backing }),
+            Ok(Some(status)) => loops.push(AttachedLoop { name, path, number, status, backing }),
             // The device has been detached meanwhile.
             Ok(None) | Err(Errno::NXIO | Errno::NOENT | Errno::NODEV) => {}
             Err(errno) => return Err(LabError::io("cannot look at", path)(errno.into())),
         }
     }
-    Ok(found)
+    Ok(loops)
 }
 
 fn detach(machine: &Machine, attached: &AttachedLoop) -> Result<(), LabError> {
@@ -278,8 +278,8 @@ fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
 
 /// Process IDs of programs whose working directory, root or open files are in the directory.
 fn users_of(machine: &Machine, point: &Path) -> Vec<String> {
-    let all = names(&machine.proc).into_iter();
-    let processes = all.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let entries = names(&machine.proc).into_iter();
+    let processes = entries.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     let uses = |pid: &String| {
         let process = machine.proc.join(pid);
         let inside = |link: PathBuf| fs::read_link(link).is_ok_and(|path| path.starts_with(point));

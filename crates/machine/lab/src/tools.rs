@@ -27,9 +27,9 @@ impl ToolPath {
     /// Folders of a `PATH`, then the system's. Relative folders are left out.
     pub(crate) fn new(path: &OsStr) -> Self {
         let pieces = path.as_bytes().split(|&byte| byte == b':');
-        let given = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
+        let user_folders = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
         let mut folders: Vec<PathBuf> = Vec::new();
-        for folder in given.chain(SYSTEM.iter().map(PathBuf::from)) {
+        for folder in user_folders.chain(SYSTEM.iter().map(PathBuf::from)) {
             if folder.is_absolute() && !folders.contains(&folder) {
                 folders.push(folder);
             }
@@ -40,10 +40,10 @@ impl ToolPath {
     /// Path of the first executable file with this name.
     pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
         let places = self.folders.iter().map(|folder| folder.join(program));
-        let mut there = places.filter(|path| {
+        let mut programs = places.filter(|path| {
             path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
         });
-        there.next()
+        programs.next()
     }
 }
 
@@ -88,17 +88,17 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
         .env("TERM", "dumb")
         .stdin(Stdio::null());
     let done = command.output()?;
-    let mut said = done.stdout;
-    if !said.is_empty() && !said.ends_with(b"\n") && !done.stderr.is_empty() {
-        said.push(b'\n');
+    let mut output = done.stdout;
+    if !output.is_empty() && !output.ends_with(b"\n") && !done.stderr.is_empty() {
+        output.push(b'\n');
     }
-    said.extend(done.stderr);
-    said.truncate(OUTPUT_BYTES_MAX);
+    output.extend(done.stderr);
+    output.truncate(OUTPUT_BYTES_MAX);
     let words =
         std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
     Ok(ToolRun {
         command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
-        output: as_seen(&String::from_utf8_lossy(&said)),
+        output: as_seen(&String::from_utf8_lossy(&output)),
         failure: (!done.status.success()).then(|| done.status.to_string()),
     })
 }

@@ -181,9 +181,9 @@ fn is_it(machine: &Machine, foreign: &ForeignMount, mount: &Mount) -> bool {
     if let Some(number) = block_number(source)
         && let Ok(device) = open_device(source, DeviceUse::Look)
     {
-        let found = identity(machine, number, &device, &foreign.fs_type);
-        return match (&found.uuid, &foreign.device.uuid) {
-            (Some(found), Some(recorded)) => found == recorded,
+        let present = identity(machine, number, &device, &foreign.fs_type);
+        return match (&present.uuid, &foreign.device.uuid) {
+            (Some(present), Some(recorded)) => present == recorded,
             _ => number == foreign.device.number,
         };
     }
@@ -201,15 +201,15 @@ fn is_same_device(machine: &Machine, foreign: &ForeignMount, device: &File) -> R
     let recorded = &foreign.device;
     let number = block_number(&foreign.source);
     let number = number.ok_or_else(|| format!("{node} is not a block device any more"))?;
-    let found = identity(machine, number, device, &foreign.fs_type);
+    let present = identity(machine, number, device, &foreign.fs_type);
     let differs = |what: &str| Err(format!("{node} is another device than before ({what})"));
-    if found.number != recorded.number {
-        return differs(&format!("{}, not {}", found.number, recorded.number));
+    if present.number != recorded.number {
+        return differs(&format!("{}, not {}", present.number, recorded.number));
     }
-    if found.sequence != recorded.sequence || found.file != recorded.file {
+    if present.sequence != recorded.sequence || present.file != recorded.file {
         return differs("it was detached meanwhile");
     }
-    if found.uuid != recorded.uuid {
+    if present.uuid != recorded.uuid {
         return differs("another filesystem is on it");
     }
     Ok(())

@@ -112,8 +112,8 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
     let opened = File::options().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(LabError::io("cannot open", path))?;
     let bytes = file.metadata().map_err(LabError::io("cannot look at", path))?.len();
-    let found = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
-    Ok(found.iter().any(|signature| untouched(signature).is_some()))
+    let signatures = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
+    Ok(signatures.iter().any(|signature| untouched(signature).is_some()))
 }
 
 /// View through an existing mount of the device, if any.
@@ -127,10 +127,10 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<ReadOnlyVie
         here == number
             || block_number(Path::new(&mount.source)).is_some_and(|source| family.contains(&source))
     };
-    let mut found: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
+    let mut mounts: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
     // The mount that shows most of the filesystem comes first.
-    found.sort_by_key(|mount| mount.root.components().count());
-    for mount in found {
+    mounts.sort_by_key(|mount| mount.root.components().count());
+    for mount in mounts {
         let Ok(root) = open_top(&mount.point) else { continue };
         // Another filesystem may be mounted over it.
         if table.of(&root).is_some_and(|there| there.id == mount.id) {
@@ -199,11 +199,11 @@ fn untouched(signature: &Signature) -> Option<UntouchedMount> {
 
 /// Type and mount options of the filesystem on a device or image.
 fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
-    let found = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
-    if let Some(mount) = found.iter().find_map(untouched) {
+    let signatures = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
+    if let Some(mount) = signatures.iter().find_map(untouched) {
         return Ok((mount.fs_type, mount.options));
     }
-    let carried: Vec<&str> = found.iter().map(|signature| signature.name).collect();
+    let carried: Vec<&str> = signatures.iter().map(|signature| signature.name).collect();
     let what = if carried.is_empty() {
         "not a filesystem known to treering".to_owned()
     } else {

@@ -267,12 +267,12 @@ impl Volume {
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
         let numbers: Vec<DeviceNumber> =
             members.iter().filter(|_| !is_in_memory).map(|member| member.number).collect();
-        let mut all = mount_options(filesystem, &devices, bytes, options);
+        let mut all_options = mount_options(filesystem, &devices, bytes, options);
         if self.is_copy {
-            all.extend(filesystem.of_copies.iter().map(|&option| option.to_owned()));
+            all_options.extend(filesystem.of_copies.iter().map(|&option| option.to_owned()));
         }
-        all.extend(options.iter().cloned());
-        let parsed = MountOptions::parse(&all).map_err(DeviceError::MountOption)?;
+        all_options.extend(options.iter().cloned());
+        let parsed = MountOptions::parse(&all_options).map_err(DeviceError::MountOption)?;
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "mounting" }.into());
         }
@@ -307,7 +307,7 @@ impl Volume {
                 Some(words) => format!("{errno}: {words}"),
                 None => errno.to_string(),
             };
-            let (mount_source, options) = (PathBuf::from(source), all.join(","));
+            let (mount_source, options) = (PathBuf::from(source), all_options.join(","));
             let fs_type = filesystem.name;
             return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
         }
@@ -452,11 +452,11 @@ impl MountedVolume {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
-        let found = table.of(&root).cloned();
-        let number = found
+        let entry = table.of(&root).cloned();
+        let number = entry
             .as_ref()
             .map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
-        self.facts = found.map(|mount| MountRecord {
+        self.facts = entry.map(|mount| MountRecord {
             source: mount.source,
             fs_type: mount.fs_type,
             options: mount.options,

@@ -413,8 +413,8 @@ fn operation_plan(
     written: &OperationText,
     files: &[FilesPlan],
 ) -> Result<OperationPlan, ProfileError> {
-    let found = files.iter().position(|plan| plan.name == written.files);
-    let place = found.ok_or_else(|| {
+    let position = files.iter().position(|plan| plan.name == written.files);
+    let place = position.ok_or_else(|| {
         ProfileError(format!("[[operation]]: there is no [[files]] named '{}'", written.files))
     })?;
     let plan = &files[place];

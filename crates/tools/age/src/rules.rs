@@ -233,8 +233,8 @@ fn shares(free: &LayoutFree) -> Vec<f64> {
         let class = bin.from_bytes.checked_ilog2().map_or(0, |power| power + 1);
         bytes[class as usize] += bin.bytes as f64;
     }
-    let all: f64 = bytes.iter().sum();
-    if all > 0.0 { bytes.into_iter().map(|bytes| bytes / all).collect() } else { Vec::new() }
+    let total: f64 = bytes.iter().sum();
+    if total > 0.0 { bytes.into_iter().map(|bytes| bytes / total).collect() } else { Vec::new() }
 }
 
 /// Distance of two distributions: the fraction of bytes that would have to be in extents of another

@@ -26,11 +26,11 @@ impl SourceTree {
     fn from_dataset(dataset: &Dataset, count: u64) -> Option<Self> {
         let names = &dataset.names;
         let is_file = |id| names.kind(id) == NameKind::File;
-        let all: Vec<_> = dataset.unpatched.iter().filter(|(id, _)| is_file(*id)).collect();
-        let (every, count) = (all.len() as u64, count.min(all.len() as u64));
+        let listed: Vec<_> = dataset.unpatched.iter().filter(|(id, _)| is_file(*id)).collect();
+        let (every, count) = (listed.len() as u64, count.min(listed.len() as u64));
         // Files are taken at equal distances, rounded.
         let taken = |place: u64| place * count / every.max(1);
-        let taken = (0u64..).zip(all).filter(|(place, _)| taken(*place) != taken(*place + 1));
+        let taken = (0u64..).zip(listed).filter(|(place, _)| taken(*place) != taken(*place + 1));
         let path = |id| {
             let mut path = Vec::new();
             names.write_path(id, &mut path);

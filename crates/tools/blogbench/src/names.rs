@@ -56,8 +56,8 @@ impl Name {
     }
 
     pub(super) fn as_c_str(&self) -> &CStr {
-        let all = self.bytes.get(..=self.length).unwrap_or(&[0]);
-        CStr::from_bytes_with_nul(all).unwrap_or_default()
+        let with_nul = self.bytes.get(..=self.length).unwrap_or(&[0]);
+        CStr::from_bytes_with_nul(with_nul).unwrap_or_default()
     }
 
     fn push_file(&mut self, file: File, number: u32) {

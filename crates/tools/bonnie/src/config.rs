@@ -372,8 +372,8 @@ impl RequestedFiles {
 /// Default file size: twice the memory, rounded up to whole GiB where nearly one.
 fn default_mib(ram_mib: u64) -> u64 {
     let mib = ram_mib.saturating_mul(2).max(LEAST_MIB);
-    let rest = mib % 1024;
-    if rest > 512 { mib + (1024 - rest) } else { mib }
+    let remainder = mib % 1024;
+    if remainder > 512 { mib + (1024 - remainder) } else { mib }
 }
 
 /// Refuses more files than the memory check of the original allows, which keeps a list of all

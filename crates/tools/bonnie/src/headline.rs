@@ -174,10 +174,11 @@ impl Headline {
             times::ELAPSED_SECONDS.of(scope(), seconds),
             cpu::CPU_PERCENT.of(scope(), cpu_seconds / seconds * 100.0),
         ];
-        let sure: Vec<f64> = groups.iter().filter_map(GroupTotals::uncertainty_percent).collect();
-        if sure.len() == groups.len() {
-            let squares: f64 = sure.iter().map(|percent| percent.powi(2)).sum();
-            let percent = squares.sqrt() / sure.len() as f64;
+        let uncertainties: Vec<f64> =
+            groups.iter().filter_map(GroupTotals::uncertainty_percent).collect();
+        if uncertainties.len() == groups.len() {
+            let squares: f64 = uncertainties.iter().map(|percent| percent.powi(2)).sum();
+            let percent = squares.sqrt() / uncertainties.len() as f64;
             metrics.push(RATE_UNCERTAINTY_PERCENT.of(scope(), percent));
         }
         if closing > 0.0 {

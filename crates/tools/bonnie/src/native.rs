@@ -65,11 +65,11 @@ fn chunk(name: &str, bytes: Option<u64>) -> Result<u32, ConfigError> {
 
 fn native_io(options: &mut Native) -> Result<Option<IoShape>, ConfigError> {
     let chunk = chunk("chunk", options.chunk)?;
-    let asked = size("size", options.size, SIZE_MAX)?;
+    let requested = size("size", options.size, SIZE_MAX)?;
     // The size is a multiple of the chunk, as always in the original.
-    let bytes = asked / u64::from(chunk) * u64::from(chunk);
-    if asked > 0 && bytes == 0 {
-        let message = format!("--size: a file of {asked} bytes has not one chunk of {chunk}");
+    let bytes = requested / u64::from(chunk) * u64::from(chunk);
+    if requested > 0 && bytes == 0 {
+        let message = format!("--size: a file of {requested} bytes has not one chunk of {chunk}");
         return Err(ConfigError::new(message).hint("give a larger file, or a smaller --chunk"));
     }
     let char_bytes = size("byte-size", options.byte_size.unwrap_or(0), SIZE_MAX)?.min(bytes);

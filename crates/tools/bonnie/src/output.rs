@@ -116,13 +116,14 @@ impl Output {
     fn end(&mut self) -> Said {
         let Some(test) = self.present() else { return Said::default() };
         let progress = self.progress(ending(test));
-        let all = self.shape.tests.len() * usize::try_from(self.shape.runs).unwrap_or(usize::MAX);
+        let total_tests =
+            self.shape.tests.len() * usize::try_from(self.shape.runs).unwrap_or(usize::MAX);
         let results = if self.begun.is_multiple_of(self.shape.tests.len()) {
             self.results()
         } else {
             Said::default()
         };
-        let prompt = if self.begun < all { self.prompt() } else { String::new() };
+        let prompt = if self.begun < total_tests { self.prompt() } else { String::new() };
         Said { out: results.out + &prompt, err: progress.err + &results.err, ..Said::default() }
     }
 

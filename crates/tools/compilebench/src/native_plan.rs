@@ -244,12 +244,12 @@ impl Sequence {
     }
 
     fn group_of(&mut self, kind: Kind, width: u16, count: usize) -> Vec<Vec<Operation>> {
-        let mut all: Vec<Operation> = (0..count).filter_map(|_| self.one(kind)).collect();
+        let mut operations: Vec<Operation> = (0..count).filter_map(|_| self.one(kind)).collect();
         self.busy.clear();
         let mut groups = Vec::new();
-        while !all.is_empty() {
-            let rest = all.split_off(all.len().min(usize::from(width)));
-            groups.push(std::mem::replace(&mut all, rest));
+        while !operations.is_empty() {
+            let remaining = operations.split_off(operations.len().min(usize::from(width)));
+            groups.push(std::mem::replace(&mut operations, remaining));
         }
         groups
     }

@@ -100,11 +100,11 @@ impl ClassicOutput for Output {
     }
 
     fn close(&mut self, signal: Option<i32>) -> Said {
-        let mut said = Said { out: self.summary.lines().join("\n"), ..Said::default() };
-        said.out.push('\n');
+        let mut output = Said { out: self.summary.lines().join("\n"), ..Said::default() };
+        output.out.push('\n');
         if let Some(signal) = signal {
-            said.err = format!("caught signal {signal}\n");
+            output.err = format!("caught signal {signal}\n");
         }
-        said
+        output
     }
 }

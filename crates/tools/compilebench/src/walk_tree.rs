@@ -104,11 +104,11 @@ impl WalkTree {
         if below.0 >= MAX_DIRS {
             return Ok(()); // deeper than anything we made
         }
-        let mut rest = start;
+        let mut offset = start;
         loop {
-            let mut list = Entries::new(&entries[rest..]);
+            let mut list = Entries::new(&entries[offset..]);
             let Some(entry) = list.find(is_directory) else { return Ok(()) };
-            rest = entries.len() - list.packed().len();
+            offset = entries.len() - list.packed().len();
             if self.stat_entries {
                 io.stat(here, entry.name)?;
             }

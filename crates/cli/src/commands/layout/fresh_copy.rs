@@ -34,18 +34,18 @@ const READ_SHARE_LEAST: f64 = 0.9;
 
 /// Does what was asked for.
 pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
-    let view = ReadOnlyView::open(&args.path)?;
+    let original = ReadOnlyView::open(&args.path)?;
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
     let _as_many_as_we_may = raise_open_files();
-    let work = Work { args, view: &view, stop: signals.flag(), bar: bar() };
+    let work = Work { args, view: &original, stop: signals.flag(), bar: bar() };
     // Before anything is made.
-    if !matches!(view.kind(), ViewKind::Private { .. }) {
-        let _reported_by_whoever_wrote = sync_filesystem(view.root());
+    if !matches!(original.kind(), ViewKind::Private { .. }) {
+        let _reported_by_whoever_wrote = sync_filesystem(original.root());
     }
     cold()?;
-    let like = FilesystemProfile::read(&view, &args.path)?;
+    let like = FilesystemProfile::read(&original, &args.path)?;
     let erasing = EraseList::new(args.erase.iter().cloned());
     let mut scratch = Scratch::make(args.on.as_deref(), &like, &erasing, &lab::open())?;
     let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
@@ -59,7 +59,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let copy = compared?;
     released?;
     let path = args.path.to_string_lossy();
-    let through = through(view.kind());
+    let through = through(original.kind());
     let view = View { path: &path, through: &through };
     if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| write_json(&copy, &view, out))?;

@@ -131,8 +131,8 @@ impl SavedImage {
     /// When one of these does not hold, or cannot be found out.
     pub(crate) fn check(&self, node: &Path, lab: &Lab) -> Result<(), LabError> {
         sound(node, self.filesystem(), lab)?;
-        let found = layout(node)?;
-        match difference(&self.record.layout, &found) {
+        let restored = layout(node)?;
+        match difference(&self.record.layout, &restored) {
             None => Ok(()),
             Some(what) => Err(self.wrong(format!("its layout is another than at saving: {what}"))),
         }

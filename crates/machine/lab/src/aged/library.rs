@@ -62,8 +62,8 @@ pub struct ImageRecord {
 impl ImageRecord {
     /// Value of a recipe parameter, if present.
     pub fn made_with(&self, name: &str) -> Option<&str> {
-        let found = self.recipe.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let pair = self.recipe.iter().find(|(known, _)| known == name);
+        pair.map(|(_, value)| value.as_str())
     }
 
     /// Fingerprint of filesystem, device size and recipe: 16 hexadecimal digits.
@@ -97,10 +97,10 @@ impl ImageLibrary {
 
     /// Sorted names of all images, damaged ones included.
     pub fn names(&self) -> Vec<String> {
-        let mut found = names(&self.directory);
-        found.retain(|name| is_name(name) && self.directory.join(name).is_dir());
-        found.sort();
-        found
+        let mut image_names = names(&self.directory);
+        image_names.retain(|name| is_name(name) && self.directory.join(name).is_dir());
+        image_names.sort();
+        image_names
     }
 
     /// Loads the image of this name. The record is read; of the content only the length is checked.
@@ -111,10 +111,13 @@ impl ImageLibrary {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
         if !folder.is_dir() {
-            let there = self.names();
-            let all =
-                if there.is_empty() { "no image is saved".to_owned() } else { there.join(", ") };
-            return Err(unfit(format!("there is no saved image '{name}' ({all})")));
+            let known_names = self.names();
+            let listing = if known_names.is_empty() {
+                "no image is saved".to_owned()
+            } else {
+                known_names.join(", ")
+            };
+            return Err(unfit(format!("there is no saved image '{name}' ({listing})")));
         }
         let wrong =
             |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
@@ -272,7 +275,7 @@ impl UnfinishedImage {
         if !is_private_directory(directory) {
             return Vec::new();
         }
-        let mut found = Vec::new();
+        let mut unfinished = Vec::new();
         for name in names(directory) {
             let words = name.strip_prefix(UNFINISHED).and_then(|words| words.split_once('-'));
             let Some((pid, _)) = words.filter(|(_, of)| is_name(of)) else { continue };
@@ -281,10 +284,10 @@ impl UnfinishedImage {
                 && let Ok(file) = File::open(&folder)
             {
                 let is_alive = lock_exclusive(&file) == Err(LockError::Held);
-                found.push(Self { folder, pid, is_alive });
+                unfinished.push(Self { folder, pid, is_alive });
             }
         }
-        found
+        unfinished
     }
 
     /// Removes an unfinished image, unless a run is saving it. A missing folder is no error.
@@ -402,11 +405,11 @@ impl SavedImage {
         if let Some(error) = failed {
             return Err(LabError::io("cannot restore", self.content())(error));
         }
-        let found = read.map_err(|error| match error.kind() {
+        let digest = read.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.wrong(format!("{CONTENT} is cut short")),
             _ => self.wrong(format!("{CONTENT}: {error}")),
         })?;
-        let Digest { fingerprint, data_bytes } = found;
+        let Digest { fingerprint, data_bytes } = digest;
         if (fingerprint.as_str(), data_bytes)
             != (self.record.fingerprint.as_str(), self.record.data_bytes)
         {

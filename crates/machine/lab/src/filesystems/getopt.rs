@@ -22,7 +22,7 @@ pub(super) fn read<'a>(
     options: &'a [String],
     with_value: &str,
 ) -> Result<Vec<MkfsOption<'a>>, OptionRefusal> {
-    let mut given = Vec::new();
+    let mut parsed = Vec::new();
     let mut at = 0;
     while let Some(option) = options.get(at) {
         let begin = at;
@@ -40,7 +40,7 @@ pub(super) fn read<'a>(
                 value = Some(next);
                 at += 1;
             }
-            given.push(MkfsOption { name, value, place: (begin, at) });
+            parsed.push(MkfsOption { name, value, place: (begin, at) });
             continue;
         }
         let letters = option.strip_prefix('-').filter(|rest| !rest.is_empty() && *rest != "-");
@@ -53,7 +53,7 @@ pub(super) fn read<'a>(
             let end = index + letter.len_utf8();
             let name = &letters[index..end];
             if !with_value.contains(letter) {
-                given.push(MkfsOption { name, value: None, place: (begin, at) });
+                parsed.push(MkfsOption { name, value: None, place: (begin, at) });
                 continue;
             }
             let mut value = Some(&letters[end..]).filter(|rest| !rest.is_empty());
@@ -61,11 +61,11 @@ pub(super) fn read<'a>(
                 value = options.get(at).map(String::as_str);
                 at = (at + 1).min(options.len());
             }
-            given.push(MkfsOption { name, value, place: (begin, at) });
+            parsed.push(MkfsOption { name, value, place: (begin, at) });
             break;
         }
     }
-    Ok(given)
+    Ok(parsed)
 }
 
 /// Substrings of an option that could be paths: the whole, its parts between commas and equals

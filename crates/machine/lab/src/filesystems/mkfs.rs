@@ -40,9 +40,10 @@ pub fn arguments(
 }
 
 fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>, OptionRefusal> {
-    let given = read(request.options, mkfs.with_value)?;
+    let parsed = read(request.options, mkfs.with_value)?;
     for refused in mkfs.refused {
-        if given.iter().filter(|option| option.name == refused.letter).count() > refused.times_max {
+        if parsed.iter().filter(|option| option.name == refused.letter).count() > refused.times_max
+        {
             let option = format!("-{}", refused.letter);
             return Err(OptionRefusal { option, why: refused.why.to_owned() });
         }
@@ -51,12 +52,12 @@ fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>,
     let mut ours: Vec<OsString> = mkfs.force.iter().map(OsString::from).collect();
     // Some mkfs refuse a second label.
     if let Some(letter) = mkfs.label.first()
-        && !given.iter().any(|option| mkfs.label.contains(&option.name))
+        && !parsed.iter().any(|option| mkfs.label.contains(&option.name))
     {
         ours.extend([format!("-{letter}").into(), request.label.into()]);
     }
     // The last of several -E counts, so the added options go into it.
-    match given.iter().rfind(|option| option.name == "E") {
+    match parsed.iter().rfind(|option| option.name == "E") {
         Some(theirs) if !mkfs.extended.is_empty() => merge(&mut options, theirs, mkfs.extended)?,
         None if !mkfs.extended.is_empty() => {
             ours.extend(["-E".into(), mkfs.extended.join(",").into()]);

@@ -66,7 +66,7 @@ pub(crate) fn availability(
     machine: &Machine,
     tools: &ToolPath,
 ) -> Availability {
-    let mut found = None;
+    let mut mkfs_tool = None;
     if let Some(tool) = filesystem.mkfs() {
         let Some(path) = tools.find(tool.program) else {
             let package = tool.package;
@@ -76,7 +76,7 @@ pub(crate) fn availability(
                 how,
             };
         };
-        found = Some((path, tool));
+        mkfs_tool = Some((path, tool));
     }
     let name = filesystem.name;
     if !kernel_has(name, machine) {
@@ -91,8 +91,8 @@ pub(crate) fn availability(
             how: format!("boot a kernel built with {option}, or install the module {name}"),
         };
     }
-    let version = found.as_ref().and_then(|(path, tool)| version(path, tool));
-    Availability::Ready { tool: found.map(|(path, _)| path), version }
+    let version = mkfs_tool.as_ref().and_then(|(path, tool)| version(path, tool));
+    Availability::Ready { tool: mkfs_tool.map(|(path, _)| path), version }
 }
 
 /// First line of the version output of mkfs.

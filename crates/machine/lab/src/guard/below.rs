@@ -47,9 +47,9 @@ enum BackingStore {
 
 /// Finds the lower layers of a device, their carriers and their rivals.
 pub(super) fn below(machine: &Machine, device: DeviceNumber) -> LowerDevices {
-    let mut found = LowerDevices::default();
-    walk(machine, device, 0..u64::MAX, &mut found);
-    found
+    let mut lower = LowerDevices::default();
+    walk(machine, device, 0..u64::MAX, &mut lower);
+    lower
 }
 
 /// Descends from the byte range `part` of a device.

@@ -80,16 +80,16 @@ pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
         zero(device, bytes, place.start, place.end - place.start)?;
     }
     for _ in 0..ROUNDS {
-        let found = find_signatures(device, bytes)?;
-        if found.is_empty() {
+        let signatures = find_signatures(device, bytes)?;
+        if signatures.is_empty() {
             return device.sync_all();
         }
-        for signature in found {
+        for signature in signatures {
             zero(device, bytes, signature.offset & !(AROUND - 1), AROUND)?;
         }
     }
-    let found = find_signatures(device, bytes)?;
-    match found.first() {
+    let signatures = find_signatures(device, bytes)?;
+    match signatures.first() {
         None => device.sync_all(),
         Some(left) => Err(io::Error::other(format!("it still contains {left}"))),
     }

@@ -171,9 +171,9 @@ pub(crate) fn content_of(
         SearchDepth::Full => backing::extents(machine, number, device, bytes)?,
         SearchDepth::Glance => None,
     };
-    let found = content::search(device, bytes, depth, extents)?;
-    let data = found.first.map(|offset| Obstacle::Data { offset });
-    Ok(Content { obstacles: data.into_iter().collect(), coverage: Some(found.coverage) })
+    let result = content::search(device, bytes, depth, extents)?;
+    let data = result.first.map(|offset| Obstacle::Data { offset });
+    Ok(Content { obstacles: data.into_iter().collect(), coverage: Some(result.coverage) })
 }
 
 /// Programs that have a device open for reading, after a wait for programs that only probe it.

@@ -116,14 +116,14 @@ impl Search<'_> {
     }
 
     fn look_at_mounts(&mut self, name: &str, number: DeviceNumber) {
-        let found = self.mounts.iter().find(|mount| {
+        let first_mount = self.mounts.iter().find(|mount| {
             let by_number = mount.device == (number.major, number.minor);
             // btrfs and others have a device number of their own and name the device as their
             // source.
             let source = Path::new(&mount.source);
             by_number || (source.is_absolute() && block_number(source) == Some(number))
         });
-        if let Some(mount) = found {
+        if let Some(mount) = first_mount {
             let point = mount.point.clone();
             self.obstacles.push(Obstacle::Mounted { name: name.to_owned(), point });
         }
@@ -141,7 +141,7 @@ impl Search<'_> {
 
     /// Devices built on a device: description, and the number of a block device.
     fn holders(&self, of: DeviceNumber) -> Vec<(String, Option<DeviceNumber>)> {
-        let mut found = Vec::new();
+        let mut devices = Vec::new();
         if let Some(folder) = self.machine.block_folder(of) {
             for holder in names(&folder.join("holders")) {
                 let there = folder.join("holders").join(&holder);
@@ -150,7 +150,7 @@ impl Search<'_> {
                     Some(mapped) => format!("{holder} ({mapped})"),
                     None => holder,
                 };
-                found.push((by, number));
+                devices.push((by, number));
             }
         }
         // The kernel lists no holder for a loop device on top of a block device.
@@ -159,10 +159,10 @@ impl Search<'_> {
             let file = file.map(|path| path.trim_end_matches(" (deleted)").to_owned());
             if file.is_some_and(|path| block_number(Path::new(&path)) == Some(of)) {
                 let number = word(&folder.join("dev")).and_then(|text| text.parse().ok());
-                found.push((name, number));
+                devices.push((name, number));
             }
         }
-        found
+        devices
     }
 }
 
@@ -213,7 +213,7 @@ fn openers(
     numbers.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
     let own = std::process::id().to_string();
     let is_other = |pid: &String| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own;
-    let mut found = Vec::new();
+    let mut processes = Vec::new();
     for pid in names(&machine.proc).into_iter().filter(is_other) {
         let open = open_devices(&machine.proc.join(&pid));
         for number in &numbers {
@@ -222,10 +222,10 @@ fn openers(
             let writes = *first || uses.any(|writes| *writes);
             let name = machine.block_name(*number).unwrap_or_else(|| number.to_string());
             let program = machine.program(&pid);
-            found.push((name, Opener { pid: pid.clone(), program, writes }));
+            processes.push((name, Opener { pid: pid.clone(), program, writes }));
         }
     }
-    found
+    processes
 }
 
 /// Block devices that a process has open; `true` for writing.

@@ -71,9 +71,9 @@ impl Player {
             return Err(player.explain(error));
         }
         let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"));
-        let found = table?.mounts.into_iter().find(|mount| mount.point == point);
+        let own_mount = table?.mounts.into_iter().find(|mount| mount.point == point);
         player.mounted =
-            found.map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
+            own_mount.map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
         Ok(player)
     }
 

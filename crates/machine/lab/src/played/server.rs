@@ -222,8 +222,8 @@ impl Filesystem for PlayedFilesystem {
             (IMAGE_INODE, FileType::RegularFile, IMAGE),
             (STATUS_INODE, FileType::RegularFile, PLAYED_STATUS),
         ];
-        let rest = (1..).zip(entries).skip(usize::try_from(from).unwrap_or(usize::MAX));
-        for (next, (inode, kind, name)) in rest {
+        let remaining = (1..).zip(entries).skip(usize::try_from(from).unwrap_or(usize::MAX));
+        for (next, (inode, kind, name)) in remaining {
             if reply.add(INodeNo(inode), next, kind, name) {
                 break;
             }
@@ -245,9 +245,9 @@ impl Filesystem for PlayedFilesystem {
         if inode.0 == STATUS_INODE {
             return self.read_status(handle.0, offset, size, reply);
         }
-        let asked = QueuedRequest::new(offset, u64::from(size), false);
+        let request = QueuedRequest::new(offset, u64::from(size), false);
         match self.read_image(offset, size) {
-            Ok(data) => self.spindle.take(asked, DelayedReply::Read(reply, data)),
+            Ok(data) => self.spindle.take(request, DelayedReply::Read(reply, data)),
             Err(error) => reply.error(error.into()),
         }
     }
@@ -281,9 +281,9 @@ impl Filesystem for PlayedFilesystem {
         if offset.saturating_add(u64::from(bytes)) > self.bytes {
             return reply.error(Errno::ENOSPC);
         }
-        let asked = QueuedRequest::new(offset, u64::from(bytes), true);
+        let request = QueuedRequest::new(offset, u64::from(bytes), true);
         match self.image.write_all_at(data, offset) {
-            Ok(()) => self.spindle.take(asked, DelayedReply::Written(reply, bytes)),
+            Ok(()) => self.spindle.take(request, DelayedReply::Written(reply, bytes)),
             Err(error) => reply.error(error.into()),
         }
     }
@@ -316,11 +316,11 @@ impl Filesystem for PlayedFilesystem {
         if !is_discard && !flags.contains(FallocateFlags::ZERO_RANGE) {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let asked = QueuedRequest::new(offset, length, true);
+        let request = QueuedRequest::new(offset, length, true);
         match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
             // A disk with a head ignores a discard; it exists so that images stay sparse.
             Ok(()) if is_discard => reply.ok(),
-            Ok(()) => self.spindle.take(asked, DelayedReply::Done(reply)),
+            Ok(()) => self.spindle.take(request, DelayedReply::Done(reply)),
             Err(errno) => reply.error(Errno::from_i32(errno.raw_os_error())),
         }
     }

@@ -82,11 +82,11 @@ fn words(line: &str) -> Vec<String> {
 
 /// File name of the Boot Loader Specification entry that boots this release.
 pub(super) fn in_entries(root: &Path, release: &str) -> Option<String> {
-    let found = ENTRIES.iter().map(|folder| root.join(folder)).find_map(|folder| {
+    let entry = ENTRIES.iter().map(|folder| root.join(folder)).find_map(|folder| {
         let names = names(&folder).into_iter().filter(|name| name.strip_suffix(".conf").is_some());
         names.into_iter().find(|name| is_entry_of(&folder.join(name), release))
     });
-    found.or_else(|| {
+    entry.or_else(|| {
         IMAGES.iter().map(|folder| root.join(folder)).find_map(|folder| {
             names(&folder).into_iter().find(|name| is_unified_image_of(name, release))
         })

@@ -204,16 +204,16 @@ impl Reboots {
     /// # Errors
     /// When something of it stays.
     pub fn end(&self) -> Result<(), LabError> {
-        let asked = self.record().ok().flatten();
+        let campaign = self.record().ok().flatten();
         let mut removed = Ok(());
         // The link goes first: without it the unit is not started any more.
         for path in [self.link_path(), self.unit_path(), self.stop_path()] {
             removed = removed.and(remove(&path));
         }
         let is_waiting = |record: &RebootRecord| {
-            record.asked.as_ref().is_some_and(|asked| asked.from == self.boot_id())
+            record.asked.as_ref().is_some_and(|campaign| campaign.from == self.boot_id())
         };
-        if let Some(record) = asked.filter(is_waiting) {
+        if let Some(record) = campaign.filter(is_waiting) {
             removed = removed.and(self.run(&self.cancel_command(record.loader)));
         }
         removed = removed.and(remove(&self.record_path()));

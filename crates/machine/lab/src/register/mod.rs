@@ -152,7 +152,7 @@ impl Register {
             return Ok(Vec::new());
         }
         let _register = self.lock()?;
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         for name in names(&self.folder) {
             let Some(id) = name.strip_suffix(".record").and_then(RecordId::parse) else {
                 continue;
@@ -170,9 +170,9 @@ impl Register {
                 fs::remove_file(&path).map_err(LabError::io("cannot remove", &path))?;
                 continue;
             }
-            found.push(ListedRecord { id, path, is_held, facts });
+            records.push(ListedRecord { id, path, is_held, facts });
         }
-        Ok(found)
+        Ok(records)
     }
 
     /// Takes over a record whose owner is dead; `None` if the record no longer exists.

@@ -99,20 +99,20 @@ impl Scratch {
     }
 
     fn in_directory(directory: &Path, like: &FilesystemProfile) -> Result<Self, LabError> {
-        let found = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
+        let resolved = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
         let what = directory.display();
-        if found.starts_with(&like.path) {
+        if resolved.starts_with(&like.path) {
             return Err(unfit(format!("{what} is inside the tree to be copied")));
         }
-        let mut place = Workplace::take(&found)?;
+        let mut place = Workplace::take(&resolved)?;
         place.refuse_leftovers()?;
-        let there = place.target().facts()?.existing;
-        if let Some(name) = there.iter().find(|name| !FRESH.contains(&name.as_str())) {
+        let entries = place.target().facts()?.existing;
+        if let Some(name) = entries.iter().find(|name| !FRESH.contains(&name.as_str())) {
             return Err(unfit(format!("{what} is not empty: it has {name}")));
         }
-        let beside = beside(&found)?;
+        let beside = beside(&resolved)?;
         place.mark(MARK, None)?;
-        let top = found.join(TREE);
+        let top = resolved.join(TREE);
         if let Err(error) = place.target().make_tree(TREE) {
             let _reported_is_why = place.unmark();
             return Err(error.into());
@@ -215,7 +215,7 @@ fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
     let table = MountTable::read();
     let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let Some(mount) = table.of(&opened) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
+    let mut others = Vec::new();
     for inner in directory.ancestors().take_while(|inner| *inner != mount.point) {
         let Some(above) = inner.parent() else { break };
         let failed = |source| LabError::io("cannot read", above)(source);
@@ -224,12 +224,12 @@ fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
             let path = entry.map_err(failed)?.path();
             let name = path.strip_prefix(&mount.point).unwrap_or(&path).to_string_lossy();
             if path != inner && !FRESH.contains(&name.as_ref()) {
-                found.push(name.into_owned());
+                others.push(name.into_owned());
             }
         }
     }
-    found.sort_unstable();
-    Ok(found)
+    others.sort_unstable();
+    Ok(others)
 }
 
 impl Drop for Scratch {

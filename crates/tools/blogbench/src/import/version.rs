@@ -36,9 +36,9 @@ fn named(text: &str) -> Option<Version> {
         return None;
     }
     let text = text.to_ascii_lowercase();
-    let mut all: Vec<Version> = text.split("blogbench").skip(1).filter_map(leading).collect();
-    all.dedup();
-    match all.as_slice() {
+    let mut versions: Vec<Version> = text.split("blogbench").skip(1).filter_map(leading).collect();
+    versions.dedup();
+    match versions.as_slice() {
         [one] => Some(*one),
         _ => None,
     }

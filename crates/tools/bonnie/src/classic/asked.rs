@@ -85,8 +85,8 @@ impl RunParameters {
             _ => io.bytes,
         });
         let files = self.files.map_or(0, |files| u64::from(files.count));
-        let one = if test.is_io() { io } else { files };
-        one.saturating_mul(u64::from(self.copies))
+        let work_per_copy = if test.is_io() { io } else { files };
+        work_per_copy.saturating_mul(u64::from(self.copies))
     }
 }
 

@@ -49,17 +49,17 @@ impl Importer for Bonnie {
             if starts.line != place.line {
                 starts = ResultStarts::find(log, place.line);
             }
-            let found = match piece(log, &starts, place.byte) {
-                Some(found) => Some(found),
+            let result = match piece(log, &starts, place.byte) {
+                Some(result) => Some(result),
                 None => results.partner(log, place.line),
             };
-            let Some(found) = found else { break };
-            let between = if found.from.line == place.line { place.byte } else { 0 };
-            let text = log.line(found.from.line).get(between..found.from.byte).unwrap_or("");
+            let Some(result) = result else { break };
+            let between = if result.from.line == place.line { place.byte } else { 0 };
+            let text = log.line(result.from.line).get(between..result.from.byte).unwrap_or("");
             let above = if results.is_empty() { at } else { 0 };
             let name = name::before(log, above, text);
-            place = found.to;
-            results.take(found, name);
+            place = result.to;
+            results.take(result, name);
             if results.torn.is_some_and(|(_, count)| count >= TORN_MOST) {
                 break;
             }

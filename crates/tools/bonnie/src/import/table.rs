@@ -101,23 +101,23 @@ fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
 /// Parses the row of the large file, and returns its length in bytes, with its latencies.
 fn large(run: &mut Run, text: &str) -> Option<usize> {
     let row = row(text);
-    let all: Vec<(&str, usize)> = words(row).take(NAME_WORDS_MOST + 2 * SEEKS + 4).collect();
-    let sizes = all.iter().take(NAME_WORDS_MOST + 1).position(|(word, _)| is_size(word));
+    let row_words: Vec<(&str, usize)> = words(row).take(NAME_WORDS_MOST + 2 * SEEKS + 4).collect();
+    let sizes = row_words.iter().take(NAME_WORDS_MOST + 1).position(|(word, _)| is_size(word));
     let first = match sizes {
         Some(place) => {
-            let name: Vec<&str> = all[..place].iter().map(|(word, _)| *word).collect();
+            let name: Vec<&str> = row_words[..place].iter().map(|(word, _)| *word).collect();
             run.name = name.join(" ");
-            sized(run, all[place].0);
+            sized(run, row_words[place].0);
             place + 1
         }
         None => {
-            all.first()?.0.clone_into(&mut run.name);
+            row_words.first()?.0.clone_into(&mut run.name);
             let what = "the size of the file cannot be determined from the table";
             run.remarks.push(what.to_owned());
             1
         }
     };
-    let (figures, end) = figures(&all[first..])?;
+    let (figures, end) = figures(&row_words[first..])?;
     let tests = 0..FILES;
     let tests: Vec<usize> = match figures.len() {
         12 => tests.collect(),
@@ -136,12 +136,12 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
 /// Parses the row of the small files, and returns its length in bytes, with its latencies.
 fn many(run: &mut Run, text: &str) -> Option<usize> {
     let row = row(text);
-    let all: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
-    let (files, _) = all.first()?;
+    let row_words: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
+    let (files, _) = row_words.first()?;
     let (files, directories) = files.split_once('/').unwrap_or((files, ""));
     let mut parts = files.split(':');
     let count = parts.next().filter(|word| whole(word).is_some())?;
-    let (figures, end) = figures(&all[1..])?;
+    let (figures, end) = figures(&row_words[1..])?;
     run.files(count);
     run.parameter("max-size", parts.next().unwrap_or(""));
     run.parameter("min-size", parts.next().unwrap_or(""));
@@ -169,18 +169,18 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
 
 /// Figures at the start of the words, rates and percentages in turn, and the offset of their end.
 fn figures<'t>(words: &[(&'t str, usize)]) -> Option<(Vec<&'t str>, usize)> {
-    let mut found = Vec::new();
+    let mut figures = Vec::new();
     let mut end = 0;
     for (all, behind) in words.iter().take(12) {
         let word = number_before(all);
         // Text may be glued to the last figure.
-        if word.is_empty() || word.len() < all.len() && found.len() < 11 {
+        if word.is_empty() || word.len() < all.len() && figures.len() < 11 {
             break;
         }
-        found.push(word);
+        figures.push(word);
         end = behind - all.len() + word.len();
     }
-    (!found.is_empty()).then_some((found, end))
+    (!figures.is_empty()).then_some((figures, end))
 }
 
 /// Number with its unit, or plus signs, at the start of a word.
@@ -207,19 +207,19 @@ fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize)
     let Some(behind) = text[row..].strip_prefix("Latency") else { return end };
     let mut rest = super::head(behind, ROW_MOST);
     let whole = rest.len();
-    let mut found = Vec::new();
-    while found.len() < TESTS - FILES
+    let mut parsed = Vec::new();
+    while parsed.len() < TESTS - FILES
         && let Some((ns, behind)) = latency(rest.trim_start())
     {
-        found.push(ns);
+        parsed.push(ns);
         rest = behind;
     }
-    if found.len() == tests.len() {
-        for (test, ns) in tests.iter().zip(&found) {
+    if parsed.len() == tests.len() {
+        for (test, ns) in tests.iter().zip(&parsed) {
             run.latencies[*test] = Figure::Value { value: *ns, slack: 0.0 };
         }
-    } else if !found.is_empty() {
-        let what = format!("{} latencies for {} tests", found.len(), tests.len());
+    } else if !parsed.is_empty() {
+        let what = format!("{} latencies for {} tests", parsed.len(), tests.len());
         run.remarks.push(format!("the table has {what}: which ones cannot be determined"));
     }
     row + "Latency".len() + whole - rest.len()

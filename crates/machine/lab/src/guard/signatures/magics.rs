@@ -16,7 +16,7 @@ struct Magic(&'static str, Place, &'static [u8]);
 
 /// Finds all magic numbers of the tables.
 pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
-    let mut found = Vec::new();
+    let mut signatures = Vec::new();
     let of_filesystems = all().flat_map(|filesystem| filesystem.signatures);
     let of_filesystems = of_filesystems.map(|one| (one.name, one.place, one.magic, one.is_copy));
     let others = MAGICS.iter().map(|&Magic(name, place, magic)| (name, place, magic, false));
@@ -31,10 +31,10 @@ pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
         if let Some(offset) = offset
             && medium.has(offset, magic)?
         {
-            found.push(Signature { offset, name, is_copy });
+            signatures.push(Signature { offset, name, is_copy });
         }
     }
-    Ok(found)
+    Ok(signatures)
 }
 
 /// Magic numbers of backup copies that belong to no filesystem.

@@ -108,17 +108,17 @@ fn is_boot_sector(signature: &str) -> bool {
 /// When the device cannot be read.
 pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     let medium = Medium { file, bytes };
-    let mut found = magics::search(&medium)?;
+    let mut signatures = magics::search(&medium)?;
     for probe in probes::ALL.iter().chain(copies::ALL) {
-        probe(&medium, &mut found)?;
+        probe(&medium, &mut signatures)?;
     }
     // The two bytes at the end of a boot sector belong to the filesystem reported already.
-    if found.iter().any(|signature| !signature.is_copy && is_boot_sector(signature.name)) {
-        found.retain(|signature| signature.name != magics::MBR);
+    if signatures.iter().any(|signature| !signature.is_copy && is_boot_sector(signature.name)) {
+        signatures.retain(|signature| signature.name != magics::MBR);
     }
-    found.sort();
-    found.dedup();
-    Ok(found)
+    signatures.sort();
+    signatures.dedup();
+    Ok(signatures)
 }
 
 #[cfg(test)]
