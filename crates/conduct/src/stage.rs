@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use treering_lab::{
-    CacheDrop, Device, DeviceCaution, EraseList, FormatRecord, Lab, LabError, Mounted, Pattern,
-    SavedImage, SettleLimits, Volume, drop_and_verify, settle,
+    CacheDrop, Device, DeviceCaution, EraseList, FilesystemTemplate, FormatRecord, Lab, LabError,
+    MountedVolume, SavedImage, SettleLimits, Volume, drop_and_verify, settle,
 };
 use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
@@ -36,9 +36,9 @@ pub(crate) struct Devices<'l> {
     erasing: EraseList,
     held: HashMap<Key, Device>,
     /// What guests start from, one for each way to make a filesystem; none where it cannot be kept.
-    patterns: HashMap<Recipe, Option<Pattern>>,
+    patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
     /// Saved images by their name and the device that they are restored to, each read once.
-    saved: HashMap<(String, DeviceSpec), (SavedImage, Pattern)>,
+    saved: HashMap<(String, DeviceSpec), (SavedImage, FilesystemTemplate)>,
 }
 
 impl<'l> Devices<'l> {
@@ -123,7 +123,8 @@ impl<'l> Devices<'l> {
         device: Device,
     ) -> Result<(Volume, Vec<Fact>), LabError> {
         let recipe = (variant.device.clone(), variant.filesystem.clone(), variant.mkfs.clone());
-        let of = |pattern: &Pattern| vec![fact(IMAGE_FACT, pattern.fingerprint().to_owned())];
+        let of =
+            |pattern: &FilesystemTemplate| vec![fact(IMAGE_FACT, pattern.fingerprint().to_owned())];
         match self.patterns.get(&recipe) {
             Some(Some(pattern)) => {
                 let (volume, is_copy) = device.restore(pattern, &variant.mkfs)?;
@@ -152,7 +153,7 @@ impl<'l> Devices<'l> {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(place) => {
                 let image = self.lab.library().load(name)?;
-                let pattern = Pattern::of_saved(&image, spec, self.lab)?;
+                let pattern = FilesystemTemplate::from_saved(&image, spec, self.lab)?;
                 place.insert((image, pattern))
             }
         };
@@ -193,7 +194,7 @@ impl<'l> Devices<'l> {
 /// What there is of a place.
 enum Place {
     /// A filesystem that is mounted here.
-    Mounted(Box<Mounted>),
+    MountedVolume(Box<MountedVolume>),
     /// One that a guest mounts.
     Formatted(Box<Volume>),
     /// Nothing, after a remount that failed.

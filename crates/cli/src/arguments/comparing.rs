@@ -133,7 +133,7 @@ pub(crate) struct RootArgs {
 impl RootArgs {
     /// The boots of that machine; of this one where nothing was said.
     pub(crate) fn reboots(&self) -> Reboots {
-        Reboots::of(self.dir.as_deref().unwrap_or(Path::new("/")))
+        Reboots::new(self.dir.as_deref().unwrap_or(Path::new("/")))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_lab::{AgedTarget, ImageLibrary, ImageRecord, Lab, Likeness, Sight};
+use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, ImageRecord, Lab, ReadOnlyView};
 use treering_model::{Trial, Unit};
 use treering_report::pages::layout::{self, View};
 use treering_report::{Cell, Column, Report, Table};
@@ -143,8 +143,8 @@ impl Saving {
         places::images_dir()?;
         lab.library().refuse_taken(name)?;
         let directory = target.canonicalize().map_err(|error| Failure::of_path(target, &error))?;
-        let found = AgedTarget::of(&directory, &lab)?;
-        let mkfs = Likeness::of(&Sight::open(&directory)?, &directory)?.mkfs;
+        let found = AgedTarget::examine(&directory, &lab)?;
+        let mkfs = FilesystemProfile::read(&ReadOnlyView::open(&directory)?, &directory)?.mkfs;
         Ok(Self { name: name.to_owned(), lab, target: found, mkfs })
     }
 

@@ -98,7 +98,7 @@ pub(super) fn run_with(
     lab::mount_again_before_run();
     let mut place = take_named(&dir)?;
     place.adopt(kept);
-    let again = job.remounts().then(|| Remountable::of(place.target().path(), &lab::open()));
+    let again = job.remounts().then(|| Remountable::examine(place.target().path(), &lab::open()));
     let again = again.transpose()?;
     let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
     let (facts, cautions) = match ranks {

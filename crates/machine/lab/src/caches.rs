@@ -1,6 +1,6 @@
-//! Between trials: dirty pages are written back, the machine is given time to settle, and caches
-//! are dropped. That they are is verified with a canary: a nameless file that was in the page cache
-//! before must not be there after. Whether a trial wants it is decided elsewhere.
+//! Cache control between trials: write dirty pages back, let the machine settle, drop the caches. A
+//! canary verifies the drop: a nameless file that was in the page cache before must not be there
+//! after. The decision whether a trial wants it is made elsewhere.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,47 +19,51 @@ use treering_sys::{
 
 use crate::LabError;
 
-/// Bytes of the canary: enough pages that none of them is there by chance.
+/// Size of the canary file: enough pages that none of them is cached by chance.
 const CANARY_BYTES: usize = 256 << 10;
-/// Pages under write-back cannot be dropped: then it is tried again.
+/// Attempts at dropping the caches: pages under write-back cannot be dropped.
 const TRIES: u32 = 3;
 const STEP: Duration = Duration::from_millis(100);
 
-/// When the machine counts as quiet.
+/// Limits for waiting until the machine is quiet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SettleLimits {
-    /// So many bytes may be dirty or under write-back on the whole machine.
+    /// Dirty and write-back bytes of the whole machine at which it counts as quiet.
     pub dirty_bytes_max: u64,
-    /// Longer than this it is not waited for.
+    /// Longest wait for the machine to become quiet.
     pub wait_max: Duration,
-    /// After that nothing is done for so long.
+    /// Idle pause after the wait.
     pub rest: Duration,
 }
 
 impl Default for SettleLimits {
-    /// 4 MiB, which every machine keeps dirty at times; half a minute; no rest.
+    /// 4 MiB, which every machine keeps dirty at times; 30 s of waiting; no pause.
     fn default() -> Self {
         Self { dirty_bytes_max: 4 << 20, wait_max: Duration::from_secs(30), rest: Duration::ZERO }
     }
 }
 
-/// How quiet it became.
+/// Result of waiting for the machine to become quiet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settled {
-    /// What was still dirty or under write-back in the end.
+pub struct SettleResult {
+    /// Bytes still dirty or under write-back at the end.
     pub dirty_bytes: u64,
-    /// How long it took, without the rest.
+    /// Time spent waiting, without the pause after it.
     pub waited: Duration,
-    /// Whether the limit was reached. Other programs of the machine may write all the time.
+    /// True if the limit was reached. Other programs of the machine may write all the time.
     pub is_quiet: bool,
 }
 
-/// Writes back what is dirty, first of the filesystem of `root` with its errors, then of all, waits
-/// until little is left, and rests. A raised flag ends the waiting.
+/// Writes back dirty pages, first of the filesystem of `root` with its errors, then of the whole
+/// machine, waits until few are left, and pauses. A raised flag ends the waiting.
 ///
 /// # Errors
 /// When something of the filesystem could not be written.
-pub fn settle(root: &Path, limits: &SettleLimits, stop: &StopFlag) -> Result<Settled, LabError> {
+pub fn settle(
+    root: &Path,
+    limits: &SettleLimits,
+    stop: &StopFlag,
+) -> Result<SettleResult, LabError> {
     let began = Instant::now();
     let opened = File::open(root).map_err(LabError::io("cannot open", root))?;
     sync_filesystem(opened.as_fd())
@@ -73,7 +77,7 @@ pub fn settle(root: &Path, limits: &SettleLimits, stop: &StopFlag) -> Result<Set
         sleep(STEP);
         dirty_bytes = dirty()?;
     }
-    let settled = Settled {
+    let settled = SettleResult {
         dirty_bytes,
         waited: began.elapsed(),
         is_quiet: dirty_bytes <= limits.dirty_bytes_max,
@@ -85,51 +89,51 @@ pub fn settle(root: &Path, limits: &SettleLimits, stop: &StopFlag) -> Result<Set
     Ok(settled)
 }
 
-/// Bytes that are dirty or under write-back on the whole machine.
+/// Dirty and write-back bytes of the whole machine.
 fn dirty() -> Result<u64, LabError> {
     let path = "/proc/meminfo";
     let text = fs::read_to_string(path).map_err(LabError::io("cannot read", path))?;
     Ok(["Dirty", "Writeback"].iter().filter_map(|name| field(&text, name)).sum())
 }
 
-/// A line of meminfo, in bytes.
+/// Value of a line of meminfo, in bytes.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
 
-/// What came of dropping the caches.
+/// Result of dropping the caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheDrop {
-    /// They are dropped: the canary was there before and is not there now.
+    /// Caches are dropped: the canary was cached before and is not cached now.
     Verified(CacheEvidence),
-    /// The kernel took the order, and the canary is still there, in part or as a whole.
+    /// The kernel took the order, and the canary is still cached, in part or as a whole.
     StillCached(CacheEvidence),
-    /// The kernel took the order; whether it followed cannot be seen here, since the filesystem
-    /// does not let us make or look at a canary.
+    /// The kernel took the order, but nothing verifies the drop: the filesystem allows no canary,
+    /// or no residency query.
     Unverified,
-    /// The files of this filesystem are in memory and nowhere else: there is nothing to drop.
+    /// The filesystem keeps its files in memory only: nothing can be dropped.
     InMemory,
-    /// The kernel refuses.
+    /// The kernel refuses to drop the caches.
     Refused(DropCachesError),
 }
 
-/// Findings of the canary and of the machine.
+/// Evidence of a cache drop: canary residency and size of the page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheEvidence {
-    /// The canary before.
+    /// Resident pages of the canary before the drop.
     pub before: Residency,
-    /// The canary after.
+    /// Resident pages of the canary after the drop.
     pub after: Residency,
-    /// The page cache of the machine before, in bytes.
+    /// Page cache of the machine before the drop, in bytes.
     pub cached_bytes_before: Option<u64>,
-    /// The page cache of the machine after, in bytes.
+    /// Page cache of the machine after the drop, in bytes.
     pub cached_bytes_after: Option<u64>,
 }
 
-/// Drops page cache, dentries and inodes of the machine, and looks whether it worked for the
-/// filesystem of `root`. What is dirty stays: settle before.
+/// Drops page cache, dentries and inodes of the machine, and checks with a canary that this worked
+/// for the filesystem of `root`. Dirty pages stay: call [`settle`] before.
 ///
 /// # Errors
 /// When the filesystem cannot be looked at. A refusal of the kernel is a result.
@@ -143,7 +147,7 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
             Err(error) => CacheDrop::Refused(error),
         });
     }
-    // Another program may drop the caches just then: once more.
+    // Retries, since another program may drop the caches just then.
     let canary = (0..TRIES)
         .find_map(|_| Canary::make(root).ok().filter(|canary| canary.before.resident_pages > 0));
     let cached_bytes_before = cached();
@@ -174,7 +178,7 @@ fn cached() -> Option<u64> {
     field(&fs::read_to_string("/proc/meminfo").ok()?, "Cached")
 }
 
-/// A file without a name: nothing of it is left, whatever ends us.
+/// A file without a name, so that nothing of it is left, however this process ends.
 struct Canary {
     file: File,
     before: Residency,

@@ -1,7 +1,7 @@
-//! A device to make filesystems on: held for ourselves, looked at by the guard, given back.
+//! Acquired devices to make filesystems on: locked, inspected by the guard, released.
 //!
-//! `Device` → `Volume` (formatted) → `Mounted`, and back. What is released tells its errors; what
-//! is dropped is given back as well as can be, and what cannot stays in the register.
+//! State chain: `Device` → `Volume` (formatted) → `MountedVolume`, and back. A release returns its
+//! errors; a drop releases as well as it can, and failures stay in the register.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use crate::device_caution::DeviceCaution;
 use crate::error::unfit;
 use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
-    Depth, EraseList, Inspection, Signature, clear_signatures, content_of, erase, find_signatures,
-    inspect_on, obstacles_to_use,
+    EraseList, Inspection, SearchDepth, Signature, clear_signatures, content_of, erase,
+    find_signatures, inspect_on, obstacles_to_use,
 };
 use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
@@ -25,30 +25,30 @@ use crate::master::Master;
 use crate::played::PlayedModel;
 use crate::{DeviceError, LabError};
 
-/// One device of a [`Device`].
+/// One block device of a [`Device`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Member {
-    /// The path as the plan has it; an image for a loop device.
+pub struct MemberDevice {
+    /// Path as written in the plan; the image path for a loop device.
     pub asked: PathBuf,
-    /// Its node.
+    /// Path of the device node.
     pub node: PathBuf,
-    /// Its number.
+    /// Major and minor number.
     pub number: DeviceNumber,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// A device, or several, or a directory, that is ours until it is released.
+/// A device, several devices, or a directory that this run owns until released.
 #[derive(Debug)]
 pub struct Device {
     pub(crate) lab: Lab,
-    pub(crate) held: Held,
+    pub(crate) held: AcquiredStorage,
     cautions: Vec<DeviceCaution>,
 }
 
-/// What is held.
+/// Kind of the acquired resource.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum AcquiredStorage {
     Images(Vec<LoopImage>, u64),
     Blocks(Vec<BlockDevice>),
     Directory(PathBuf),
@@ -58,27 +58,27 @@ pub(crate) enum Held {
 /// A block device of the machine.
 #[derive(Debug)]
 pub(crate) struct BlockDevice {
-    member: Member,
-    /// Keeps its number from becoming another device's.
+    member: MemberDevice,
+    /// Open descriptor that keeps the kernel from reusing the device number.
     device: File,
-    /// Keeps other runs of treering from it.
+    /// Lock against other runs of treering.
     _lock: File,
-    content: HeldContent,
+    content: DeviceContent,
 }
 
-/// What is on a block device that is held.
+/// Known content of an acquired block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HeldContent {
-    /// It was empty when it was taken.
+enum DeviceContent {
+    /// Empty when it was acquired.
     Empty,
-    /// The user gave up what it held: by now nothing on it can be recognised.
+    /// Erased with the user's consent (`--erase`): no signature on it is recognised any more.
     Erased,
-    /// A filesystem that we made.
+    /// A filesystem made by this run.
     Ours,
 }
 
 impl Device {
-    /// Takes the device of a variant. Everything is looked at before anything is made or erased:
+    /// Acquires the device of a variant. Everything is checked before anything is made or erased:
     /// the filesystem's tool and kernel support, the options, the sizes, and each device by the
     /// guard.
     ///
@@ -102,7 +102,7 @@ impl Device {
             }
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 large_enough(filesystem, *bytes)?;
-                let held = Held::Memory(*bytes);
+                let held = AcquiredStorage::Memory(*bytes);
                 Ok(Self { lab: lab.clone(), held, cautions: Vec::new() })
             }
             (DeviceSpec::Loop { .. }, Some(filesystem)) => {
@@ -114,7 +114,8 @@ impl Device {
         }
     }
 
-    /// A played disk alone, as a loop device on a new image: the caller's to make a filesystem on.
+    /// Makes a played disk alone, as a loop device on a new image; the caller makes a filesystem on
+    /// it.
     ///
     /// # Errors
     /// When the disk holds less, we are not root, or the image cannot be made.
@@ -139,7 +140,7 @@ impl Device {
         let image = LoopImage::make(lab, &directory, spec)?;
         cautions.extend(image.cautions());
         image.play(true)?;
-        Ok(Self { lab: lab.clone(), held: Held::Images(vec![image], bytes), cautions })
+        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Images(vec![image], bytes), cautions })
     }
 
     /// Checks a variant without a look at its device: the filesystem's tool, the kernel's support
@@ -158,11 +159,15 @@ impl Device {
     }
 
     fn directory(path: &Path, lab: &Lab) -> Result<Self, LabError> {
-        let found = path.canonicalize().map_err(LabError::io("cannot find", path))?;
-        if !found.is_dir() {
+        let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
+        if !resolved.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
-        Ok(Self { lab: lab.clone(), held: Held::Directory(found), cautions: Vec::new() })
+        Ok(Self {
+            lab: lab.clone(),
+            held: AcquiredStorage::Directory(resolved),
+            cautions: Vec::new(),
+        })
     }
 
     fn images(device: &DeviceSpec, filesystem: &Filesystem, lab: &Lab) -> Result<Self, LabError> {
@@ -197,7 +202,7 @@ impl Device {
             images.push(LoopImage::make(lab, &directory, spec.clone())?);
         }
         cautions.extend(images.iter().flat_map(LoopImage::cautions));
-        Ok(Self { lab: lab.clone(), held: Held::Images(images, *bytes), cautions })
+        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Images(images, *bytes), cautions })
     }
 
     fn blocks(
@@ -210,13 +215,13 @@ impl Device {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "formatting a device" }.into());
         }
-        // All are looked at, and taken, before the first is touched.
+        // All devices are inspected and locked before the first is touched.
         let mut taken: Vec<(Inspection, File)> = Vec::new();
         for path in paths {
             let inspection = inspect_on(&lab.machine, path)?;
             if let Some((twin, _)) = taken.iter().find(|(i, _)| i.number == inspection.number) {
-                let (one, other) = (twin.asked.display(), path.display());
-                return Err(unfit(format!("{one} and {other} are the same device")));
+                let (first, second) = (twin.asked.display(), path.display());
+                return Err(unfit(format!("{first} and {second} are the same device")));
             }
             let may_erase = erasing.names(&inspection.resolved);
             let refused =
@@ -233,12 +238,12 @@ impl Device {
             let failed =
                 |errno: Errno| LabError::io("cannot open", &inspection.resolved)(errno.into());
             let device = open_device(&inspection.resolved, DeviceUse::Look).map_err(failed)?;
-            let mut content = HeldContent::Empty;
+            let mut content = DeviceContent::Empty;
             if !inspection.obstacles.is_empty() {
                 erase(&lab.machine, &inspection)?;
-                content = HeldContent::Erased;
+                content = DeviceContent::Erased;
             }
-            let member = Member {
+            let member = MemberDevice {
                 asked: inspection.asked,
                 node: inspection.resolved,
                 number: inspection.number,
@@ -246,124 +251,138 @@ impl Device {
             };
             blocks.push(BlockDevice { member, device, _lock: lock, content });
         }
-        Ok(Self { lab: lab.clone(), held: Held::Blocks(blocks), cautions: Vec::new() })
+        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Blocks(blocks), cautions: Vec::new() })
     }
 
-    /// What makes its measurements questionable.
+    /// Cautions about measurements on this device.
     pub fn cautions(&self) -> &[DeviceCaution] {
         &self.cautions
     }
 
-    /// Whether played disks answer when their model would, or at once.
+    /// Switches played disks between answering at modelled times (`true`) and at once (`false`).
     ///
     /// # Errors
     /// When one does not answer at all.
     pub fn play(&self, plays: bool) -> Result<(), LabError> {
         match &self.held {
-            Held::Images(images, _) => images.iter().try_for_each(|image| image.play(plays)),
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Images(images, _) => {
+                images.iter().try_for_each(|image| image.play(plays))
+            }
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
-    /// What played disks did so far, together; `None` where none is played.
+    /// Sum of the counters of all played disks; `None` without played disks.
     ///
     /// # Errors
     /// When one does not answer.
     pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
-        let Held::Images(images, _) = &self.held else { return Ok(None) };
-        let mut all: Option<PlayedCounts> = None;
+        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(None) };
+        let mut total: Option<PlayedCounts> = None;
         for counts in images.iter().filter_map(LoopImage::played) {
             let counts = counts?;
-            all = Some(all.map_or_else(|| counts.clone(), |all| all.with(&counts)));
+            total = Some(total.map_or_else(|| counts.clone(), |total| total.with(&counts)));
         }
-        Ok(all)
+        Ok(total)
     }
 
-    /// The disk that is played.
+    /// Model of the played disk, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
         match &self.held {
-            Held::Images(images, _) => images.first()?.model(),
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => None,
+            AcquiredStorage::Images(images, _) => images.first()?.model(),
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => None,
         }
     }
 
-    /// The devices it consists of; none for a directory and for memory.
-    pub fn members(&self) -> Vec<Member> {
+    /// Block devices that make up this device; empty for a directory and for memory.
+    pub fn members(&self) -> Vec<MemberDevice> {
         match &self.held {
-            Held::Images(images, bytes) => images
+            AcquiredStorage::Images(images, bytes) => images
                 .iter()
-                .map(|image| Member {
+                .map(|image| MemberDevice {
                     asked: image.path().to_owned(),
                     node: image.node().to_owned(),
                     number: image.number(),
                     bytes: *bytes,
                 })
                 .collect(),
-            Held::Blocks(blocks) => blocks.iter().map(|block| block.member.clone()).collect(),
-            Held::Directory(_) | Held::Memory(_) => Vec::new(),
+            AcquiredStorage::Blocks(blocks) => {
+                blocks.iter().map(|block| block.member.clone()).collect()
+            }
+            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Vec::new(),
         }
     }
 
-    /// Gives it back: loop devices are detached and their images removed.
+    /// Releases the device: loop devices are detached and their images removed.
     ///
     /// # Errors
     /// When something is still in use or cannot be removed; the rest is given back all the same.
     pub fn release(self) -> Result<(), LabError> {
         match self.held {
-            Held::Images(images, _) => {
+            AcquiredStorage::Images(images, _) => {
                 let freed: Vec<_> = images.into_iter().map(LoopImage::release).collect();
                 freed.into_iter().collect()
             }
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
-    /// Makes sure that each device is still the one that was taken and nobody uses it, and takes
-    /// away what we made on it before.
+    /// Checks that each device is still the acquired one and has no users, and empties it of what
+    /// this run made on it before.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
         match &mut self.held {
-            Held::Images(images, _) => images.iter_mut().try_for_each(LoopImage::prepare),
-            Held::Blocks(blocks) => {
+            AcquiredStorage::Images(images, _) => {
+                images.iter_mut().try_for_each(LoopImage::prepare)
+            }
+            AcquiredStorage::Blocks(blocks) => {
                 let lab = &self.lab;
                 blocks.iter_mut().try_for_each(|block| block.prepare(lab))
             }
-            Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
-    /// After mkfs: what was to be preallocated is so again.
+    /// Preallocates images again after mkfs, which discards their blocks.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
         match &self.held {
-            Held::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
-            Held::Blocks(_) | Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
-    /// Writes back and forgets what the kernel holds of the devices themselves.
+    /// Writes back and drops the kernel's buffers of the block devices themselves.
     ///
     /// # Errors
     /// When a device cannot be flushed.
     pub fn forget(&self) -> Result<(), LabError> {
         match &self.held {
-            Held::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
-            Held::Blocks(blocks) => blocks.iter().try_for_each(|block| {
+            AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
+            AcquiredStorage::Blocks(blocks) => blocks.iter().try_for_each(|block| {
                 let failed = LabError::io("cannot flush", &block.member.node);
                 flush_buffers(&block.device).map_err(|errno| failed(errno.into()))
             }),
-            Held::Directory(_) | Held::Memory(_) => Ok(()),
+            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Ok(()),
         }
     }
 
-    /// Copies of its images; none where it has none.
+    /// Copies of the images; empty for other kinds of device.
     pub(crate) fn copied(&self) -> Result<Vec<Master>, LabError> {
-        let Held::Images(images, _) = &self.held else { return Ok(Vec::new()) };
+        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(Vec::new()) };
         let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
-    /// Puts copies on its images, which were emptied. Says whether that could be done.
+    /// Writes master copies into the emptied images; false if that is impossible.
     pub(crate) fn fill(&self, masters: &[Master]) -> Result<bool, LabError> {
-        let Held::Images(images, _) = &self.held else { return Ok(false) };
+        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(false) };
         if images.len() != masters.len() {
             return Ok(false);
         }
@@ -375,7 +394,7 @@ impl Device {
         Ok(true)
     }
 
-    /// Whether each device carries this now, as the guard sees it.
+    /// True if each member carries one of these signatures now, as the guard recognises them.
     pub(crate) fn carries(&self, signatures: &[&str]) -> Result<bool, LabError> {
         for member in self.members() {
             let failed = || LabError::io("cannot read", &member.node);
@@ -390,8 +409,8 @@ impl Device {
         Ok(true)
     }
 
-    /// Refuses an option that names a block device which is not of this device: it would be written
-    /// to without the guard having looked at it.
+    /// Refuses an option that names a block device outside this device: mkfs or mount would write
+    /// to a device that the guard has not inspected.
     pub(crate) fn refuse_strangers(
         &self,
         options: &[String],
@@ -415,7 +434,7 @@ impl Device {
 
 impl BlockDevice {
     fn prepare(&mut self, lab: &Lab) -> Result<(), LabError> {
-        let Member { asked, node, number, bytes } = &self.member;
+        let MemberDevice { asked, node, number, bytes } = &self.member;
         let same = block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
         if !same {
             let why = "it is not the device that was opened".to_owned();
@@ -425,18 +444,18 @@ impl BlockDevice {
         if obstacles.is_empty() {
             let failed = |errno: Errno| LabError::io("cannot open", node)(errno.into());
             let device = open_device(node, DeviceUse::WriteAlone).map_err(failed)?;
-            if self.content == HeldContent::Ours {
+            if self.content == DeviceContent::Ours {
                 clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
             }
-            // Looked at once more through the exclusive descriptor: what came onto an empty device
-            // since it was taken is somebody's. Where there was something before, its remains, or
-            // ours, are no sign of that.
+            // Content is searched once more through the exclusive descriptor: data on a device that
+            // was empty when acquired are somebody's. A device that had content before may still
+            // have remains of it.
             let depth = match self.content {
-                HeldContent::Empty => Depth::Full,
-                HeldContent::Erased | HeldContent::Ours => Depth::Glance,
+                DeviceContent::Empty => SearchDepth::Full,
+                DeviceContent::Erased | DeviceContent::Ours => SearchDepth::Glance,
             };
-            let found = content_of(&lab.machine, *number, (&device, *bytes), depth);
-            obstacles.extend(found.map_err(LabError::io("cannot read", node))?.obstacles);
+            let content = content_of(&lab.machine, *number, (&device, *bytes), depth);
+            obstacles.extend(content.map_err(LabError::io("cannot read", node))?.obstacles);
         }
         if !obstacles.is_empty() {
             let (asked, resolved) = (asked.clone(), node.clone());
@@ -451,15 +470,15 @@ impl BlockDevice {
             })
             .into());
         }
-        self.content = HeldContent::Ours;
+        self.content = DeviceContent::Ours;
         Ok(())
     }
 }
 
-/// The filesystem with this name.
+/// Looks up a filesystem by name.
 pub(crate) fn known(name: &str) -> Result<&'static Filesystem, LabError> {
-    let found = filesystems::find(name);
-    Ok(found.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
+    let filesystem = filesystems::find(name);
+    Ok(filesystem.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
 }
 
 /// Refuses at once what `format` and `mount` would refuse.
@@ -471,12 +490,12 @@ fn check_options(filesystem: &Filesystem, variant: &Variant) -> Result<(), LabEr
     Ok(())
 }
 
-/// An option that is not passed on.
+/// Error for an option that is not passed on.
 pub(crate) fn refused(refusal: OptionRefusal) -> LabError {
     DeviceError::OptionRefused { option: refusal.option, why: refusal.why }.into()
 }
 
-/// The program that makes it, with its version, when it can be made and mounted here.
+/// Path and version of the filesystem's mkfs, if the filesystem can be made and mounted here.
 pub(crate) fn available(
     lab: &Lab,
     filesystem: &Filesystem,
@@ -490,7 +509,7 @@ pub(crate) fn available(
     }
 }
 
-/// Whether the filesystem can have so many devices.
+/// Refuses a number of devices that the filesystem cannot span.
 pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), LabError> {
     let name = filesystem.name;
     match (count, filesystem.devices_max()) {
@@ -502,7 +521,7 @@ pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), La
     }
 }
 
-/// Whether a device of so many bytes is large enough.
+/// Refuses a device smaller than the filesystem's minimum size.
 pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
     let (name, least) = (filesystem.name, filesystem.bytes_min);
     if bytes < least {
@@ -511,7 +530,7 @@ pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), La
     Ok(())
 }
 
-/// The disk with this name; one that holds less is refused.
+/// Disk model with this name; a model with less capacity is refused.
 fn played(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
     fitting(PlayedModel::find(name)?, bytes)
 }

@@ -1,39 +1,39 @@
-//! What makes the measurements of a device questionable.
+//! Cautions about measurements on a device.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use treering_model::{Caution, CautionCode};
 
-/// Something about a device that makes its measurements questionable.
+/// A property of a device that makes measurements on it questionable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceCaution {
     /// The host's page cache stands between the loop device and its file.
     HostCacheAnswers {
-        /// The image.
+        /// Path of the image file.
         image: PathBuf,
-        /// Whether direct I/O was asked for and refused.
+        /// True if direct I/O was requested and refused.
         asked: bool,
     },
-    /// The image is in memory.
+    /// The image file is on a filesystem in memory.
     ImageInMemory {
-        /// Its directory.
+        /// Directory of the image.
         directory: PathBuf,
     },
     /// The host filesystem can fill up before the sparse images do.
     HostMayFill {
-        /// The directory of the images.
+        /// Directory of the images.
         directory: PathBuf,
-        /// What they may need.
+        /// Bytes that all images need when fully written.
         needed_bytes: u64,
-        /// What is there.
+        /// Free bytes of the host filesystem.
         free_bytes: u64,
     },
-    /// The kernel gave the device other sectors than were asked for.
+    /// The kernel gave the loop device another sector size than requested.
     OtherSectors {
-        /// The device.
+        /// Path of the device node.
         device: PathBuf,
-        /// Its sectors.
+        /// Logical sector size of the device, in bytes.
         bytes: u32,
     },
 }
@@ -66,7 +66,7 @@ impl fmt::Display for DeviceCaution {
 }
 
 impl DeviceCaution {
-    /// The caution as a caution of a trial.
+    /// Converts to a caution of a trial.
     pub fn caution(&self) -> Caution {
         let code = match self {
             Self::HostCacheAnswers { .. } => CautionCode::HostCacheAnswers,

@@ -1,4 +1,4 @@
-//! Why a device cannot be had, formatted, mounted or given back, and what to do about it.
+//! Errors in acquiring, formatting, mounting or releasing a device, with advice.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use treering_sys::{LoopError, MountOptionError};
 
 use crate::guard::{Inspection, Obstacle};
 
-/// Why something cannot be done with a device.
+/// Error of an operation on a device.
 #[derive(Debug, Error)]
 pub enum DeviceError {
     /// The guard refuses the device.
@@ -16,16 +16,16 @@ pub enum DeviceError {
     /// Another run of treering works with the device.
     #[error("another run of treering is using {}", path.display())]
     Taken {
-        /// The device.
+        /// Path of the device.
         path: PathBuf,
     },
-    /// Only root may.
+    /// The operation requires root.
     #[error("{what} requires root")]
     NotRoot {
-        /// What.
+        /// The operation, as the start of a sentence.
         what: &'static str,
     },
-    /// There is no loop device to be had.
+    /// No loop device is available.
     #[error(transparent)]
     Loop(#[from] LoopError),
     /// The host filesystem is too small for the images.
@@ -33,38 +33,38 @@ pub enum DeviceError {
         "{} has {free_bytes} bytes free, but the images need {needed_bytes}", directory.display()
     )]
     NoRoom {
-        /// Where the images would be.
+        /// Directory of the images.
         directory: PathBuf,
-        /// What they need.
+        /// Bytes that all images need.
         needed_bytes: u64,
-        /// What is there.
+        /// Free bytes of the host filesystem.
         free_bytes: u64,
     },
-    /// What the variant asks for cannot be.
+    /// The variant asks for an impossible combination; the text is the reason.
     #[error("{0}")]
     Unfit(String),
-    /// The lab has no such filesystem.
+    /// No filesystem with this name is supported.
     #[error("unknown filesystem `{name}`")]
     UnknownFilesystem {
-        /// What was asked for.
+        /// Name from the plan.
         name: String,
     },
     /// The filesystem cannot be made or mounted here.
     #[error("{filesystem} cannot be used: {why}")]
     Missing {
-        /// Which.
+        /// Name of the filesystem.
         filesystem: &'static str,
-        /// What is missing.
+        /// Missing tool or kernel support.
         why: String,
-        /// How to get it.
+        /// Advice for installing or loading the missing part.
         how: String,
     },
     /// An option is not passed on.
     #[error("option `{option}` is refused: {why}")]
     OptionRefused {
-        /// The option.
+        /// The option as written in the plan.
         option: String,
-        /// Why.
+        /// Reason for the refusal.
         why: String,
     },
     /// A mount option is not passed on.
@@ -73,89 +73,89 @@ pub enum DeviceError {
     /// A program of the machine failed.
     #[error("`{}` failed ({failure}): {}", command.join(" "), last_words(output))]
     Tool {
-        /// Its command line, an element an argument.
+        /// Command line, one element per argument.
         command: Vec<String>,
-        /// How it ended.
+        /// Exit status or signal, in words.
         failure: String,
-        /// All it said.
+        /// Standard output and standard error.
         output: String,
     },
-    /// The kernel does not mount it.
+    /// The kernel refuses a mount.
     #[error("cannot mount {fs_type} from {} with `{options}`: {why}", mount_source.display())]
     Mount {
-        /// What.
+        /// Mount source: a device node or an image.
         mount_source: PathBuf,
-        /// As what.
+        /// Filesystem type.
         fs_type: &'static str,
-        /// How.
+        /// Mount options, separated by commas.
         options: String,
-        /// The kernel's words.
+        /// Errno and message of the kernel.
         why: String,
     },
-    /// It cannot be let go since somebody uses it.
+    /// A resource cannot be released because it is in use.
     #[error("{what} is still in use{}", by_whom(by))]
     StillUsed {
-        /// What.
+        /// The device, image or mount point.
         what: String,
-        /// By whom, as far as that can be found out.
+        /// Known users: programs, mounts or devices.
         by: Vec<String>,
     },
-    /// What is there is not what treering made.
+    /// A file, device or mount is not the one that treering made.
     #[error("{what} is left alone: {why}")]
     NotOurs {
-        /// What.
+        /// The file, device or mount point.
         what: String,
-        /// Why.
+        /// The difference that shows it.
         why: String,
     },
     /// A filesystem that treering unmounted is not mounted again.
     #[error("{} is not mounted again at {}: {why}", node.display(), point.display())]
     StaysUnmounted {
-        /// Its device.
+        /// Path of the device node.
         node: PathBuf,
-        /// Where it was mounted.
+        /// Former mount point.
         point: PathBuf,
-        /// Why.
+        /// Reason why it stays unmounted.
         why: String,
-        /// Its record.
+        /// Path of its record in the register.
         record: PathBuf,
     },
     /// A record of the register cannot be read.
     #[error("the record {} cannot be read: {why}", path.display())]
     Damaged {
-        /// The record.
+        /// Path of the record.
         path: PathBuf,
-        /// Why.
+        /// I/O or parse error.
         why: String,
     },
-    /// A saved image is not what was saved.
+    /// A saved image differs from its record, or is damaged.
     #[error("the saved image `{name}` cannot be used: {why}")]
     BadImage {
-        /// The image.
+        /// Name of the image.
         name: String,
-        /// Why.
+        /// The difference or damage.
         why: String,
     },
-    /// The run that made it is alive.
+    /// The run that owns a resource is still running.
     #[error("the run that made {what} is still running (process {pid})")]
     Alive {
-        /// What.
+        /// The resource.
         what: String,
-        /// Its process.
+        /// Process ID of the run.
         pid: u32,
     },
     /// A directory that others can write to cannot be trusted.
     #[error("{} cannot be used by the lab: {why}", path.display())]
     UnsafeDirectory {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Why.
+        /// Reason why it is not trusted.
         why: &'static str,
     },
 }
 
 impl DeviceError {
-    /// What to do about it, where that is known.
+    /// Advice for the user, if any.
     pub fn hint(&self) -> Option<String> {
         let erase = "if it holds nothing of value: `--erase";
         match self {
@@ -210,7 +210,7 @@ impl DeviceError {
     }
 }
 
-/// The device as the user called it, and where that led.
+/// Device path as the user wrote it, with the resolved path if that differs.
 fn reported(inspection: &Inspection) -> String {
     let (asked, resolved) = (&inspection.asked, &inspection.resolved);
     if asked == resolved {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_tells_where_the_path_led_and_how_to_go_on() {
+    fn a_refusal_names_the_resolved_path_and_gives_advice() {
         let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4", is_copy: false });
         let error = refused(vec![carries.clone()]);
         let reported = "refusing to format /dev/disk/by-id/x (that is /dev/sdb): it contains ext4 \
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_has_the_last_words() {
+    fn the_last_lines_of_a_failed_tool_are_reported() {
         let error = DeviceError::Tool {
             command: vec!["mkfs.x".to_owned(), "-q".to_owned()],
             failure: "exit status: 1".to_owned(),

@@ -1,4 +1,4 @@
-//! Why a place cannot be had, and what to do about it.
+//! Errors in acquiring, using or cleaning a target, with advice.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,71 +10,71 @@ use treering_sys::Errno;
 use crate::DeviceError;
 use crate::reboot::RebootError;
 
-/// Why a place cannot be made, used or cleaned.
+/// Error of the lab.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// A call on a path failed.
+    /// A system call on a path failed.
     #[error("{what} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The failed action, such as `cannot open`.
         what: &'static str,
-        /// To what.
+        /// Path that the action was applied to.
         path: PathBuf,
-        /// The system's words.
+        /// Error of the system call.
         #[source]
         source: io::Error,
     },
-    /// Something that is not a directory.
+    /// A path is not a directory.
     #[error("{} is not a directory", path.display())]
     NotADirectory {
-        /// What it is not.
+        /// The path.
         path: PathBuf,
     },
-    /// The filesystem takes no writes.
+    /// The filesystem is mounted read-only.
     #[error("{} is on a filesystem that is mounted read-only", path.display())]
     ReadOnly {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// Another run holds the directory.
+    /// Another run holds the lock of the directory.
     #[error("another run is working in {}", path.display())]
     Busy {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
-    /// A killed run left its trees.
+    /// A killed run left trees in the directory.
     #[error("a run that was killed (trial {trial}) left its trees in {}", path.display())]
     Left {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// The trial.
+        /// Identifier of the killed trial.
         trial: String,
     },
     /// A mark belongs to another user, who could have written anything into it.
     #[error("{} belongs to user {user}: it is not believed, and nothing is removed by it",
         path.display())]
     MarkOfOther {
-        /// The mark.
+        /// Path of the mark.
         path: PathBuf,
-        /// Its owner.
+        /// User ID of its owner.
         user: u32,
     },
     /// A mark was left in another directory and copied or moved to this one.
     #[error("{} was left in another directory: nothing is removed by it here", path.display())]
     MarkFromElsewhere {
-        /// The mark.
+        /// Path of the mark.
         path: PathBuf,
     },
-    /// There is nothing that treering may remove.
+    /// The directory has no mark of a killed run, so treering may remove nothing.
     #[error("{} contains no mark of a killed run", path.display())]
     NothingLeft {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// The directory cannot be opened or examined.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// A device cannot be had, formatted, mounted or given back.
+    /// A device cannot be acquired, formatted, mounted or released.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// The machine cannot be booted into another kernel.
@@ -86,7 +86,7 @@ pub enum LabError {
 }
 
 impl LabError {
-    /// What to do about it, where that is known.
+    /// Advice for the user, if any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Busy { .. } => Some("wait for it, or name another directory".to_owned()),
@@ -132,12 +132,12 @@ impl LabError {
 
 const TOO_FEW_FILES: &str = "allow more open files: `ulimit -n 1024`";
 
-/// Whether a process, or the whole machine, may open no more files.
+/// True if the process (`EMFILE`) or the machine (`ENFILE`) is out of file descriptors.
 fn is_short_of_files(error: &io::Error) -> bool {
     [Errno::MFILE, Errno::NFILE].contains(&Errno::from_io_error(error).unwrap_or(Errno::IO))
 }
 
-/// What is asked for cannot be.
+/// Error for an impossible request of a variant.
 pub(crate) fn unfit(why: String) -> LabError {
     DeviceError::Unfit(why).into()
 }

@@ -1,23 +1,23 @@
-//! Mounted filesystems of several devices, with the devices of each, as sysfs lists them.
+//! Mounted multi-device filesystems with their member devices, as sysfs lists them.
 
 use treering_model::filesystems::{Filesystem, Members, all};
 
 use crate::machine::{DeviceNumber, Machine, names, word};
 
-/// A mounted filesystem that lists its devices.
+/// A mounted filesystem whose devices sysfs lists.
 #[derive(Debug)]
 pub(crate) struct MountedFamily {
-    /// Its type.
+    /// Filesystem type.
     pub(crate) filesystem: &'static str,
-    /// By what sysfs lists it.
+    /// Name of its folder below `/sys/fs/TYPE`, mostly a UUID.
     pub(crate) uuid: String,
-    /// The names of its devices.
+    /// Kernel names of the member devices.
     pub(crate) devices: Vec<String>,
-    /// Their numbers, of those that have one.
+    /// Numbers of the member devices, as far as sysfs tells them.
     pub(crate) numbers: Vec<DeviceNumber>,
 }
 
-/// All that are mounted.
+/// Lists all mounted filesystems of the types with members.
 pub(crate) fn mounted_families(machine: &Machine) -> Vec<MountedFamily> {
     all().flat_map(|filesystem| families_of(machine, filesystem)).collect()
 }

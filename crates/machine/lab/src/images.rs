@@ -1,4 +1,4 @@
-//! Loop images: a file of the host seen as a disk, made, emptied between trials and removed.
+//! Loop images: files of the host attached as disks, emptied between trials and removed at the end.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsFd;
@@ -21,43 +21,44 @@ use crate::machine::DeviceNumber;
 use crate::master::{Master, is_empty};
 use crate::played::{PlayedModel, Player};
 use crate::register::{
-    FileNumber, Kind, Record, RecordId, file_line, loop_line, mounted_line, player_line,
+    FileNumber, Record, RecordId, ResourceKind, file_line, loop_line, mounted_line, player_line,
 };
 use crate::release::{PlayedImage, free_image, free_played};
 use crate::{DeviceError, LabError};
 
-/// What an image is to be.
+/// Parameters of an image.
 #[derive(Clone, Debug)]
 pub(crate) struct ImageSpec {
     pub(crate) bytes: u64,
     pub(crate) is_sparse: bool,
     pub(crate) direct_io: bool,
     pub(crate) sector_bytes: u32,
-    /// The disk that is played over it.
+    /// Model of the disk that is played over the image, if any.
     pub(crate) model: Option<Arc<PlayedModel>>,
 }
 
-/// An image on its loop device. Dropped, both go away.
+/// An image attached to a loop device. Dropping detaches the device and removes the image.
 #[derive(Debug)]
 pub(crate) struct LoopImage {
     lab: Lab,
     spec: ImageSpec,
     path: PathBuf,
     file_number: FileNumber,
-    /// The file of the loop device: the image, or what the played disk shows of it.
+    /// Backing file of the loop device: the image, or the file through which the played disk shows
+    /// it.
     seen: FileNumber,
     node: PathBuf,
     number: DeviceNumber,
     direct_io: bool,
-    /// Nothing was written to it since it was made or emptied.
+    /// True until the image is written to after it was made or emptied.
     is_fresh: bool,
-    /// Empty only while it is being released.
-    held: Option<Held>,
+    /// Open descriptors and record; `None` only during the release.
+    held: Option<OpenImage>,
 }
 
-/// What we hold open: as long as the device is, its number is nobody else's.
+/// Open descriptors of an image. An open device keeps its number from being reused.
 #[derive(Debug)]
-struct Held {
+struct OpenImage {
     image: File,
     device: File,
     player: Option<Player>,
@@ -65,21 +66,21 @@ struct Held {
 }
 
 impl LoopImage {
-    /// Makes an image in `directory` and a loop device on it.
+    /// Makes an image in `directory` and attaches a loop device to it.
     pub(crate) fn make(lab: &Lab, directory: &Path, spec: ImageSpec) -> Result<Self, LabError> {
         let is_played = spec.model.is_some();
         let kind = |id: &RecordId| {
             let (image, file, number) = (directory.join(id.image_name()), None, None);
             if is_played {
-                Kind::Played { image, file, mounted: None, player: None, number }
+                ResourceKind::Played { image, file, mounted: None, player: None, number }
             } else {
-                Kind::Loop { image, file, number }
+                ResourceKind::Loop { image, file, number }
             }
         };
         let mut record = lab.register.record(&lab.machine, kind)?;
         let path = directory.join(record.id().image_name());
         match build(lab, &path, &spec, &mut record) {
-            Ok(Built { image, file_number, seen, device, node, number, player }) => {
+            Ok(ImageParts { image, file_number, seen, device, node, number, player }) => {
                 let status = loop_status(&device).ok().flatten();
                 Ok(Self {
                     lab: lab.clone(),
@@ -91,23 +92,23 @@ impl LoopImage {
                     number,
                     direct_io: status.is_some_and(|status| status.direct_io),
                     is_fresh: true,
-                    held: Some(Held { image, device, player, record }),
+                    held: Some(OpenImage { image, device, player, record }),
                 })
             }
             Err(error) => {
                 let facts = record.facts().ok().map(|facts| facts.kind);
                 let freed = match facts {
-                    Some(Kind::Played { file, mounted, .. }) => {
+                    Some(ResourceKind::Played { file, mounted, .. }) => {
                         free_played(&lab.machine, &played_image(lab, &record, &path, file, mounted))
                     }
-                    Some(Kind::Loop { file, .. }) => {
+                    Some(ResourceKind::Loop { file, .. }) => {
                         free_image(&lab.machine, record.id(), &path, file)
                     }
-                    Some(Kind::Mount { .. } | Kind::Unmounted(_)) | None => {
+                    Some(ResourceKind::Mount { .. } | ResourceKind::Unmounted(_)) | None => {
                         free_image(&lab.machine, record.id(), &path, None)
                     }
                 };
-                // What cannot be cleaned up stays in the register.
+                // An image that cannot be cleaned up stays in the register.
                 if freed.is_ok() {
                     record.remove()?;
                 }
@@ -116,27 +117,27 @@ impl LoopImage {
         }
     }
 
-    /// Its node.
+    /// Path of the loop device node.
     pub(crate) fn node(&self) -> &Path {
         &self.node
     }
 
-    /// Its number.
+    /// Number of the loop device.
     pub(crate) fn number(&self) -> DeviceNumber {
         self.number
     }
 
-    /// The device, open to look at.
+    /// Loop device, opened for inspection only.
     pub(crate) fn device(&self) -> Option<&File> {
         self.held.as_ref().map(|held| &held.device)
     }
 
-    /// The image file.
+    /// Path of the image file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What makes its measurements questionable.
+    /// Cautions about measurements on this image.
     pub(crate) fn cautions(&self) -> Vec<DeviceCaution> {
         let mut cautions = Vec::new();
         let path = self.path.clone();
@@ -154,12 +155,12 @@ impl LoopImage {
         cautions
     }
 
-    /// Makes sure that it is still ours and nobody uses it, and empties it.
+    /// Checks that the loop device is still attached to the image and has no users, and empties it.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
         let Some(held) = &self.held else {
             return Ok(());
         };
-        // What is done until it is mounted is nobody's measurement.
+        // The work until the mount belongs to no measurement.
         self.play(false)?;
         let failed = |errno: Errno| LabError::io("cannot empty", &self.node)(errno.into());
         let status = loop_status(&held.device).map_err(failed)?;
@@ -179,15 +180,15 @@ impl LoopImage {
         }
         if !self.is_fresh {
             let device = open_device(&self.node, DeviceUse::WriteAlone).map_err(failed)?;
-            // A hole where the last trial wrote, so that every trial begins with the same file. A
-            // host filesystem that cannot make holes keeps the old blocks.
+            // Discards the blocks of the last trial, so that every trial begins with the same file.
+            // A host filesystem that cannot make holes keeps the old blocks.
             match discard(&device, self.spec.bytes) {
                 Ok(()) | Err(Errno::OPNOTSUPP) => {}
                 Err(errno) => return Err(failed(errno)),
             }
             flush_buffers(&device).map_err(failed)?;
-            let found = find_signatures(&device, self.spec.bytes);
-            if !found.map_err(LabError::io("cannot read", &self.node))?.is_empty() {
+            let signatures = find_signatures(&device, self.spec.bytes);
+            if !signatures.map_err(LabError::io("cannot read", &self.node))?.is_empty() {
                 clear_signatures(&device, self.spec.bytes)
                     .map_err(LabError::io("cannot empty", &self.node))?;
             }
@@ -196,7 +197,7 @@ impl LoopImage {
         Ok(())
     }
 
-    /// After mkfs, which discards the whole device: all blocks are taken again.
+    /// Allocates all blocks again after mkfs, which discards the whole device.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
         match &self.held {
             Some(held) if !self.spec.is_sparse => {
@@ -206,17 +207,17 @@ impl LoopImage {
         }
     }
 
-    /// A copy of what is on it now.
+    /// Copy of the current content.
     pub(crate) fn copied(&self) -> Result<Option<Master>, LabError> {
         self.forget()?;
         let Some(held) = &self.held else { return Ok(None) };
         let directory = self.path.parent().unwrap_or(Path::new("/"));
-        let master = Master::of(&held.image, directory);
+        let master = Master::copy_of(&held.image, directory);
         master.map(Some).map_err(LabError::io("cannot copy", &self.path))
     }
 
-    /// Puts a copy on it, after it was emptied. Says whether that could be done: a host filesystem
-    /// that makes no holes keeps the old blocks.
+    /// Writes a master copy into the emptied image; false if the image is not empty: a host
+    /// filesystem that makes no holes keeps the old blocks.
     pub(crate) fn fill(&self, master: &Master) -> Result<bool, LabError> {
         let failed = || LabError::io("cannot fill", &self.path);
         let Some(held) = &self.held else { return Ok(false) };
@@ -230,7 +231,7 @@ impl LoopImage {
         Ok(true)
     }
 
-    /// Forgets what the kernel holds of it, on either side of the loop device.
+    /// Writes back and drops the kernel's caches of the image, on both sides of the loop device.
     pub(crate) fn forget(&self) -> Result<(), LabError> {
         let Some(held) = &self.held else {
             return Ok(());
@@ -238,7 +239,7 @@ impl LoopImage {
         flush_buffers(&held.device)
             .map_err(|errno| LabError::io("cannot flush", &self.node)(errno.into()))?;
         if held.player.is_some() {
-            // The memory of the host behind a played disk is the disk: its time is the model's.
+            // The host's page cache behind a played disk is the disk: its timing is the model's.
             return Ok(());
         }
         let failed = || LabError::io("cannot write back", &self.path);
@@ -246,32 +247,32 @@ impl LoopImage {
         fadvise(&held.image, 0, None, Advice::DontNeed).map_err(|errno| failed()(errno.into()))
     }
 
-    /// Detaches the device and removes the image.
+    /// Detaches the loop device and removes the image.
     pub(crate) fn release(mut self) -> Result<(), LabError> {
         self.free()
     }
 
-    /// Whether a played disk answers when the model would, or at once.
+    /// Switches the played disk between answering at modelled times (`true`) and at once (`false`).
     pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
         let player = self.held.as_ref().and_then(|held| held.player.as_ref());
         player.map_or(Ok(()), |player| player.play(plays))
     }
 
-    /// What the played disk did so far; `None` where none is played.
+    /// Counters of the played disk; `None` without a played disk.
     pub(crate) fn played(&self) -> Option<Result<PlayedCounts, LabError>> {
         self.held.as_ref()?.player.as_ref().map(Player::counts)
     }
 
-    /// The disk that is played.
+    /// Model of the played disk, if any.
     pub(crate) fn model(&self) -> Option<&PlayedModel> {
         self.spec.model.as_deref()
     }
 
     fn free(&mut self) -> Result<(), LabError> {
-        let Some(Held { image, device, player, record }) = self.held.take() else {
+        let Some(OpenImage { image, device, player, record }) = self.held.take() else {
             return Ok(());
         };
-        // Closed first: the kernel detaches only what nobody has open.
+        // The descriptors are closed first: the kernel detaches only a device that is not open.
         drop((image, device));
         let file = Some(self.file_number);
         let Some(player) = player else {
@@ -296,8 +297,8 @@ fn played_image(
     PlayedImage { id, image: image.to_owned(), file, point, mounted }
 }
 
-/// What making an image comes to.
-struct Built {
+/// Parts of a newly made image.
+struct ImageParts {
     image: File,
     file_number: FileNumber,
     seen: FileNumber,
@@ -307,7 +308,12 @@ struct Built {
     number: DeviceNumber,
 }
 
-fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Result<Built, LabError> {
+fn build(
+    lab: &Lab,
+    path: &Path,
+    spec: &ImageSpec,
+    record: &mut Record,
+) -> Result<ImageParts, LabError> {
     let image = OpenOptions::new()
         .read(true)
         .write(true)
@@ -317,7 +323,8 @@ fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Resul
         .map_err(LabError::io("cannot make", path))?;
     let file_number = file_number_of(&image, path)?;
     record.append(&file_line(file_number))?;
-    // Reported to whoever looks for images without a record; the loop device keeps it.
+    // The lock protects the image from a search for images without a record; the loop device keeps
+    // it.
     let _not_every_filesystem_locks = lock_exclusive(&image);
     image.set_len(spec.bytes).map_err(LabError::io("cannot size", path))?;
     if !spec.is_sparse {
@@ -341,11 +348,12 @@ fn build(lab: &Lab, path: &Path, spec: &ImageSpec, record: &mut Record) -> Resul
     record.append(&loop_line(attached.number))?;
     let node = attached.path;
     let metadata = attached.file.metadata().map_err(LabError::io("cannot look at", &node))?;
-    // Only to look: closing what was open for writing makes udev look, too.
+    // The device is opened for inspection only: udev examines a device after a close of a writable
+    // descriptor.
     let device = open_device(&node, DeviceUse::Look)
         .map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
-    Ok(Built { image, file_number, seen, player, device, node, number })
+    Ok(ImageParts { image, file_number, seen, player, device, node, number })
 }
 
 fn file_number_of(file: &File, path: &Path) -> Result<FileNumber, LabError> {
@@ -353,21 +361,21 @@ fn file_number_of(file: &File, path: &Path) -> Result<FileNumber, LabError> {
     Ok(FileNumber { device: metadata.dev(), inode: metadata.ino() })
 }
 
-/// Starts a played disk over an image.
+/// Starts a played disk over an image and records its process and mount.
 fn play(
     lab: &Lab,
     point: &Path,
     played: (&File, &Path, &PlayedModel),
     record: &mut Record,
 ) -> Result<Player, LabError> {
-    let player = Player::start(point, &record.id().mark(), played, &lab.myself)?;
+    let player = Player::start(point, &record.id().mark(), played, &lab.self_exec)?;
     let start = lab.machine.process_start(player.pid()).unwrap_or(0);
     let mounted = player.mounted.map(mounted_line).unwrap_or_default();
     record.append(&format!("{mounted}{}", player_line((player.pid(), start))))?;
     Ok(player)
 }
 
-/// What a played disk shows of its image.
+/// Opens the file through which a played disk shows its image.
 fn open_shown(path: &Path) -> Result<File, LabError> {
     let opened = OpenOptions::new().read(true).write(true).open(path);
     opened.map_err(LabError::io("cannot open", path))
@@ -375,18 +383,19 @@ fn open_shown(path: &Path) -> Result<File, LabError> {
 
 impl Drop for LoopImage {
     fn drop(&mut self) {
-        // What cannot be freed stays in the register, where it is found.
+        // An image that cannot be freed stays in the register.
         let _in_the_register = self.free();
     }
 }
 
-/// Takes all blocks of a file.
+/// Allocates all blocks of a file.
 fn preallocate(image: &File, bytes: u64, path: &Path) -> Result<(), LabError> {
     fallocate(image, FallocateFlags::empty(), 0, bytes)
         .map_err(|errno| LabError::io("cannot allocate all blocks of", path)(errno.into()))
 }
 
-/// Looks whether the images have room in their directory.
+/// Checks that the images fit in the free space of their directory: too little is an error for
+/// preallocated images and a caution for sparse ones.
 pub(crate) fn check_room(
     directory: &Path,
     count: u64,
@@ -405,7 +414,7 @@ pub(crate) fn check_room(
         }
         cautions.push(DeviceCaution::HostMayFill { directory, needed_bytes, free_bytes });
     }
-    // A played disk has its time from the model, whatever is behind it.
+    // A played disk has the timing of its model, whatever is behind it.
     if spec.model.is_none()
         && by_magic(host.type_magic).is_some_and(|filesystem| filesystem.is_in_memory)
     {

@@ -1,4 +1,4 @@
-//! The lab itself: its register, its tools, and what killed runs left in it.
+//! The lab itself: register, tool paths, and leftovers of killed runs.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -16,41 +16,40 @@ use crate::LabError;
 use crate::aged::{ImageLibrary, UnfinishedImage};
 use crate::filesystems::{Availability, availability};
 use crate::machine::{Machine, names};
-use crate::played::{Remains, rescue};
+use crate::played::{OrphanDisk, rescue};
 use crate::register::{
-    Facts, ForeignMount, Found, Kind, PlanIdentity, Record, RecordId, Register,
+    Facts, ForeignMount, ListedRecord, PlanIdentity, Record, RecordId, Register, ResourceKind,
     is_private_directory, private_directory,
 };
 use crate::release::{
     LAST_PATIENCE, OurMount, PlayedImage, STEP, free_image, free_mount, free_played,
 };
-use crate::tools::{Myself, ToolPath};
+use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
 
-/// Where images are kept when nobody says where: on disk, and gone some time after a reboot. Each
-/// user has a directory of their own: this, a dash and the user's number.
+/// Prefix of the default directory for images: on disk, and cleaned some time after a reboot. Each
+/// user has a directory of their own: this, a dash and the user ID.
 const IMAGES: &str = "/var/tmp/treering";
-/// Where saved images are when nobody says where.
+/// Default directory of saved images.
 const LIBRARY: &str = "/var/lib/treering/images";
 
-/// A place to make devices and filesystems in, and to take them away again. Copies are the same
-/// lab.
+/// Factory and owner of devices and filesystems under test. Clones share the register.
 #[derive(Clone, Debug)]
 pub struct Lab {
     pub(crate) machine: Machine,
     pub(crate) tools: ToolPath,
     pub(crate) register: Arc<Register>,
-    pub(crate) myself: Myself,
-    /// Registers of our own in other places, where something may be left.
+    pub(crate) self_exec: SelfExec,
+    /// Registers of this user in other places, which may hold leftovers.
     others: Vec<Arc<Register>>,
     images: PathBuf,
-    /// Where earlier versions kept images.
+    /// Image directory of earlier versions.
     older_images: Option<PathBuf>,
     library: ImageLibrary,
 }
 
 impl Lab {
-    /// Opens the lab whose records are in this directory, making it when it is missing.
+    /// Opens the lab with the register in this directory, which is made if missing.
     ///
     /// # Errors
     /// When the directory cannot be made, belongs to others, or others can write to it.
@@ -58,8 +57,8 @@ impl Lab {
         Ok(Self::with_register(Register::open(register)?))
     }
 
-    /// The lab whose records are in this directory, to look only: the directory need not be there,
-    /// and is made with the first record. One that is not ours alone has no records.
+    /// Lab with the register in this directory, for inspection: the directory may be missing, and
+    /// is made with the first record. A directory that others can write to has no records.
     pub fn unopened(register: &Path) -> Self {
         Self::with_register(Register::unopened(register))
     }
@@ -69,7 +68,7 @@ impl Lab {
             machine: Machine::default(),
             tools: ToolPath::new(OsStr::new("")),
             register: Arc::new(register),
-            myself: Myself::default(),
+            self_exec: SelfExec::default(),
             others: Vec::new(),
             images: PathBuf::from(format!("{IMAGES}-{}", user_id())),
             older_images: Some(PathBuf::from(IMAGES)),
@@ -77,10 +76,10 @@ impl Lab {
         }
     }
 
-    /// Looks in these places, too, for what killed runs left.
+    /// Adds older register folders to the search for leftovers of killed runs.
     #[must_use]
     pub fn with_older_registers(self, folders: &[PathBuf]) -> Self {
-        // As it is named: a link is not followed.
+        // Named folders are checked without following a link.
         let ours = folders.iter().filter(|folder| is_private_directory(folder));
         let real = ours.filter_map(|folder| folder.canonicalize().ok());
         let others = real.filter(|folder| folder != self.register.folder());
@@ -88,41 +87,41 @@ impl Lab {
         Self { others, ..self }
     }
 
-    /// Looks for programs along this `PATH` first.
+    /// Searches this `PATH` for programs before the system's folders.
     #[must_use]
     pub fn with_tools_in(self, path: &OsStr) -> Self {
         Self { tools: ToolPath::new(path), ..self }
     }
 
-    /// Keeps images here when the plan does not say where.
+    /// Sets the directory of images for plans that name none.
     #[must_use]
     pub fn with_images_in(self, directory: &Path) -> Self {
         Self { images: directory.to_owned(), older_images: None, ..self }
     }
 
-    /// Takes saved images from here.
+    /// Sets the library of saved images.
     #[must_use]
     pub fn with_library(self, library: ImageLibrary) -> Self {
         Self { library, ..self }
     }
 
-    /// Where saved images are.
+    /// Library of saved images.
     pub fn library(&self) -> &ImageLibrary {
         &self.library
     }
 
-    /// Names this plan in the records of what is made from now on.
+    /// Names this plan in the records of resources made from now on.
     #[must_use]
     pub fn for_plan(self, plan: PlanIdentity) -> Self {
         Self { register: Arc::new(self.register.for_plan(plan)), ..self }
     }
 
-    /// Whether this filesystem can be made and mounted here.
+    /// Availability of this filesystem: tool and kernel support.
     pub fn availability(&self, filesystem: &Filesystem) -> Availability {
         availability(filesystem, &self.machine, &self.tools)
     }
 
-    /// The directory for images: the plan's, or our own, which is made.
+    /// Directory of images: the one from the plan, or the default one, which is made if missing.
     pub(crate) fn images(&self, asked: Option<&Path>) -> Result<PathBuf, LabError> {
         match asked {
             Some(asked) => asked.canonicalize().map_err(LabError::io("cannot find", asked)),
@@ -130,49 +129,50 @@ impl Lab {
         }
     }
 
-    /// All that is there of what this lab made, also by runs that are alive.
+    /// Lists all existing resources of this lab, also those of running processes.
     ///
     /// # Errors
     /// When the register cannot be read.
     pub fn list(&self) -> Result<Vec<Leftover>, LabError> {
-        let mut all = self.recorded()?;
-        let known: Vec<RecordId> = all.iter().filter_map(|left| left.id.clone()).collect();
+        let mut leftovers = self.recorded()?;
+        let known: Vec<RecordId> = leftovers.iter().filter_map(|left| left.id.clone()).collect();
         for folder in std::iter::once(&self.images).chain(&self.older_images) {
-            all.extend(self.orphans(folder, &known));
+            leftovers.extend(self.orphans(folder, &known));
         }
-        all.extend(self.unfinished_images());
-        all.sort_by_key(|leftover| leftover.what.order());
-        Ok(all)
+        leftovers.extend(self.unfinished_images());
+        leftovers.sort_by_key(|leftover| leftover.what.order());
+        Ok(leftovers)
     }
 
-    /// The filesystems of others that killed runs had unmounted, and that are to be mounted again.
+    /// Lists foreign filesystems that killed runs had unmounted and that must be mounted again.
     ///
     /// # Errors
     /// When the register cannot be read.
     pub fn left_unmounted(&self) -> Result<Vec<Leftover>, LabError> {
-        let mut all = self.recorded()?;
-        all.retain(|left| !left.is_alive && matches!(left.what, LeftoverKind::Unmounted { .. }));
-        Ok(all)
+        let mut leftovers = self.recorded()?;
+        leftovers
+            .retain(|left| !left.is_alive && matches!(left.what, LeftoverKind::Unmounted { .. }));
+        Ok(leftovers)
     }
 
     fn registers(&self) -> impl Iterator<Item = &Arc<Register>> {
         std::iter::once(&self.register).chain(&self.others)
     }
 
-    /// All that is in the registers.
+    /// Resources with a record in one of the registers.
     fn recorded(&self) -> Result<Vec<Leftover>, LabError> {
         let table = MountTable::read().unwrap_or_default();
         let boot = self.machine.boot_id();
-        let mut all = Vec::new();
+        let mut leftovers = Vec::new();
         for register in self.registers() {
-            let found = register.all()?.into_iter();
-            all.extend(found.map(|found| leftover(register, found, &table, &boot)));
+            let records = register.all()?.into_iter();
+            leftovers.extend(records.map(|records| leftover(register, records, &table, &boot)));
         }
-        Ok(all)
+        Ok(leftovers)
     }
 
-    /// Images of ours without a record: the register is gone after a reboot, the disk is not. The
-    /// lock of an image lives as long as a run or a loop device has it.
+    /// Images without a record: a reboot empties the register but not the disk. The lock of an
+    /// image lives as long as a run or a loop device has it open.
     fn orphans(&self, folder: &Path, known: &[RecordId]) -> Vec<Leftover> {
         let mut orphans = Vec::new();
         if !is_private_directory(folder) {
@@ -180,7 +180,7 @@ impl Lab {
         }
         for name in names(folder) {
             let path = folder.join(name);
-            let Some(id) = RecordId::of_image(&path).filter(|id| !known.contains(id)) else {
+            let Some(id) = RecordId::from_image_path(&path).filter(|id| !known.contains(id)) else {
                 continue;
             };
             let is_file = std::fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_file());
@@ -203,10 +203,10 @@ impl Lab {
         orphans
     }
 
-    /// Images that are being saved, or that killed runs left unfinished.
+    /// Saved images whose writing is in progress, or that killed runs left unfinished.
     fn unfinished_images(&self) -> Vec<Leftover> {
-        let all = self.library.unfinished().into_iter();
-        let left = all.map(|UnfinishedImage { folder, pid, is_alive }| Leftover {
+        let unfinished = self.library.unfinished().into_iter();
+        let left = unfinished.map(|UnfinishedImage { folder, pid, is_alive }| Leftover {
             register: self.register.folder().to_owned(),
             id: None,
             what: LeftoverKind::UnfinishedImage { folder },
@@ -219,10 +219,11 @@ impl Lab {
         left.collect()
     }
 
-    /// Frees what killed runs left, mounts before the devices they are on. What belongs to a run
-    /// that is alive, what is in use, and what is not certainly ours stays and is reported.
+    /// Releases leftovers of killed runs, mounts before their devices. Resources of running
+    /// processes, resources in use, and those that are not certainly treering's stay and are
+    /// reported.
     pub fn release(&self, leftovers: Vec<Leftover>) -> Vec<(Leftover, Result<(), LabError>)> {
-        // Before all else: a filesystem on a played disk waits for that when it is unmounted.
+        // Played disks come first: a filesystem on one waits for it when it is unmounted.
         leftovers.iter().filter(|leftover| !leftover.is_alive).for_each(|one| self.rescue(one));
         let mut ordered = leftovers;
         ordered.sort_by_key(|leftover| leftover.what.order());
@@ -239,16 +240,16 @@ impl Lab {
         }
         let (Some(id), register) = (&leftover.id, self.register_of(leftover)) else { return };
         let Ok(Some((_record, facts))) = register.claim(id) else { return };
-        if let Kind::Played { mounted, player, .. } = facts.kind
+        if let ResourceKind::Played { mounted, player, .. } = facts.kind
             && facts.boot == self.machine.boot_id()
         {
             let point = register.mount_point(id);
-            rescue(&self.machine, Remains { point: &point, mounted, player });
+            rescue(&self.machine, OrphanDisk { point: &point, mounted, player });
         }
     }
 
-    /// Takes over what a killed run left; `None` where another release has freed it meanwhile. One
-    /// that is just doing so is waited for.
+    /// Takes over the record of a killed run; `None` if another release has freed it meanwhile.
+    /// Waits for a release that is under way.
     fn claim(
         &self,
         leftover: &Leftover,
@@ -267,7 +268,7 @@ impl Lab {
         }
     }
 
-    /// The register that a leftover is in.
+    /// Register that holds the record of a leftover.
     fn register_of(&self, leftover: &Leftover) -> &Register {
         let found = self.registers().find(|register| register.folder() == leftover.register);
         found.unwrap_or(&self.register)
@@ -289,11 +290,11 @@ impl Lab {
         let point = self.register_of(leftover).mount_point(id);
         let is_of_this_boot = facts.boot == self.machine.boot_id();
         match &facts.kind {
-            Kind::Loop { image, file, .. } => {
-                // Numbers of filesystems change from boot to boot: then the name has to do.
+            ResourceKind::Loop { image, file, .. } => {
+                // Device numbers change from boot to boot: then the name must suffice.
                 free_image(&self.machine, id, image, file.filter(|_| is_of_this_boot))?;
             }
-            Kind::Played { image, file, mounted, .. } => {
+            ResourceKind::Played { image, file, mounted, .. } => {
                 let played = PlayedImage {
                     id: id.clone(),
                     image: image.clone(),
@@ -303,16 +304,16 @@ impl Lab {
                 };
                 free_played(&self.machine, &played)?;
             }
-            Kind::Mount { fs_type, devices, mounted } => {
+            ResourceKind::Mount { fs_type, devices, mounted } => {
                 let (point, mounted) = (&point, *mounted);
                 let ours = OurMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
-            // After a boot the machine mounts what it is told to.
-            Kind::Unmounted(foreign) if is_of_this_boot => {
+            // After a boot the machine mounts its filesystems itself.
+            ResourceKind::Unmounted(foreign) if is_of_this_boot => {
                 mount_again(&self.machine, foreign, record.path())?;
             }
-            Kind::Unmounted(_) => {}
+            ResourceKind::Unmounted(_) => {}
         }
         record.remove()
     }
@@ -328,8 +329,8 @@ impl Lab {
     }
 }
 
-/// What a record is about.
-fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -> Leftover {
+/// Converts a record to a leftover.
+fn leftover(register: &Register, found: ListedRecord, table: &MountTable, boot: &str) -> Leftover {
     let facts = found.facts.as_ref().ok();
     let pid = facts.map(|facts| facts.pid);
     let start = facts.map(|facts| facts.start);
@@ -337,18 +338,18 @@ fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -
     let plan = facts.and_then(|facts| facts.plan.clone());
     let what = match found.facts {
         Ok(facts) => match facts.kind {
-            Kind::Loop { image, number, .. } => LeftoverKind::Image {
+            ResourceKind::Loop { image, number, .. } => LeftoverKind::Image {
                 path: image,
                 device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
             },
-            Kind::Played { image, number, .. } => LeftoverKind::PlayedDisk {
+            ResourceKind::Played { image, number, .. } => LeftoverKind::PlayedDisk {
                 path: image,
                 device: number.map(|number| PathBuf::from(format!("/dev/loop{number}"))),
             },
-            Kind::Unmounted(ForeignMount { point, source, fs_type, .. }) => {
+            ResourceKind::Unmounted(ForeignMount { point, source, fs_type, .. }) => {
                 LeftoverKind::Unmounted { point, device: source, fs_type }
             }
-            Kind::Mount { fs_type, .. } => {
+            ResourceKind::Mount { fs_type, .. } => {
                 let point = register.mount_point(&found.id);
                 let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
                 LeftoverKind::Mount { point, fs_type, is_mounted }
@@ -361,78 +362,78 @@ fn leftover(register: &Register, found: Found, table: &MountTable, boot: &str) -
     Leftover { register, id, what, pid, start, plan, is_alive, is_of_this_boot }
 }
 
-/// Something of the lab's that is there.
+/// A resource of the lab that exists now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// The register that it is in.
+    /// Folder of the register with its record.
     register: PathBuf,
-    /// Its record, or the image that has the name of one.
+    /// Record of the resource, or the identifier in the name of an image.
     id: Option<RecordId>,
-    /// What it is.
+    /// Kind of the resource.
     pub what: LeftoverKind,
-    /// The process that made it, where that is known.
+    /// Process that made it, if known.
     pub pid: Option<u32>,
-    /// When that process began, in clock ticks since the boot.
+    /// Start time of that process, in clock ticks since the boot.
     pub start: Option<u64>,
-    /// The plan that it was made for, where its record names one.
+    /// Plan that it was made for, if the record names one.
     pub plan: Option<PlanIdentity>,
-    /// Whether the run that made it is alive.
+    /// True if the run that made it is alive.
     pub is_alive: bool,
-    /// Whether it was made since the machine booted.
+    /// True if it was made since the last boot.
     pub is_of_this_boot: bool,
 }
 
-/// What is there.
+/// Kind of a leftover, with its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftoverKind {
-    /// A filesystem.
+    /// A mounted filesystem, or its mount point.
     Mount {
-        /// Where.
+        /// Mount point.
         point: PathBuf,
-        /// Its type.
+        /// Filesystem type.
         fs_type: String,
-        /// Whether it is mounted, or only its mount point is there.
+        /// False if only the mount point is left.
         is_mounted: bool,
     },
     /// An image file.
     Image {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The loop device that was made on it, if it came so far.
+        /// Loop device, if one was attached.
         device: Option<PathBuf>,
     },
     /// An image file with a played disk over it.
     PlayedDisk {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The loop device on the played disk, if it came so far.
+        /// Loop device on the played disk, if one was attached.
         device: Option<PathBuf>,
     },
-    /// A filesystem of somebody else's that was unmounted, to be mounted again.
+    /// A foreign filesystem that was unmounted and must be mounted again.
     Unmounted {
-        /// Where it was mounted.
+        /// Former mount point.
         point: PathBuf,
-        /// Its device.
+        /// Path of its device node.
         device: PathBuf,
-        /// Its type.
+        /// Filesystem type.
         fs_type: String,
     },
-    /// A saved image that is not finished.
+    /// A saved image whose writing was not finished.
     UnfinishedImage {
-        /// Its folder.
+        /// Folder of the image.
         folder: PathBuf,
     },
     /// A record that cannot be read.
     Damaged {
-        /// The record.
+        /// Path of the record.
         path: PathBuf,
-        /// Why.
+        /// I/O or parse error.
         why: String,
     },
 }
 
 impl LeftoverKind {
-    /// In which order things are freed.
+    /// Rank in the order of releases, lowest first.
     const fn order(&self) -> u8 {
         match self {
             Self::Unmounted { .. } => 0,
@@ -477,7 +478,7 @@ impl fmt::Display for LeftoverKind {
 #[cfg(test)]
 mod tests {
     use super::{Lab, LeftoverKind};
-    use crate::register::Kind;
+    use crate::register::ResourceKind;
     use crate::{DeviceError, LabError};
     use std::path::PathBuf;
 
@@ -486,7 +487,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let lab = Lab::open(&top.path().join("register")).unwrap();
         let images = top.path().canonicalize().unwrap();
-        let kind = |id: &crate::register::RecordId| Kind::Loop {
+        let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
             image: images.join(id.image_name()),
             file: None,
             number: None,
@@ -507,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn releases_side_by_side_free_everything_once_and_none_of_them_fails() {
+    fn concurrent_releases_free_everything_once_without_failure() {
         if !rustix::process::geteuid().is_root() {
             return;
         }
@@ -515,7 +516,7 @@ mod tests {
         let lab = Lab::open(&top.path().join("register")).unwrap();
         let images = top.path().canonicalize().unwrap();
         for _ in 0..20 {
-            let kind = |id: &crate::register::RecordId| Kind::Loop {
+            let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
                 image: images.join(id.image_name()),
                 file: None,
                 number: None,
@@ -535,12 +536,12 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_where_an_image_was_is_left_alone() {
+    fn a_file_in_the_place_of_an_image_is_left_alone() {
         let top = tempfile::tempdir().unwrap();
         let lab = Lab::open(&top.path().join("register")).unwrap();
         let images = top.path().canonicalize().unwrap();
         let file = crate::register::FileNumber { device: 1, inode: 1 };
-        let kind = |id: &crate::register::RecordId| Kind::Loop {
+        let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
             image: images.join(id.image_name()),
             file: Some(file),
             number: None,
@@ -559,7 +560,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let places = ["older", "open"].map(|name| top.path().join(name));
         let images = top.path().canonicalize().unwrap();
-        let kind = |id: &crate::register::RecordId| Kind::Loop {
+        let kind = |id: &crate::register::RecordId| ResourceKind::Loop {
             image: images.join(id.image_name()),
             file: None,
             number: None,

@@ -1,9 +1,9 @@
 //! The lab: makes the place of a trial real and takes it away again.
 //!
-//! A place is a directory: made when it is missing, locked against a second run, marked so that
-//! what a killed run leaves can be found and removed. A device is a loop image or a disk that the
-//! guard has looked at: formatted, mounted and given back, and in the register as long as it is
-//! ours.
+//! A workplace is a directory: made if missing, locked against a second run, marked so that the
+//! trees of a killed run can be found and removed. A device is a loop image or a disk that the
+//! guard has inspected: formatted, mounted and released, and recorded in the register as long as it
+//! is owned.
 
 mod aged;
 mod caches;
@@ -24,16 +24,16 @@ mod register;
 mod release;
 mod remounting;
 mod scratch;
-mod sight;
 mod tools;
 mod trees;
 mod unmounted;
+mod view;
 mod volume;
 mod workplace;
 
 pub use aged::{AgedTarget, ImageLibrary, ImageRecord, NewImage, SavedImage};
-pub use caches::{CacheDrop, CacheEvidence, SettleLimits, Settled, drop_and_verify, settle};
-pub use device::{Device, Member};
+pub use caches::{CacheDrop, CacheEvidence, SettleLimits, SettleResult, drop_and_verify, settle};
+pub use device::{Device, MemberDevice};
 pub use device_caution::DeviceCaution;
 pub use device_error::DeviceError;
 pub use error::LabError;
@@ -45,13 +45,13 @@ pub use lab::{Lab, Leftover, LeftoverKind};
 pub use machine::DeviceNumber;
 pub use played::{PlayedModel, serve_played_disk};
 pub use reboot::{
-    AskedBoot, BootCommands, BootLoader, CommandLine, Continuation, RebootError, RebootLock,
+    BootCommands, BootLoader, BootRequest, CommandLine, Continuation, RebootError, RebootLock,
     RebootRecord, Reboots,
 };
 pub use register::PlanIdentity;
 pub use remounting::Remountable;
-pub use scratch::{Copier, CopyError, Likeness, Scratch};
-pub use sight::{Sight, SightKind, is_image};
+pub use scratch::{Copier, CopyError, FilesystemProfile, Scratch};
 pub use trees::{LeftTree, Leftovers, SparedTree, find_leftovers, remove_leftovers};
-pub use volume::{FormatRecord, MountRecord, Mounted, Pattern, Volume};
+pub use view::{ReadOnlyView, ViewKind, is_image};
+pub use volume::{FilesystemTemplate, FormatRecord, MountRecord, MountedVolume, Volume};
 pub use workplace::Workplace;

@@ -1,6 +1,6 @@
-//! Where the machine tells about itself: `/sys`, `/proc`, `/dev`, and numbers of devices.
+//! Kernel interfaces of the machine: `/sys`, `/proc`, `/dev`, and device numbers.
 //!
-//! The places are values, so that a test can tell of machines we do not have.
+//! The mount points are values, so that tests can describe other machines.
 
 use std::fmt;
 use std::fs;
@@ -8,17 +8,17 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The number of a device, as the kernel knows it.
+/// Number of a device, as the kernel knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceNumber {
-    /// Its driver.
+    /// Major number: the driver.
     pub major: u32,
-    /// Which of the driver's devices.
+    /// Minor number: the device of that driver.
     pub minor: u32,
 }
 
 impl DeviceNumber {
-    /// From the form of `stat`.
+    /// Splits an `st_rdev` or `st_dev` of `stat`.
     pub(crate) fn from_stat(number: u64) -> Self {
         Self { major: rustix::fs::major(number), minor: rustix::fs::minor(number) }
     }
@@ -42,7 +42,7 @@ impl FromStr for DeviceNumber {
     }
 }
 
-/// The places where the machine tells about itself.
+/// Mount points of sysfs and procfs; other ones in tests.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     pub(crate) sys: PathBuf,
@@ -56,24 +56,25 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// The folder of a block device; `None` when the kernel does not know it.
+    /// Sysfs folder of a block device; `None` when the kernel does not know it.
     pub(crate) fn block_folder(&self, number: DeviceNumber) -> Option<PathBuf> {
         self.sys.join("dev/block").join(number.to_string()).canonicalize().ok()
     }
 
-    /// The kernel's name of a block device: `sda1`, `dm-0`.
+    /// Kernel name of a block device: `sda1`, `dm-0`.
     pub(crate) fn block_name(&self, number: DeviceNumber) -> Option<String> {
         let folder = self.block_folder(number)?;
         folder.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// All block devices that have this folder: loop devices with a file, say.
+    /// Names and folders of all block devices that have this subfolder: `loop` for attached loop
+    /// devices, say.
     pub(crate) fn block_devices_with(&self, inside: &str) -> Vec<(String, PathBuf)> {
-        let found = names(&self.sys.join("block")).into_iter().filter_map(|name| {
+        let devices = names(&self.sys.join("block")).into_iter().filter_map(|name| {
             let folder = self.sys.join("block").join(&name);
             folder.join(inside).exists().then_some((name, folder))
         });
-        found.collect()
+        devices.collect()
     }
 
     /// The identifier of this boot.
@@ -81,15 +82,15 @@ impl Machine {
         word(&self.proc.join("sys/kernel/random/boot_id")).unwrap_or_default()
     }
 
-    /// When a process began, in ticks since the boot; `None` when it is gone.
+    /// Start time of a process, in ticks since the boot; `None` when it is gone.
     pub(crate) fn process_start(&self, pid: u32) -> Option<u64> {
         let stat = fs::read_to_string(self.proc.join(pid.to_string()).join("stat")).ok()?;
-        // The name before may hold anything, blanks and parentheses too.
+        // The process name before may contain blanks and parentheses.
         let (_, fields) = stat.rsplit_once(") ")?;
         fields.split(' ').nth(19)?.parse().ok()
     }
 
-    /// Whether a process has been killed and only waits for its end: `PF_EXITING` of its flags, or
+    /// True if a process has been killed and has not ended yet: `PF_EXITING` of its flags, or
     /// `SIGKILL` among its pending signals (proc_pid_stat(5), proc_pid_status(5)).
     pub(crate) fn is_ending(&self, pid: &str) -> bool {
         const PF_EXITING: u64 = 4;
@@ -106,13 +107,13 @@ impl Machine {
             || status.lines().filter_map(pending).any(|mask| mask & KILL != 0)
     }
 
-    /// The program of a process, for messages.
+    /// Program name of a process, for messages.
     pub(crate) fn program(&self, pid: &str) -> String {
         word(&self.proc.join(pid).join("comm")).unwrap_or_else(|| "a program".to_owned())
     }
 }
 
-/// The names in a folder, sorted; none when it is not there.
+/// Sorted names in a folder; empty when it does not exist.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names: Vec<_> =
@@ -121,13 +122,13 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The only word, or line, of a small file.
+/// Trimmed text of a small file; `None` when it is empty or unreadable.
 pub(crate) fn word(path: &Path) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// The number of the block device that a path leads to, following links.
+/// Number of the block device that a path leads to, following links.
 pub(crate) fn block_number(path: &Path) -> Option<DeviceNumber> {
     let metadata = fs::metadata(path).ok()?;
     let is_block = metadata.file_type().is_block_device();

@@ -1,6 +1,6 @@
-//! What mkfs left on images, kept so that later trials start from the very same bytes: the same
-//! UUID, the same hash seed, the same places. The copy is a file without a name beside the images;
-//! it goes away with us, whatever happens.
+//! Master copies of freshly formatted images, so that later trials start from the very same bytes:
+//! the same UUID, the same hash seed, the same offsets. A master is a file without a name beside
+//! the images, which disappears with this process.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,24 +11,24 @@ use rustix::fs::{OFlags, SeekFrom, copy_file_range, seek};
 use rustix::io::Errno;
 use treering_model::Fingerprint;
 
-/// So much is read at a time.
+/// Read size, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// The content of an image.
+/// Copy of the content of an image.
 #[derive(Debug)]
 pub(crate) struct Master {
     file: File,
 }
 
 impl Master {
-    /// A copy of this image, in the directory that it is in.
-    pub(crate) fn of(image: &File, directory: &Path) -> io::Result<Self> {
+    /// Copies this image into a nameless file in its directory.
+    pub(crate) fn copy_of(image: &File, directory: &Path) -> io::Result<Self> {
         let master = Self::empty(directory, image.metadata()?.len())?;
         copy(image, &master.file)?;
         Ok(master)
     }
 
-    /// Nothing but a hole of so many bytes.
+    /// Makes a nameless sparse file of this size.
     pub(crate) fn empty(directory: &Path, bytes: u64) -> io::Result<Self> {
         let nameless = i32::try_from(OFlags::TMPFILE.bits()).unwrap_or_default();
         let mut options = OpenOptions::new();
@@ -38,17 +38,17 @@ impl Master {
         Ok(master)
     }
 
-    /// Writes a piece of it.
+    /// Writes a piece at this offset.
     pub(crate) fn write_at(&self, piece: &[u8], place: u64) -> io::Result<()> {
         self.file.write_all_at(piece, place)
     }
 
-    /// Writes it into an image that is empty.
+    /// Writes the content into an empty image.
     pub(crate) fn write_to(&self, image: &File) -> io::Result<()> {
         copy(&self.file, image)
     }
 
-    /// Adds what distinguishes it from others: its data and their places.
+    /// Adds all non-zero data with their offsets to a fingerprint.
     pub(crate) fn print(&self, print: &mut Fingerprint) -> io::Result<()> {
         let mut piece = vec![0; PIECE_BYTES];
         let mut from = 0;
@@ -57,7 +57,7 @@ impl Master {
             while from < end {
                 let length = usize::try_from(end - from).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
                 self.file.read_exact_at(&mut piece[..length], from)?;
-                // Zeros that one host keeps and another does not make no difference.
+                // Zeros that one host stores and another does not must make no difference.
                 if piece[..length].iter().any(|byte| *byte != 0) {
                     print.add(&from.to_le_bytes());
                     print.add(&piece[..length]);
@@ -69,12 +69,12 @@ impl Master {
     }
 }
 
-/// Whether nothing is in a file but holes and blocks that were never written.
+/// True if a file has only holes and unwritten blocks.
 pub(crate) fn is_empty(image: &File) -> io::Result<bool> {
     Ok(next_data(image, 0)?.is_none())
 }
 
-/// Copies all data to the same places. The kernel shares blocks where the host's filesystem can.
+/// Copies all data to the same offsets. The kernel shares blocks where the host's filesystem can.
 fn copy(from: &File, to: &File) -> io::Result<()> {
     let mut at = 0;
     while let Some((begin, end)) = next_data(from, at)? {
@@ -91,7 +91,7 @@ fn copy(from: &File, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// The next bytes from here on that are no hole: where they begin and end.
+/// Next range of data from this offset on: its begin and end.
 pub(crate) fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
     match seek(file, SeekFrom::Data(from)) {
         Ok(begin) => Ok(Some((begin, seek(file, SeekFrom::Hole(begin))?))),
@@ -127,7 +127,7 @@ mod tests {
             first.write_all_at(text.as_bytes(), place).unwrap();
         }
         assert!(!is_empty(&first).unwrap());
-        let master = Master::of(&first, top.path()).unwrap();
+        let master = Master::copy_of(&first, top.path()).unwrap();
         first.write_all_at(b"what a trial writes", 4096).unwrap();
         master.write_to(&second).unwrap();
         let found = fs::read(top.path().join("second")).unwrap();
@@ -136,7 +136,7 @@ mod tests {
         assert!(found == expected);
         let print = |file: &File| {
             let mut print = Fingerprint::new();
-            Master::of(file, top.path()).unwrap().print(&mut print).unwrap();
+            Master::copy_of(file, top.path()).unwrap().print(&mut print).unwrap();
             print.text()
         };
         assert_ne!(print(&first), print(&second));

@@ -1,8 +1,8 @@
-//! Freeing what the lab made: the same way after a run, and for what a killed run left.
+//! Releasing the lab's resources: the same way after a run, and for leftovers of a killed run.
 //!
-//! Nothing is touched before two independent signs say that it is ours: for a loop device its mark
-//! and file, then its path; for a mount its type and device at our own mount point, then the very
-//! mount that the point leads to. Nothing is let go lazily.
+//! Nothing is touched before two independent signs prove ownership: for a loop device its mark and
+//! file, then its path; for a mount its type and device at the register's mount point, then the ID
+//! of the mount that the path leads to. No lazy unmount or detach is used.
 
 use std::fs;
 use std::io;
@@ -23,39 +23,38 @@ use crate::played::image_in;
 use crate::register::{FileNumber, RecordId};
 use crate::{DeviceError, LabError};
 
-/// How long what is just being closed may take.
+/// Longest wait for a resource that is just being closed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a killed program may take to end: it waits for its disk first.
+/// Longest wait for a killed program to end: it waits for its disk first.
 pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
-/// A loop device that has a file.
-struct Attached {
-    /// `loop3`.
+/// A loop device with a backing file.
+struct AttachedLoop {
+    /// Kernel name, such as `loop3`.
     name: String,
     path: PathBuf,
     number: DeviceNumber,
     status: LoopStatus,
-    /// What the kernel calls its file.
+    /// Path of its backing file in sysfs.
     backing: PathBuf,
 }
 
-/// Detaches the loop device of this image and removes the image; what of it is gone already is no
-/// error.
+/// Detaches the loop device of this image and removes the image. Missing parts are no error.
 pub(crate) fn free_image(
     machine: &Machine,
     id: &RecordId,
     image: &Path,
     file: Option<FileNumber>,
 ) -> Result<(), LabError> {
-    // Without a note which file it was, the one with its name is the one to look for.
-    let there = fs::symlink_metadata(image).ok();
-    let there = there.map(|found| FileNumber { device: found.dev(), inode: found.ino() });
+    // Without a recorded identity, the file at this path is the one to look for.
+    let existing = fs::symlink_metadata(image).ok();
+    let existing = existing.map(|found| FileNumber { device: found.dev(), inode: found.ino() });
     for attached in attached(machine)? {
         let has_mark = attached.status.mark == id.mark();
         let here =
             FileNumber { device: attached.status.file_device, inode: attached.status.file_inode };
-        match (has_mark, Some(here) == file.or(there)) {
+        match (has_mark, Some(here) == file.or(existing)) {
             (false, false) => {}
             (true, true) if attached.backing == image => detach(machine, &attached)?,
             (true, _) => {
@@ -72,18 +71,18 @@ pub(crate) fn free_image(
     remove_image(image, id, file)
 }
 
-/// An image with a played disk over it.
+/// An image with a played disk over it, to be released.
 pub(crate) struct PlayedImage {
     pub(crate) id: RecordId,
     pub(crate) image: PathBuf,
     pub(crate) file: Option<FileNumber>,
-    /// Where the played disk is mounted, and under which number.
+    /// Mount point of the played disk; `mounted` is the number of its mount.
     pub(crate) point: PathBuf,
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
 /// Detaches the loop device of a played disk, unmounts the disk, upon which its process ends, and
-/// removes the image; what of it is gone already is no error.
+/// removes the image. Missing parts are no error.
 pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(), LabError> {
     let PlayedImage { id, image, file, point, mounted } = played;
     for attached in attached(machine)? {
@@ -103,8 +102,8 @@ pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(),
     remove_image(image, id, *file)
 }
 
-fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {
-    let mut found = Vec::new();
+fn attached(machine: &Machine) -> Result<Vec<AttachedLoop>, LabError> {
+    let mut loops = Vec::new();
     for (name, folder) in machine.block_devices_with("loop") {
         let backing = word(&folder.join("loop/backing_file")).unwrap_or_default();
         let backing = PathBuf::from(backing.trim_end_matches(" (deleted)"));
@@ -115,16 +114,16 @@ fn attached(machine: &Machine) -> Result<Vec<Attached>, LabError> {
         let opened = open_device(&path, DeviceUse::Look);
         let status = opened.and_then(|device| loop_status(&device));
         match status {
-            Ok(Some(status)) => found.push(Attached { name, path, number, status, backing }),
-            // Gone meanwhile.
+            Ok(Some(status)) => loops.push(AttachedLoop { name, path, number, status, backing }),
+            // The device has been detached meanwhile.
             Ok(None) | Err(Errno::NXIO | Errno::NOENT | Errno::NODEV) => {}
             Err(errno) => return Err(LabError::io("cannot look at", path)(errno.into())),
         }
     }
-    Ok(found)
+    Ok(loops)
 }
 
-fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
+fn detach(machine: &Machine, attached: &AttachedLoop) -> Result<(), LabError> {
     let users = obstacles_to_use(machine, &attached.path, attached.number)?;
     if !users.is_empty() {
         let by = users.iter().map(Obstacle::to_string).collect();
@@ -132,7 +131,7 @@ fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
     }
     let failed = |errno: Errno| LabError::io("cannot detach", &attached.path)(errno.into());
     let device = open_device(&attached.path, DeviceUse::Look).map_err(failed)?;
-    // Looked at again through what is now open: the number may be somebody else's by now.
+    // Checks again through the open descriptor: the number may have been reused by now.
     match loop_status(&device).map_err(failed)? {
         None => return Ok(()),
         Some(status) if status == attached.status => {}
@@ -146,7 +145,7 @@ fn detach(machine: &Machine, attached: &Attached) -> Result<(), LabError> {
         Err(errno) => return Err(failed(errno)),
     }
     drop(device);
-    // The kernel lets go with the last that has it open.
+    // The kernel detaches the device with the last close.
     let file = machine.sys.join("block").join(&attached.name).join("loop/backing_file");
     let mut waited = Duration::ZERO;
     while word(&file).is_some_and(|path| is_file(&path, &attached.backing)) {
@@ -171,8 +170,9 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
         Err(error) => return Err(LabError::io("cannot look at", image)(error)),
     };
     let here = FileNumber { device: metadata.dev(), inode: metadata.ino() };
-    // Killed before we could note which file it is: then the name tells, which nobody else gives.
-    let by_name = RecordId::of_image(image).as_ref() == Some(id)
+    // The owner was killed before the identity was recorded: then the file name decides, which
+    // nobody else uses.
+    let by_name = RecordId::from_image_path(image).as_ref() == Some(id)
         && metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_file() || !by_name || file.is_some_and(|file| file != here) {
         let why = "it is another file than the image that was made".to_owned();
@@ -181,7 +181,7 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
     fs::remove_file(image).map_err(LabError::io("cannot remove", image))
 }
 
-/// What a mount of ours must look like.
+/// Expected properties of a mount that treering made.
 pub(crate) struct OurMount<'a> {
     pub(crate) id: &'a RecordId,
     pub(crate) point: &'a Path,
@@ -190,7 +190,7 @@ pub(crate) struct OurMount<'a> {
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
-/// Unmounts it and removes its mount point; what of it is gone already is no error.
+/// Unmounts a filesystem and removes its mount point. Missing parts are no error.
 pub(crate) fn free_mount(machine: &Machine, ours: &OurMount<'_>) -> Result<(), LabError> {
     let point = ours.point;
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
@@ -225,7 +225,7 @@ pub(crate) fn free_mount(machine: &Machine, ours: &OurMount<'_>) -> Result<(), L
     }
 }
 
-/// The first sign: type and device.
+/// First sign of ownership: type and device. Returns the difference, if any.
 fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
     let (major, minor) = mount.device;
     let here = DeviceNumber { major, minor };
@@ -235,7 +235,7 @@ fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
     let source = Path::new(&mount.source);
     let is_ours = match ours.mounted {
         Some(number) => number == here,
-        // Killed before we could note it.
+        // The owner was killed before the number was recorded.
         None if ours.devices.is_empty() => mount.source.to_str() == Some(&ours.id.mark()),
         None => {
             let source = crate::machine::block_number(source);
@@ -245,7 +245,7 @@ fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
     (!is_ours).then(|| format!("another device ({here}, {}) is mounted there", source.display()))
 }
 
-/// The second sign: the number of the mount that the path leads to.
+/// Second sign of ownership: the ID of the mount that the path leads to.
 fn leads_to(point: &Path, table: &MountTable) -> Option<u64> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::open(point, flags, Mode::empty()).ok()?;
@@ -260,8 +260,8 @@ fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
             Err(Errno::BUSY) => {}
             Err(errno) => return Err(LabError::io("cannot unmount", point)(errno.into())),
         }
-        // What was closed a moment ago is let go by the kernel soon, and a killed program ends when
-        // its disk has answered; a program that works there is named at once.
+        // The kernel releases closed files soon, and a killed program ends when its disk has
+        // answered; a program that still works there is reported at once.
         let users = users_of(machine, point);
         let works = users.iter().any(|pid| !machine.is_ending(pid));
         let patience = if users.is_empty() || works { PATIENCE } else { LAST_PATIENCE };
@@ -276,10 +276,10 @@ fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Programs that work in the directory or have something open there.
+/// Process IDs of programs whose working directory, root or open files are in the directory.
 fn users_of(machine: &Machine, point: &Path) -> Vec<String> {
-    let all = names(&machine.proc).into_iter();
-    let processes = all.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let entries = names(&machine.proc).into_iter();
+    let processes = entries.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     let uses = |pid: &String| {
         let process = machine.proc.join(pid);
         let inside = |link: PathBuf| fs::read_link(link).is_ok_and(|path| path.starts_with(point));

@@ -1,7 +1,6 @@
-//! A mounted filesystem that somebody else made: unmounted and mounted again as it was.
+//! Unmounting and mounting again a foreign filesystem, with the options it had.
 //!
-//! How that survives a kill is in `unmounted`; what of it can be saved as an image is `aged`'s to
-//! know.
+//! `unmounted` makes this safe against kills; `aged` saves a filesystem as an image.
 
 use std::path::{Path, PathBuf};
 
@@ -10,24 +9,24 @@ use treering_sys::{Mount, MountTable, open_top};
 use crate::error::unfit;
 use crate::families::mounted_families;
 use crate::machine::{DeviceNumber, Machine, block_number};
-use crate::unmounted::Unmounted;
+use crate::unmounted::TemporaryUnmount;
 use crate::{DeviceError, Lab, LabError};
 
-/// A filesystem that can be unmounted and mounted again.
+/// A foreign filesystem that can be unmounted and mounted again.
 #[derive(Debug)]
 pub struct Remountable {
     lab: Lab,
     mount: Mount,
-    /// What is worked in.
+    /// Target directory on the filesystem.
     directory: PathBuf,
 }
 
 impl Remountable {
-    /// The filesystem that a directory is on. Nothing is done to it yet.
+    /// Examines the filesystem of a directory, without any change.
     ///
     /// # Errors
     /// When it is not on one block device, is mounted in part, or is needed meanwhile.
-    pub fn of(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
+    pub fn examine(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "remounting" }.into());
         }
@@ -48,18 +47,18 @@ impl Remountable {
         Ok(Self { lab: lab.clone(), mount, directory })
     }
 
-    /// Unmounts it and mounts it again; the directory is where it was.
+    /// Unmounts the filesystem and mounts it again; returns the target directory.
     ///
     /// # Errors
     /// When it is in use, or cannot be mounted again.
     pub fn again(&self) -> Result<PathBuf, LabError> {
         let lab = (&*self.lab.register, &self.lab.machine);
-        Unmounted::begin(&self.mount, lab, ": leave it in every shell")?.end()?;
+        TemporaryUnmount::begin(&self.mount, lab, ": leave it in every shell")?.end()?;
         Ok(self.directory.clone())
     }
 }
 
-/// Refuses what is only a part of a filesystem, or one of several devices.
+/// Refuses a bind mount of a part of a filesystem, and a multi-device filesystem.
 pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), LabError> {
     let point = mount.point.display();
     if mount.root != Path::new("/") {
@@ -75,7 +74,8 @@ pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), La
     Ok(())
 }
 
-/// Refuses what has another filesystem on it, or is where we are.
+/// Refuses a mount below which another filesystem is mounted, or that holds the root or the current
+/// directory.
 pub(crate) fn refuse_used(mount: &Mount, table: &MountTable) -> Result<(), LabError> {
     let (point, shown) = (&mount.point, mount.point.display());
     if let Some(other) = table.mounts.iter().find(|other| other.parent == mount.id) {

@@ -1,6 +1,6 @@
-//! Programs of the machine: where they are, and running one with its words kept.
+//! Programs of the machine: search path, and running one with its output captured.
 //!
-//! Never through a shell: each option is an argument of its own. What is run is said elsewhere.
+//! No shell is involved: each option is an argument of its own. The callers decide what to run.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -11,25 +11,25 @@ use std::process::{Command, Stdio};
 
 use treering_sys::end_with_parent;
 
-/// Where the system's own programs are, also when a user's path leaves them out.
+/// System folders of programs, searched also when the user's `PATH` lacks them.
 const SYSTEM: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// More than a program should say; the rest is dropped.
+/// Cap on the captured output of a program, in bytes; the rest is dropped.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
-/// The folders in which programs are looked for.
+/// Folders in which programs are searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolPath {
     folders: Vec<PathBuf>,
 }
 
 impl ToolPath {
-    /// The folders of a `PATH`, then the system's. What is not absolute is left out.
+    /// Folders of a `PATH`, then the system's. Relative folders are left out.
     pub(crate) fn new(path: &OsStr) -> Self {
         let pieces = path.as_bytes().split(|&byte| byte == b':');
-        let given = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
+        let user_folders = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
         let mut folders: Vec<PathBuf> = Vec::new();
-        for folder in given.chain(SYSTEM.iter().map(PathBuf::from)) {
+        for folder in user_folders.chain(SYSTEM.iter().map(PathBuf::from)) {
             if folder.is_absolute() && !folders.contains(&folder) {
                 folders.push(folder);
             }
@@ -37,44 +37,44 @@ impl ToolPath {
         Self { folders }
     }
 
-    /// Where the program is.
+    /// Path of the first executable file with this name.
     pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
         let places = self.folders.iter().map(|folder| folder.join(program));
-        let mut there = places.filter(|path| {
+        let mut programs = places.filter(|path| {
             path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
         });
-        there.next()
+        programs.next()
     }
 }
 
-/// How this program starts itself to play a disk: the description of the disk follows.
+/// Command with which treering starts itself to play a disk; the disk description follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Myself {
+pub(crate) struct SelfExec {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
 }
 
-impl Default for Myself {
+impl Default for SelfExec {
     fn default() -> Self {
-        // Also when the file was replaced meanwhile.
+        // This path works also when the file has been replaced.
         let program = PathBuf::from("/proc/self/exe");
         Self { program, arguments: ["lab", "play"].map(OsString::from).to_vec() }
     }
 }
 
-/// What came of running a program.
+/// Result of running a program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolRun {
-    /// The whole command line, an element an argument.
+    /// Command line, one element per argument.
     pub(crate) command: Vec<String>,
-    /// What it wrote, as a terminal would show it: its output, then its errors.
+    /// Output, then errors, as a terminal would show them.
     pub(crate) output: String,
-    /// How it ended, in words; `None` is success.
+    /// Exit status in words; `None` is success.
     pub(crate) failure: Option<String>,
 }
 
-/// Runs a program in `folder` to its end, without input and in English. It ends with us at the
-/// latest.
+/// Runs a program in `folder` to its end, without input and in the C locale. The program is killed
+/// if this process ends before.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -84,27 +84,27 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
         .args(arguments)
         .current_dir(folder)
         .env("LC_ALL", "C")
-        // mkfs.btrfs and others would colour or page for a terminal.
+        // mkfs.btrfs and others would use colours or a pager on a terminal.
         .env("TERM", "dumb")
         .stdin(Stdio::null());
     let done = command.output()?;
-    let mut said = done.stdout;
-    if !said.is_empty() && !said.ends_with(b"\n") && !done.stderr.is_empty() {
-        said.push(b'\n');
+    let mut output = done.stdout;
+    if !output.is_empty() && !output.ends_with(b"\n") && !done.stderr.is_empty() {
+        output.push(b'\n');
     }
-    said.extend(done.stderr);
-    said.truncate(OUTPUT_BYTES_MAX);
+    output.extend(done.stderr);
+    output.truncate(OUTPUT_BYTES_MAX);
     let words =
         std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
     Ok(ToolRun {
         command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
-        output: as_seen(&String::from_utf8_lossy(&said)),
+        output: as_seen(&String::from_utf8_lossy(&output)),
         failure: (!done.status.success()).then(|| done.status.to_string()),
     })
 }
 
-/// What stays on a terminal: progress that was written over with backspaces or from the beginning
-/// of the line is gone, and so are blanks at the ends of lines.
+/// Text that stays on a terminal: progress overwritten by backspaces or carriage returns is gone,
+/// and so are blanks at the ends of lines.
 fn as_seen(written: &str) -> String {
     let mut seen = String::with_capacity(written.len());
     for line in written.split_inclusive('\n') {
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_talkative_program_is_cut_short() {
+    fn long_output_of_a_program_is_truncated() {
         let shell = ToolPath::new(OsStr::new("")).find("sh").unwrap();
         let script = "while printf '%01000d' 0; do i=$((i+1)); test $i -lt 100 || exit 0; done";
         let done = run(&shell, &["-c", script].map(OsString::from), Path::new("/")).unwrap();

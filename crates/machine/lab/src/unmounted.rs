@@ -1,7 +1,8 @@
-//! A filesystem that somebody else mounted and that we unmount for a while: how it was mounted is
-//! in the register before, and until it is mounted again, whatever kills us meanwhile.
+//! Foreign filesystems that treering unmounts for a while. The register keeps their mount
+//! parameters from before the unmount until they are mounted again, also across a kill.
 //!
-//! It is mounted again only where it was, from the device it was on, and when nothing came between.
+//! A filesystem is mounted again only at its old mount point, from its old device, and if nothing
+//! has changed there since.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -16,21 +17,23 @@ use treering_sys::{
 
 use crate::error::unfit;
 use crate::machine::{DeviceNumber, Machine, block_number, word};
-use crate::register::{DeviceIdentity, FileNumber, ForeignMount, Kind, Record, Register};
+use crate::register::{DeviceIdentity, FileNumber, ForeignMount, Record, Register, ResourceKind};
 use crate::{DeviceError, LabError};
 
-/// A filesystem of somebody else's that we have unmounted. Dropped, it stays in the register.
+/// A foreign filesystem that is unmounted at present. Dropping leaves it in the register.
 #[derive(Debug)]
-pub(crate) struct Unmounted {
+pub(crate) struct TemporaryUnmount {
     foreign: ForeignMount,
     options: MountOptions,
     record: Record,
-    /// Else a loop device that was made by `mount -o loop` would go with the mount.
+    /// Open descriptor, without which a loop device made by `mount -o loop` would go with the
+    /// mount.
     device: File,
 }
 
-impl Unmounted {
-    /// Records how it is mounted and unmounts it. `advice` says what to do when it is in use.
+impl TemporaryUnmount {
+    /// Records the mount parameters and unmounts the filesystem. `advice` is added to the error
+    /// when the filesystem is in use.
     ///
     /// # Errors
     /// When it cannot be recorded or unmounted; it is still mounted then.
@@ -56,8 +59,8 @@ impl Unmounted {
             autoclear: loops.as_ref().is_some_and(|loops| loops.autoclear),
             device: identity(machine, number, &device, &mount.fs_type),
         };
-        let record = register.record(machine, |_| Kind::Unmounted(foreign.clone()))?;
-        // The device outlives us then, and what is on it can be mounted again.
+        let record = register.record(machine, |_| ResourceKind::Unmounted(foreign.clone()))?;
+        // The device then outlives this process, and its filesystem can be mounted again.
         if foreign.autoclear
             && let Err(errno) = set_loop_autoclear(&device, false)
         {
@@ -76,7 +79,7 @@ impl Unmounted {
         Ok(Self { foreign, options, record, device })
     }
 
-    /// Mounts it again as it was.
+    /// Mounts the filesystem again as it was.
     ///
     /// # Errors
     /// When it cannot be mounted; it stays in the register then.
@@ -88,8 +91,8 @@ impl Unmounted {
     }
 }
 
-/// Mounts again what a killed run had unmounted; nothing is to be done where it is mounted, or the
-/// machine was booted since.
+/// Mounts again a filesystem that a killed run had unmounted; does nothing if it is mounted
+/// already.
 ///
 /// # Errors
 /// When something else is mounted there, the device is not the same, or the kernel refuses.
@@ -140,7 +143,7 @@ pub(crate) fn mount_again(
     Ok(())
 }
 
-/// As a filesystem is mounted now: options of the mount and of the filesystem.
+/// Options in force of a mount: those of the mount and of the filesystem, without duplicates.
 pub(crate) fn options_in_force(mount: &Mount) -> String {
     let both = mount.options.split(',').chain(mount.super_options.split(','));
     let mut kept: Vec<&str> = Vec::new();
@@ -162,14 +165,14 @@ fn mount_as_before(foreign: &ForeignMount, options: &MountOptions) -> Result<(),
     mount(source.as_os_str(), point, fs_type, options).map_err(|errno| errno.to_string())
 }
 
-/// What cannot be set back is only a loop device that stays.
+/// Restores the autoclear flag of a loop device. On failure only the loop device stays attached.
 fn restore_autoclear(foreign: &ForeignMount, device: &File) {
     if foreign.autoclear {
         let _stays_attached = set_loop_autoclear(device, true);
     }
 }
 
-/// Whether a mount is the one that we had unmounted.
+/// True if a mount is of the filesystem that was unmounted.
 fn is_it(machine: &Machine, foreign: &ForeignMount, mount: &Mount) -> bool {
     let source = Path::new(&mount.source);
     if mount.fs_type != foreign.fs_type {
@@ -178,9 +181,9 @@ fn is_it(machine: &Machine, foreign: &ForeignMount, mount: &Mount) -> bool {
     if let Some(number) = block_number(source)
         && let Ok(device) = open_device(source, DeviceUse::Look)
     {
-        let found = identity(machine, number, &device, &foreign.fs_type);
-        return match (&found.uuid, &foreign.device.uuid) {
-            (Some(found), Some(recorded)) => found == recorded,
+        let present = identity(machine, number, &device, &foreign.fs_type);
+        return match (&present.uuid, &foreign.device.uuid) {
+            (Some(present), Some(recorded)) => present == recorded,
             _ => number == foreign.device.number,
         };
     }
@@ -192,21 +195,21 @@ fn number_of(mount: &Mount) -> DeviceNumber {
     DeviceNumber { major, minor }
 }
 
-/// Whether the recorded node leads to the recorded device; why not.
+/// Checks that the recorded node still leads to the recorded device; the error is the difference.
 fn is_same_device(machine: &Machine, foreign: &ForeignMount, device: &File) -> Result<(), String> {
     let node = foreign.source.display();
     let recorded = &foreign.device;
     let number = block_number(&foreign.source);
     let number = number.ok_or_else(|| format!("{node} is not a block device any more"))?;
-    let found = identity(machine, number, device, &foreign.fs_type);
+    let present = identity(machine, number, device, &foreign.fs_type);
     let differs = |what: &str| Err(format!("{node} is another device than before ({what})"));
-    if found.number != recorded.number {
-        return differs(&format!("{}, not {}", found.number, recorded.number));
+    if present.number != recorded.number {
+        return differs(&format!("{}, not {}", present.number, recorded.number));
     }
-    if found.sequence != recorded.sequence || found.file != recorded.file {
+    if present.sequence != recorded.sequence || present.file != recorded.file {
         return differs("it was detached meanwhile");
     }
-    if found.uuid != recorded.uuid {
+    if present.uuid != recorded.uuid {
         return differs("another filesystem is on it");
     }
     Ok(())
@@ -228,7 +231,7 @@ fn identity(
     }
 }
 
-/// The count of a disk; a partition has that of its disk.
+/// Disk sequence number (`diskseq`); a partition has that of its disk.
 fn sequence(machine: &Machine, number: DeviceNumber) -> Option<u64> {
     let folder = machine.block_folder(number)?;
     let of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();

@@ -1,4 +1,4 @@
-//! A formatted device, and a mounted one: fresh mkfs, mount, cold remount, and the way back.
+//! Formatted and mounted devices: mkfs, mount, cold remount, release.
 
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
@@ -13,40 +13,40 @@ use treering_model::{DeviceSpec, Fingerprint};
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::aged::SavedImage;
-use crate::device::{Device, Held, available, count_fits, known, large_enough, refused};
+use crate::device::{AcquiredStorage, Device, available, count_fits, known, large_enough, refused};
 use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
 use crate::machine::DeviceNumber;
 use crate::master::Master;
-use crate::register::{Kind, Record, RecordId, mounted_line};
+use crate::register::{Record, RecordId, ResourceKind, mounted_line};
 use crate::release::{OurMount, free_mount};
 use crate::tools::{self, ToolRun};
 use crate::{DeviceError, Lab, LabError};
 
-/// The name that people find on a device of ours.
+/// Filesystem label on devices formatted by treering.
 const LABEL: &str = "treering";
 
-/// How a filesystem was made.
+/// Record of a run of mkfs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FormatRecord {
-    /// The command line of mkfs, an element an argument; empty when nothing was run.
+    /// Command line of mkfs, one element per argument; empty when nothing was run.
     pub command: Vec<String>,
-    /// All that it said.
+    /// Standard output and standard error.
     pub output: String,
-    /// The version that it tells.
+    /// Version of mkfs, if it prints one.
     pub tool_version: Option<String>,
 }
 
-/// How a filesystem is mounted, as the kernel tells it.
+/// Mount parameters, as the kernel reports them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountRecord {
-    /// What is mounted.
+    /// Mount source.
     pub source: OsString,
-    /// Its type.
+    /// Filesystem type.
     pub fs_type: String,
-    /// Options of the mount, separated by commas.
+    /// Mount options, separated by commas.
     pub options: String,
-    /// Options of the filesystem, separated by commas.
+    /// Filesystem options (superblock), separated by commas.
     pub super_options: String,
 }
 
@@ -54,16 +54,16 @@ pub struct MountRecord {
 #[derive(Debug)]
 pub struct Volume {
     device: Device,
-    /// `None` for a directory that is used as it is.
+    /// Filesystem on the device; `None` for a directory used as it is.
     filesystem: Option<&'static Filesystem>,
     record: FormatRecord,
-    /// Whether it is a copy whose original may be mounted.
+    /// True for a copy of a filesystem whose original may be mounted at the same time.
     is_copy: bool,
 }
 
 impl Device {
-    /// Makes a filesystem, whatever we made here before. A directory takes the empty name and no
-    /// options, and stays as it is.
+    /// Makes a filesystem, replacing any that this run made before. A directory takes the empty
+    /// name and no options, and stays as it is.
     ///
     /// # Errors
     /// When the filesystem cannot be made here, an option would touch another device, somebody has
@@ -83,7 +83,7 @@ impl Device {
         };
         count_fits(filesystem, members.len())?;
         members.iter().try_for_each(|member| large_enough(filesystem, member.bytes))?;
-        // mkfs runs where no relative name leads anywhere.
+        // mkfs runs in an empty folder, where relative names lead nowhere.
         let folder = self.lab.register.empty_folder()?;
         self.refuse_strangers(options, &folder)?;
         self.prepare()?;
@@ -104,7 +104,7 @@ impl Device {
     }
 
     fn leave_as_it_is(self, options: &[String]) -> Result<Volume, LabError> {
-        if !matches!(self.held, Held::Directory(_)) {
+        if !matches!(self.held, AcquiredStorage::Directory(_)) {
             return Err(unfit("a device needs a filesystem".to_owned()));
         }
         if !options.is_empty() {
@@ -116,11 +116,11 @@ impl Device {
 
     fn in_memory(self, filesystem: &'static Filesystem) -> Result<Volume, LabError> {
         match &self.held {
-            Held::Memory(_) | Held::Images(..) => {
+            AcquiredStorage::Memory(_) | AcquiredStorage::Images(..) => {
                 let record = FormatRecord::default();
                 Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
             }
-            Held::Blocks(_) | Held::Directory(_) => {
+            AcquiredStorage::Blocks(_) | AcquiredStorage::Directory(_) => {
                 let name = filesystem.name;
                 Err(unfit(format!("{name} is in memory and needs no device")))
             }
@@ -128,22 +128,26 @@ impl Device {
     }
 }
 
-/// A fresh filesystem, kept to start from again.
+/// Master copy of a fresh filesystem, from which later trials start.
 #[derive(Debug)]
-pub struct Pattern {
+pub struct FilesystemTemplate {
     filesystem: &'static Filesystem,
     record: FormatRecord,
     masters: Vec<Master>,
     fingerprint: String,
 }
 
-impl Pattern {
-    /// A saved image, ready to be put on devices of a variant. For loop devices it is read once and
+impl FilesystemTemplate {
+    /// Prepares a saved image for the devices of a variant. For loop devices it is read once and
     /// its bytes are kept beside the images of the lab; for block devices it is read each time.
     ///
     /// # Errors
     /// When it is not what was saved, its own check cannot be run here, or there is no room.
-    pub fn of_saved(image: &SavedImage, device: &DeviceSpec, lab: &Lab) -> Result<Self, LabError> {
+    pub fn from_saved(
+        image: &SavedImage,
+        device: &DeviceSpec,
+        lab: &Lab,
+    ) -> Result<Self, LabError> {
         let masters = match device {
             DeviceSpec::Loop { directory, .. } => {
                 vec![image.master(&lab.images(directory.as_deref())?)?]
@@ -158,22 +162,22 @@ impl Pattern {
         Ok(Self { filesystem, record, masters, fingerprint })
     }
 
-    /// 16 hexadecimal digits that are equal where all bytes are equal; of a saved image its own 32.
+    /// Fingerprint of all bytes: 16 hexadecimal digits, or the 32 of a saved image.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 }
 
 impl Device {
-    /// Puts a fresh filesystem that was made before on its images: the same bytes at the same
-    /// places. Where the host cannot empty them, the filesystem is made anew with these options,
-    /// and the second value says no.
+    /// Restores a fresh filesystem to the images: the same bytes at the same offsets. Where the
+    /// host cannot empty the images, the filesystem is made anew with these options, and the second
+    /// value is false.
     ///
     /// # Errors
     /// As those of `format`, and when an image cannot be written.
     pub fn restore(
         mut self,
-        pattern: &Pattern,
+        pattern: &FilesystemTemplate,
         options: &[String],
     ) -> Result<(Volume, bool), LabError> {
         self.prepare()?;
@@ -184,23 +188,23 @@ impl Device {
         Ok((Volume { device: self, filesystem, record, is_copy: false }, true))
     }
 
-    /// Puts a saved image on its device, and makes sure that it is what was saved: the
-    /// filesystem's own check finds no fault, and the layout of all files is the same.
+    /// Restores a saved image to the device, and verifies it: the filesystem's own check finds no
+    /// fault, and the layout of all files is the recorded one.
     ///
     /// # Errors
     /// When the host cannot empty the image file, it cannot be written, or something differs.
     pub fn restore_saved(
         mut self,
         image: &SavedImage,
-        pattern: &Pattern,
+        pattern: &FilesystemTemplate,
     ) -> Result<Volume, LabError> {
         self.prepare()?;
-        if let Held::Blocks(_) = self.held {
+        if let AcquiredStorage::Blocks(_) = self.held {
             self.members().iter().try_for_each(|member| image.put_on(&member.node))?;
         } else if !self.fill(&pattern.masters)? {
             return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
         }
-        // What is read from here on comes from the device.
+        // All reads from here on come from the device.
         self.forget()?;
         for member in self.members() {
             image.check(&member.node, &self.lab)?;
@@ -212,12 +216,11 @@ impl Device {
 }
 
 impl Volume {
-    /// Keeps it to start from again, before anything is written to it; `None` where it is not on
-    /// images.
+    /// Copies the filesystem before anything is written to it; `None` when it is not on images.
     ///
     /// # Errors
     /// When it cannot be copied.
-    pub fn pattern(&self) -> Result<Option<Pattern>, LabError> {
+    pub fn pattern(&self) -> Result<Option<FilesystemTemplate>, LabError> {
         let Some(filesystem) = self.filesystem else { return Ok(None) };
         let masters = self.device.copied()?;
         let mut print = Fingerprint::new();
@@ -226,29 +229,30 @@ impl Volume {
         }
         let (record, fingerprint) = (self.record.clone(), print.text());
         let is_on_images = !masters.is_empty();
-        Ok(is_on_images.then(|| Pattern { filesystem, record, masters, fingerprint }))
+        Ok(is_on_images.then(|| FilesystemTemplate { filesystem, record, masters, fingerprint }))
     }
 
-    /// How it was made.
+    /// Record of the mkfs run.
     pub fn record(&self) -> &FormatRecord {
         &self.record
     }
 
-    /// The device it is on.
+    /// Device of the filesystem.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The device again, for the next filesystem.
+    /// Returns the device for the next filesystem.
     pub fn into_device(self) -> Device {
         self.device
     }
 
-    /// Mounts it at a place of the lab's own. A directory is there already and takes no options.
+    /// Mounts the filesystem at a mount point of the register. A directory is used in place and
+    /// takes no options.
     ///
     /// # Errors
     /// When an option is not for the kernel or names another device, or the kernel refuses.
-    pub fn mount(self, options: &[String]) -> Result<Mounted, LabError> {
+    pub fn mount(self, options: &[String]) -> Result<MountedVolume, LabError> {
         let Some(filesystem) = self.filesystem else {
             return self.enter(options);
         };
@@ -256,23 +260,23 @@ impl Volume {
         self.device.refuse_strangers(options, Path::new("/"))?;
         let members = self.device.members();
         let bytes = match self.device.held {
-            Held::Memory(bytes) | Held::Images(_, bytes) => bytes,
-            Held::Blocks(_) | Held::Directory(_) => 0,
+            AcquiredStorage::Memory(bytes) | AcquiredStorage::Images(_, bytes) => bytes,
+            AcquiredStorage::Blocks(_) | AcquiredStorage::Directory(_) => 0,
         };
         let is_in_memory = filesystem.mkfs().is_none();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
         let numbers: Vec<DeviceNumber> =
             members.iter().filter(|_| !is_in_memory).map(|member| member.number).collect();
-        let mut all = mount_options(filesystem, &devices, bytes, options);
+        let mut all_options = mount_options(filesystem, &devices, bytes, options);
         if self.is_copy {
-            all.extend(filesystem.of_copies.iter().map(|&option| option.to_owned()));
+            all_options.extend(filesystem.of_copies.iter().map(|&option| option.to_owned()));
         }
-        all.extend(options.iter().cloned());
-        let parsed = MountOptions::parse(&all).map_err(DeviceError::MountOption)?;
+        all_options.extend(options.iter().cloned());
+        let parsed = MountOptions::parse(&all_options).map_err(DeviceError::MountOption)?;
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "mounting" }.into());
         }
-        let kind = |_: &RecordId| Kind::Mount {
+        let kind = |_: &RecordId| ResourceKind::Mount {
             fs_type: filesystem.name.to_owned(),
             devices: numbers.clone(),
             mounted: None,
@@ -283,7 +287,7 @@ impl Volume {
             Some(device) if !is_in_memory => device.clone().into_os_string(),
             _ => OsString::from(record.id().mark()),
         };
-        let mut mounted = Mounted {
+        let mut mounted = MountedVolume {
             root,
             options: options.to_vec(),
             facts: None,
@@ -303,7 +307,7 @@ impl Volume {
                 Some(words) => format!("{errno}: {words}"),
                 None => errno.to_string(),
             };
-            let (mount_source, options) = (PathBuf::from(source), all.join(","));
+            let (mount_source, options) = (PathBuf::from(source), all_options.join(","));
             let fs_type = filesystem.name;
             return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
         }
@@ -311,15 +315,15 @@ impl Volume {
         Ok(mounted)
     }
 
-    fn enter(self, options: &[String]) -> Result<Mounted, LabError> {
-        let Held::Directory(root) = &self.device.held else {
+    fn enter(self, options: &[String]) -> Result<MountedVolume, LabError> {
+        let AcquiredStorage::Directory(root) = &self.device.held else {
             return Err(unfit("nothing to mount".to_owned()));
         };
         if !options.is_empty() {
             return Err(unfit("a directory is used as it is, without mount options".to_owned()));
         }
         let root = root.clone();
-        let mut mounted = Mounted {
+        let mut mounted = MountedVolume {
             root,
             options: Vec::new(),
             facts: None,
@@ -333,51 +337,51 @@ impl Volume {
     }
 }
 
-/// A mounted filesystem, or a directory on one that was there before.
+/// A mounted filesystem, or a directory on an existing one.
 #[derive(Debug)]
-pub struct Mounted {
+pub struct MountedVolume {
     root: PathBuf,
-    /// The user's.
+    /// Mount options of the user.
     options: Vec<String>,
     facts: Option<MountRecord>,
-    /// Of our mount; none for a directory, and once it is unmounted.
+    /// Record of the mount; `None` for a directory, and after the unmount.
     record: Option<Record>,
     numbers: Vec<DeviceNumber>,
-    /// The number it is mounted under.
+    /// Device number of the mount.
     number: Option<DeviceNumber>,
-    /// Empty only while it is being released.
+    /// `None` only during the release.
     volume: Option<Volume>,
 }
 
-impl Mounted {
-    /// The directory to work in.
+impl MountedVolume {
+    /// Target directory.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// How it is mounted, as the kernel tells it: the options in force, not those asked for.
+    /// Mount parameters as the kernel reports them: the options in force, not those requested.
     pub fn record(&self) -> Option<&MountRecord> {
         self.facts.as_ref()
     }
 
-    /// How it was made.
+    /// Record of the mkfs run.
     pub fn format_record(&self) -> Option<&FormatRecord> {
         self.volume.as_ref().map(Volume::record)
     }
 
-    /// The device it is on.
+    /// Device of the filesystem.
     pub fn device(&self) -> Option<&Device> {
         self.volume.as_ref().map(Volume::device)
     }
 
-    /// Whether it can be mounted anew with its files still there.
+    /// True if a remount keeps the files: the filesystem is on a device.
     pub fn can_remount(&self) -> bool {
         let filesystem = self.volume.as_ref().and_then(|volume| volume.filesystem);
         filesystem.is_some_and(|filesystem| filesystem.mkfs().is_some())
     }
 
-    /// Unmounts it, forgets what the kernel holds of its devices, and mounts it with the same
-    /// options: the next phase finds nothing of the one before in memory. The root may be another
+    /// Unmounts the filesystem, drops the kernel's caches of its devices, and mounts it with the
+    /// same options, so that the next phase starts with cold caches. The root may be another
     /// directory then.
     ///
     /// # Errors
@@ -394,7 +398,7 @@ impl Mounted {
         volume.mount(&options)
     }
 
-    /// Unmounts it.
+    /// Unmounts the filesystem and returns its device.
     ///
     /// # Errors
     /// When it is in use; it stays mounted then, and in the register.
@@ -405,15 +409,15 @@ impl Mounted {
         Ok(volume.device)
     }
 
-    /// What is still to be written belongs to no measurement.
+    /// Lets played disks answer at once: the remaining write-back belongs to no measurement.
     fn hurry(&self) {
         if let Some(volume) = &self.volume {
-            // Who cannot be reached is found out when it is given back.
+            // A played disk that does not answer is reported by its release.
             let _unmounted_slowly = volume.device.play(false);
         }
     }
 
-    /// Once: what cannot be unmounted now is left to the register.
+    /// Unmounts at most once: on failure the mount is left to the register.
     fn unmount(&mut self) -> Result<(), LabError> {
         let Some(record) = self.record.take() else {
             return Ok(());
@@ -433,7 +437,7 @@ impl Mounted {
         record.remove()
     }
 
-    /// Counters in the register under which number it is mounted.
+    /// Records the device number of the mount in the register.
     fn note(&mut self) -> Result<(), LabError> {
         let number = self.look()?;
         self.number = number;
@@ -443,16 +447,16 @@ impl Mounted {
         }
     }
 
-    /// Looks in the mount table.
+    /// Reads the mount parameters from the mount table.
     fn look(&mut self) -> Result<Option<DeviceNumber>, LabError> {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
-        let found = table.mount_of(&root).cloned();
-        let number = found
+        let entry = table.mount_of(&root).cloned();
+        let number = entry
             .as_ref()
             .map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
-        self.facts = found.map(|mount| MountRecord {
+        self.facts = entry.map(|mount| MountRecord {
             source: mount.source,
             fs_type: mount.fs_type,
             options: mount.options,
@@ -462,23 +466,24 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountedVolume {
     fn drop(&mut self) {
         self.hurry();
-        // What cannot be unmounted stays in the register, where it is found.
+        // A mount that cannot be unmounted stays in the register.
         let _in_the_register = self.unmount();
     }
 }
-/// How often mkfs is run again on a device that somebody else looks at, and the pause before.
+/// Retries of mkfs on a device that another program has open, and the pause before each.
 const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
-/// mkfs.btrfs looks at the files of all loop devices, and says this when one of them is shown by a
-/// program that has died: a played disk, until it is released.
+/// Message of mkfs.btrfs, which examines the files of all loop devices, about a file served by a
+/// dead process: a played disk that is not released yet.
 const DEAD_FILE: &str = "Software caused connection abort";
 
-/// Runs mkfs, and again where it says that the device is in use: it is ours, but whoever asks
-/// whether a device is free (partitioning tools, our own inspection) holds it for a moment.
+/// Runs mkfs, and again if it reports the device as in use: the device is acquired, but programs
+/// that check whether a device is free (partitioning tools, treering's own inspection) open it for
+/// a moment.
 fn run_when_free(run: impl Fn() -> io::Result<ToolRun>) -> io::Result<ToolRun> {
     let is_busy = |run: &ToolRun| {
         let busy = ["in use by the system", "Device or resource busy", DEAD_FILE];
@@ -502,7 +507,7 @@ mod tests {
     use super::{BUSY_TRIES, run_when_free};
     use crate::tools::ToolRun;
 
-    /// How often a program runs that fails so often, saying this.
+    /// Number of runs of a program that fails this many times with this output.
     fn runs(failures: u32, output: &str) -> u32 {
         let count = Cell::new(0);
         let ran = run_when_free(|| {
@@ -515,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn mkfs_waits_for_who_looks_at_the_device_and_for_nothing_else() {
+    fn mkfs_is_retried_only_while_the_device_is_in_use() {
         let busy = "/dev/loop0 is apparently in use by the system; will not make a filesystem";
         assert_eq!(runs(2, busy), 3);
         assert_eq!(runs(1, "ERROR: unable to open /dev/loop0: Device or resource busy"), 2);

@@ -1,4 +1,4 @@
-//! A directory to work in, or several: made, locked, marked, and described.
+//! Target directories: made, locked, marked, and described.
 
 use std::path::{Path, PathBuf};
 
@@ -9,26 +9,25 @@ use treering_sys::LockError;
 use crate::trees::{Mark, find_in, remove};
 use crate::{LabError, LeftTree, PlanIdentity};
 
-/// A directory that is ours until it is dropped.
+/// A directory that this run owns until dropped.
 ///
-/// The lock is the kernel's (`flock` of the directory itself), so that nothing is left of it when
-/// we are killed.
+/// The lock is a kernel lock (`flock` of the directory itself), so that a kill leaves none.
 #[derive(Debug)]
 pub struct Workplace {
     target: Target,
-    /// Other roots at which workers take turns; the first one stands among them again.
+    /// Roots among which workers take turns, the first target included; empty if there is only one.
     roots: Vec<Target>,
-    /// Whose locks are held beside that of the first.
+    /// Further targets, kept open for their locks.
     held: Vec<Target>,
     made: bool,
     cautions: Vec<Caution>,
     mark: Option<Mark>,
-    /// Trees of trials before, which the mark of the next one lists too.
+    /// Kept trees of earlier trials, to be listed in the next mark.
     adopted: Vec<LeftTree>,
 }
 
 impl Workplace {
-    /// Takes a directory, making it and those above it when they are missing.
+    /// Acquires a directory, making it and its parents when they are missing.
     ///
     /// # Errors
     /// When it cannot be made or opened, another run holds it, or it is on a read-only filesystem.
@@ -40,7 +39,7 @@ impl Workplace {
         Ok(place)
     }
 
-    /// The same, also on a read-only filesystem.
+    /// Acquires a directory like [`Workplace::take`], also on a read-only filesystem.
     ///
     /// # Errors
     /// When it cannot be made or opened, or another run holds it.
@@ -52,8 +51,8 @@ impl Workplace {
         Self::take_existing(path, made)
     }
 
-    /// Takes several directories as one place, each of those that are missing made, but none above
-    /// it. One that is named twice is taken once. They may be on read-only filesystems.
+    /// Acquires several directories as one workplace. A missing directory is made, but not its
+    /// parents; a duplicate is acquired once. They may be on read-only filesystems.
     ///
     /// # Errors
     /// As [`Workplace::take_with_parents`], and when there is none.
@@ -79,7 +78,7 @@ impl Workplace {
         let mut first = taken.next().ok_or_else(nothing)?;
         for other in taken {
             first.cautions.extend(other.cautions);
-            // Held only to keep its lock.
+            // The target is kept only for its lock.
             first.held.push(other.target);
         }
         first.roots = roots;
@@ -103,17 +102,17 @@ impl Workplace {
         Ok(Self { target, roots, held, made, cautions, mark: None, adopted: Vec::new() })
     }
 
-    /// The directory, opened.
+    /// First directory, opened.
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// The directories at which workers take turns.
+    /// Directories among which workers take turns.
     pub fn roots(&self) -> &[Target] {
         if self.roots.is_empty() { std::slice::from_ref(&self.target) } else { &self.roots }
     }
 
-    /// Whether the directory was missing and had to be made.
+    /// True if the directory was missing and had to be made.
     pub fn was_made(&self) -> bool {
         self.made
     }
@@ -123,14 +122,14 @@ impl Workplace {
         &self.cautions
     }
 
-    /// Ensures that no killed run has left its trees here: its mark, which lists them, is replaced
-    /// by that of the next run. A mark that lists nothing that is there does not count.
+    /// Refuses a directory with trees of a killed run. The mark, which lists them, would be
+    /// replaced by that of the next run. A mark whose trees no longer exist does not count.
     ///
     /// # Errors
     /// When a killed run has left trees, its mark is not to be believed, or the directory cannot be
     /// read.
     pub fn refuse_leftovers(&self) -> Result<(), LabError> {
-        // Where nothing can be locked the run of a mark may go on.
+        // Without a lock, the run of a mark may still be running.
         let is_sure = self.cautions.iter().all(|caution| caution.code != CautionCode::NotLocked);
         for root in self.roots() {
             if let Some((_mark, left)) = find_in(root)?
@@ -142,9 +141,9 @@ impl Workplace {
         Ok(())
     }
 
-    /// Marks the directory as one in which this trial, a cell of this plan, makes trees. Those that
-    /// are made in the target from now on are recorded in the mark, so that they can be found and
-    /// removed if we are killed.
+    /// Marks the directory for the trees of this trial, a cell of this plan. Trees made in the
+    /// target from now on are recorded in the mark, so that they can be found and removed after a
+    /// kill.
     ///
     /// # Errors
     /// When a killed run has left trees, or the directory cannot be written.
@@ -154,12 +153,12 @@ impl Workplace {
         Ok(())
     }
 
-    /// Has the next mark list trees that trials before it made and kept for its trial.
+    /// Sets trees of earlier trials of the same plan that the next mark lists too.
     pub fn adopt(&mut self, kept: &[LeftTree]) {
         self.adopted = kept.to_vec();
     }
 
-    /// The trees that were made here since the directory was marked, and are there.
+    /// Existing trees that were made here since the directory was marked.
     ///
     /// # Errors
     /// When the mark cannot be read.
@@ -167,7 +166,7 @@ impl Workplace {
         self.mark.as_ref().map_or(Ok(Vec::new()), |mark| mark.made_trees(&self.target))
     }
 
-    /// Removes a tree that was made here, unless its name leads to another by now.
+    /// Removes a tree that was made here, unless its name leads to another tree by now.
     ///
     /// # Errors
     /// When it is another, or cannot be removed.
@@ -175,8 +174,8 @@ impl Workplace {
         Ok(remove(&self.target, tree)?)
     }
 
-    /// Lets go of the directory while its filesystem is unmounted and mounted again, and takes it
-    /// at the place where it is then.
+    /// Releases the directory while its filesystem is unmounted and mounted again, and acquires it
+    /// at the path returned by `again`.
     ///
     /// # Errors
     /// When it cannot be mounted or taken again.
@@ -187,7 +186,7 @@ impl Workplace {
         if let Some(mark) = &mut self.mark {
             mark.close();
         }
-        // Something must be held meanwhile: a directory that is always there.
+        // The target cannot be empty meanwhile: it holds a directory that always exists.
         drop(std::mem::replace(&mut self.target, Target::open(Path::new("/"))?));
         let path = again()?;
         self.target = Target::open(&path)?;
@@ -197,7 +196,7 @@ impl Workplace {
         self.mark.as_mut().map_or(Ok(()), |mark| mark.reopen(&mut self.target))
     }
 
-    /// Takes the mark away: nothing of ours is left, or what is left is kept on purpose.
+    /// Removes the mark: no tree is left, or those left are kept on purpose.
     ///
     /// # Errors
     /// When it cannot be removed.

@@ -1,31 +1,31 @@
-//! Follows a run against its rules: what was done, what the layout came to, and what stopped it.
+//! State of a run against its rules: operations done, layouts measured, the rule that ended it.
 
 use treering_model::{Caution, CautionCode, Fact, Op, TaskTotals};
 use treering_script::{LayoutFeed, SessionError};
 
-use super::rules::{Rule, Sofar};
+use super::rules::{Rule, RunState};
 
-/// After so many steps in which the filesystem became no fuller, it does not become fuller.
+/// Steps without growth of the fullness after which a rule `full` is given up.
 const STEPS_WITHOUT_GROWTH: u32 = 12;
 
-/// How far a run is, and whether it is to end.
+/// Progress of a run, and the decision whether it ends.
 #[derive(Debug)]
 pub(super) struct Ending {
     rules: Vec<Rule>,
-    sofar: Sofar,
+    sofar: RunState,
     feed: LayoutFeed,
     stopped: Option<String>,
     failure: Option<SessionError>,
-    /// Whether a step was made whose layout was not looked at.
+    /// True after a step whose layout has not been received yet.
     awaits_layout: bool,
-    /// The fullest it was, and the steps since.
+    /// Largest fullness so far, and the steps since.
     fullest: f64,
     steps_since: u32,
 }
 
 impl Ending {
     pub(super) fn new(rules: Vec<Rule>, capacity_bytes: u64) -> Self {
-        let sofar = Sofar { capacity_bytes, ..Sofar::default() };
+        let sofar = RunState { capacity_bytes, ..RunState::default() };
         Self {
             rules,
             sofar,
@@ -38,13 +38,13 @@ impl Ending {
         }
     }
 
-    /// Where it hears layouts, if a rule needs them.
+    /// Feed of layouts, if a rule needs them.
     pub(super) fn feed(&self) -> Option<LayoutFeed> {
         self.rules.iter().any(Rule::needs_layout).then(|| self.feed.clone())
     }
 
-    /// A task has ended that carried out so many operations, and allocated so many more bytes
-    /// than it wrote of those allocated before.
+    /// Adds the totals of a task that carried out `operations`. `ahead_bytes` are bytes allocated
+    /// for later writing, less those written that were allocated before.
     pub(super) fn task_ended(&mut self, totals: &TaskTotals, operations: u64, ahead_bytes: i64) {
         self.sofar.operations += operations;
         let written = totals.ops.iter().filter(|op| op.op == Op::Write).map(|op| op.bytes);
@@ -52,12 +52,13 @@ impl Ending {
         self.sofar.written_bytes = written.saturating_add_signed(ahead_bytes);
     }
 
-    /// Operations that were carried out since it aged.
+    /// Operations carried out in the aging phase.
     pub(super) fn operations(&self) -> u64 {
         self.sofar.operations
     }
 
-    /// The filesystem is full: what a rule about that waits for, and otherwise the end.
+    /// Ends the run because the filesystem is full: as the outcome of a rule `full`, otherwise as a
+    /// failure.
     pub(super) fn is_full(&mut self) {
         let operations = self.sofar.operations;
         if let Some(rule) = self.rules.iter().find(|rule| matches!(rule, Rule::Full(_))) {
@@ -68,19 +69,19 @@ impl Ending {
         self.failure = Some(SessionError::new(what));
     }
 
-    /// What is measured from here on is a step; what was before is where it began.
+    /// Begins the first step: a layout received before it is the initial one.
     pub(super) fn begins(&mut self) {
         if let Some(layout) = self.feed.take().pop() {
             self.sofar.layout = Some(layout);
         }
     }
 
-    /// A step is over: its layout is to come.
+    /// Ends a step, whose layout is received later.
     pub(super) fn stepped(&mut self) {
         self.awaits_layout = self.feed().is_some();
     }
 
-    /// Whether the run is over, asked before each step.
+    /// True if the run is over; called before each step.
     pub(super) fn is_over(&mut self) -> bool {
         if self.stopped.is_some() || self.failure.is_some() {
             return true;
@@ -104,7 +105,8 @@ impl Ending {
         self.fullest = self.fullest.max(share);
     }
 
-    /// Where nothing but its fullness would end it: a profile whose files stay as many never does.
+    /// Fails the run if only rules `full` could end it: a profile that keeps its number of files
+    /// never fills the filesystem.
     fn never_full(&mut self) {
         let is_full = |rule: &Rule| matches!(rule, Rule::Full(_));
         if let Some(rule) = self.rules.first().filter(|_| self.rules.iter().all(is_full)) {
@@ -118,7 +120,7 @@ impl Ending {
         }
     }
 
-    /// Why it cannot go on, asked when all was reported about a step.
+    /// Error that ends the run, if any; called after all reports of a step.
     pub(super) fn failure(&self) -> Option<SessionError> {
         let is_blind = self.awaits_layout && self.feed.is_empty();
         let blind = || {
@@ -129,7 +131,7 @@ impl Ending {
         self.failure.clone().or_else(blind)
     }
 
-    /// Operations to the end, where a rule counts them.
+    /// Operations left until the end, if a rule counts them.
     pub(super) fn operations_left(&self) -> Option<u64> {
         let left = |rule: &Rule| match rule {
             Rule::Operations(wanted) => Some(wanted.saturating_sub(self.sofar.operations)),
@@ -138,7 +140,7 @@ impl Ending {
         self.rules.iter().filter_map(left).min()
     }
 
-    /// What is known of the end.
+    /// Facts about the end: operations, bytes written, the rule that held.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let mut facts = vec![
@@ -149,7 +151,7 @@ impl Ending {
         facts
     }
 
-    /// The caution about a profile that came to its end before any rule held.
+    /// Caution about a profile that ended before any rule held.
     pub(super) fn cautions(&self) -> Vec<Caution> {
         let is_short = !self.rules.is_empty() && self.stopped.is_none() && self.failure().is_none();
         let message = format!("no rule held after {} operations", self.sofar.operations);
@@ -164,7 +166,8 @@ mod tests {
 
     use super::{Ending, Rule, STEPS_WITHOUT_GROWTH};
 
-    /// Steps until it is over, at most 1000, on a filesystem of 100 bytes with so many in use.
+    /// Counts steps until the run is over, at most 1000, on a filesystem of 100 bytes of which
+    /// `used(step)` are in use.
     fn steps(rules: &[Rule], used: impl Fn(u64) -> u64) -> (u64, Ending) {
         let mut ending = Ending::new(rules.to_vec(), 100);
         let mut steps = 0;
@@ -180,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fullness_that_does_not_come_ends_the_run_in_words() {
+    fn an_unreachable_fullness_fails_the_run_with_a_message() {
         let full = Rule::Full(0.7);
         let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step % 3);
         assert_eq!(ran, 3 + u64::from(STEPS_WITHOUT_GROWTH));
@@ -188,7 +191,7 @@ mod tests {
         assert!(why.contains("full=70%") && why.contains("52.0 %"), "{why}");
         let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step);
         assert!(ran == 21 && ending.failure().is_none(), "{ran}");
-        // Something else ends it.
+        // Another rule ends the run.
         let (ran, ending) = steps(&[full, Rule::Operations(500)], |_| 50);
         assert!(ran == 50 && ending.failure().is_none(), "{ran}");
     }

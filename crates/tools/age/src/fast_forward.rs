@@ -1,16 +1,17 @@
-//! Fast-forward: what files hold is allocated when it would be written, and written when the run is
-//! over, if the file still stands. Where the future is known, only what goes is allocated.
+//! Fast-forward: file data is only allocated when it would be written, and written at the end of
+//! the run if the file still exists. With a known future, only files that are deleted later are
+//! allocated.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What is known of the files of a run in fast-forward; shared by its tasks.
+/// Files of a run in fast-forward that have real data; shared by its tasks.
 ///
-/// A file that is overwritten in place must be written before: a filesystem that copies on writing
-/// gives an overwritten block another place, but not one that was only allocated.
+/// A file must be written before an overwrite in place: a copy-on-write filesystem moves an
+/// overwritten block, but not one that was only allocated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FastForward {
-    /// Files by population and number that hold data and not only room for it.
+    /// Files with real data, by population and number.
     written: Arc<Mutex<BTreeSet<(usize, u64)>>>,
 }
 
@@ -19,30 +20,30 @@ impl FastForward {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a file holds data.
+    /// True if a file has real data.
     pub(super) fn is_written(&self, files: usize, id: u64) -> bool {
         self.written().contains(&(files, id))
     }
 
-    /// From now on it holds data.
+    /// Records that a file has real data from now on.
     pub(super) fn wrote(&self, files: usize, id: u64) {
         self.written().insert((files, id));
     }
 
-    /// It goes, or what it held.
+    /// Records that a file was deleted or truncated.
     pub(super) fn emptied(&self, files: usize, id: u64) {
         self.written().remove(&(files, id));
     }
 }
 
-/// A replay whose future is known: only files that go before its end are allocated.
+/// Look-ahead of a replay with a known future: only files deleted before its end are allocated.
 #[derive(Debug)]
 pub(super) struct Foreseen {
-    /// Of each file that is written, in order, whether it goes before the end.
+    /// For each written file, in order: true if it is deleted or replaced before the end.
     goes: Vec<bool>,
-    /// So many were.
+    /// Number of files written so far.
     written: usize,
-    /// Files that stand and are only allocated, with their bytes.
+    /// Existing files that are only allocated, with their sizes in bytes.
     allocated: BTreeMap<Vec<u8>, u64>,
 }
 
@@ -51,7 +52,7 @@ impl Foreseen {
         Self { goes, written: 0, allocated: BTreeMap::new() }
     }
 
-    /// Whether the next file, of these bytes, is only allocated.
+    /// True if the next file, of `bytes`, is only allocated.
     pub(super) fn allocates(&mut self, path: &[u8], bytes: u64) -> bool {
         let goes = self.goes.get(self.written).is_some_and(|goes| *goes) && bytes > 0;
         self.written += 1;
@@ -61,17 +62,17 @@ impl Foreseen {
         goes
     }
 
-    /// A file is gone.
+    /// Records that a file was deleted.
     pub(super) fn gone(&mut self, path: &[u8]) {
         self.allocated.remove(path);
     }
 
-    /// Whether nothing that stands is only allocated.
+    /// True once every existing file has real data.
     pub(super) fn is_written(&self) -> bool {
         self.allocated.is_empty()
     }
 
-    /// What is to be written when the run ended before these files went.
+    /// Takes the files to be written because the run ended before their deletion.
     pub(super) fn take(&mut self) -> BTreeMap<Vec<u8>, u64> {
         std::mem::take(&mut self.allocated)
     }

@@ -1,24 +1,24 @@
-//! A profile as text, from what was counted of a tree.
+//! Text of a profile, from counts of a tree.
 
 use std::fmt::Write as _;
 
-/// What is known of a tree.
+/// Counts of a tree.
 #[derive(Clone, Debug)]
 pub struct MeasuredTree<'t> {
-    /// How a reader knows it again.
+    /// Name of the tree in the generated profile.
     pub name: &'t str,
-    /// Regular files.
+    /// Number of regular files.
     pub files: u64,
-    /// Directories, the top included.
+    /// Number of directories, the top included.
     pub directories: u64,
-    /// Directories that contain others.
+    /// Number of directories with subdirectories.
     pub parents: u64,
-    /// Files by size in powers of two: empty ones, of 1 byte, 2 to 3, 4 to 7 and so on.
+    /// Number of files per power of two: empty ones, of 1 byte, 2 to 3, 4 to 7 and so on.
     pub sizes: &'t [u64],
 }
 
-/// The profile: files of these sizes in as many directories. What happens to them cannot be seen in
-/// a tree: half of the operations create, half delete.
+/// Generates a profile: files of these sizes in as many directories. The operations cannot be seen
+/// in a tree: half of them create, half delete.
 pub fn measured_profile(tree: &MeasuredTree<'_>) -> String {
     let name: String =
         tree.name.chars().filter(|c| !c.is_control() && !"\"\\".contains(*c)).collect();
@@ -55,7 +55,7 @@ mod tests {
     use crate::profile::{Profile, read};
 
     #[test]
-    fn what_was_measured_is_a_profile() {
+    fn measured_profiles_can_be_read() {
         for (directories, parents) in [(1, 0), (5, 4), (100, 7)] {
             let sizes = [3, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 40];
             let name = "/srv/\"odd\\\n";

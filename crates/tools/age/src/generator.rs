@@ -1,75 +1,75 @@
-//! The generator: draws one operation after the other from a model. It knows what stands, makes no
-//! call, and depends on nothing but the model, the seed and the bytes that are to stand.
+//! Operation generator: draws operations from a model, keeps the list of existing files, makes no
+//! call, and depends on nothing but the model, the seed and the target bytes.
 
 use std::collections::VecDeque;
 
 use treering_model::Fingerprint;
 use treering_script::Random;
 
-use super::profile::{Amount, Choose, Kind, Model, OperationPlan};
+use super::profile::{Amount, FileChoice, Kind, Model, OperationPlan};
 use super::source_tree::SourceTree;
 
-/// By so much the bytes of a population may leave their share.
+/// Tolerated relative deviation of a population's bytes from its target.
 const LEEWAY: f64 = 0.05;
-/// Places within a file that are overwritten begin at multiples of this.
+/// Alignment of overwrites within a file.
 const BLOCK_BYTES: u64 = 4096;
 
-/// A file that stands, or a unit: a directory of files.
+/// An existing file or unit; a unit is a directory of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Live {
+pub(super) struct LiveFile {
     pub(super) id: u64,
-    /// The directory that it is in, by its number within the population.
+    /// Number of its directory within the population.
     pub(super) directory: u64,
     /// Bytes of the file, or of all files of the unit.
     pub(super) bytes: u64,
-    /// Files of a unit; `None` for a plain file.
+    /// Number of files of a unit; `None` for a plain file.
     pub(super) files: Option<u64>,
 }
 
-/// What happens.
+/// Change to one file, unit or set of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action {
-    /// A file or unit appears.
-    Create(Live),
-    /// So many bytes are written behind the end; the file is as it was before.
-    Append(Live, u64),
-    /// So many bytes are written at a position.
-    Overwrite(Live, u64, u64),
-    /// The file is emptied and written with so many bytes.
-    Rewrite(Live, u64),
-    /// A file of so many bytes is written and takes its name.
-    Replace(Live, u64),
-    /// It moves to this directory.
-    Rename(Live, u64),
-    /// It goes.
-    Delete(Live),
-    /// These go after the last one was written.
-    Compact(Vec<Live>, Live),
+    /// Creates a file or unit.
+    Create(LiveFile),
+    /// Appends bytes; the file is as before the append.
+    Append(LiveFile, u64),
+    /// Overwrites in place: file, offset, bytes.
+    Overwrite(LiveFile, u64, u64),
+    /// Truncates the file to zero and writes bytes.
+    Rewrite(LiveFile, u64),
+    /// Writes a file of these bytes and renames it over the old one.
+    Replace(LiveFile, u64),
+    /// Moves the file to the directory of this number.
+    Rename(LiveFile, u64),
+    /// Deletes the file or unit.
+    Delete(LiveFile),
+    /// Deletes the listed files after writing one of their total size.
+    Compact(Vec<LiveFile>, LiveFile),
 }
 
-/// An operation.
+/// One drawn operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// The population, by its place in the model.
+    /// Index of the population in the model.
     pub(super) files: usize,
     pub(super) action: Action,
     pub(super) fsync: bool,
 }
 
 impl Operation {
-    /// One of the files with which a population begins.
-    pub(super) const fn birth(files: usize, live: Live) -> Self {
+    /// Creates one of the initial files of a population.
+    pub(super) const fn birth(files: usize, live: LiveFile) -> Self {
         Self { files, action: Action::Create(live), fsync: false }
     }
 }
 
-/// What stands of a population.
+/// Existing files of a population.
 #[derive(Debug, Default)]
 struct Population {
-    /// In the order of their age, nearly: one that goes at random gives its place to an end.
-    live: VecDeque<Live>,
+    /// Files, nearly in the order of age: a random deletion moves an end of the queue into the gap.
+    live: VecDeque<LiveFile>,
     bytes: u64,
-    /// What its share of the bytes is; 0 where its files are counted.
+    /// Target bytes of a population with a share; 0 for one with a count.
     target_bytes: u64,
     can_create: bool,
     can_delete: bool,
@@ -77,7 +77,7 @@ struct Population {
     turn: usize,
 }
 
-/// Draws operations.
+/// Generator of operations for one model and seed.
 #[derive(Debug)]
 pub(super) struct Generator {
     model: Model,
@@ -90,7 +90,7 @@ pub(super) struct Generator {
 }
 
 impl Generator {
-    /// Of a model; `live_bytes` are shared out among the populations with a share.
+    /// Generator for a model; `live_bytes` are divided among the populations with a share.
     pub(super) fn new(model: Model, seed: u64, live_bytes: u64) -> Self {
         let does = |place: usize, kind: Kind| {
             model.operations.iter().any(|plan| plan.files == place && plan.kind == kind)
@@ -112,27 +112,27 @@ impl Generator {
         }
     }
 
-    /// The model.
+    /// Model of the generator.
     pub(super) const fn model(&self) -> &Model {
         &self.model
     }
 
-    /// Operations drawn so far, those that fill the tree included.
+    /// Number of operations drawn so far, initial files included.
     pub(super) const fn drawn(&self) -> u64 {
         self.drawn
     }
 
-    /// The fingerprint of all operations drawn so far.
+    /// Fingerprint of all operations drawn so far.
     pub(super) const fn fingerprint(&self) -> Fingerprint {
         self.print
     }
 
-    /// Whether anything happens after the tree was filled.
+    /// True if the model has operations after the fill.
     pub(super) const fn has_operations(&self) -> bool {
         self.weights > 0
     }
 
-    /// Draws the files with which a population begins; how many there are.
+    /// Draws the initial files of a population and returns their number.
     pub(super) fn initial(&mut self, files: usize) -> usize {
         let plan = self.model.files[files].clone();
         let mut made = match &plan.tree {
@@ -141,29 +141,29 @@ impl Generator {
         };
         self.shuffle(&mut made, plan.shuffled);
         made.iter().for_each(|live| self.note(&Operation::birth(files, *live)));
-        // Without a copy: there may be many millions.
+        // The list is moved, not copied: there may be many millions.
         self.populations[files].live = made.into();
         self.populations[files].live.len()
     }
 
-    /// One of the files with which a population begins, by its turn, before anything else happens.
-    pub(super) fn initial_file(&self, files: usize, turn: usize) -> Option<Live> {
+    /// Initial file of a population by its index, before any operation is drawn.
+    pub(super) fn initial_file(&self, files: usize, turn: usize) -> Option<LiveFile> {
         self.populations[files].live.get(turn).copied()
     }
 
-    /// The files of a data set.
-    fn listed(&mut self, files: usize, tree: &SourceTree) -> Vec<Live> {
-        let made: Vec<Live> = (0..)
+    /// Initial files from a data set.
+    fn listed(&mut self, files: usize, tree: &SourceTree) -> Vec<LiveFile> {
+        let made: Vec<LiveFile> = (0..)
             .zip(tree.sizes())
-            .map(|(id, bytes)| Live { id, directory: 0, bytes, files: None })
+            .map(|(id, bytes)| LiveFile { id, directory: 0, bytes, files: None })
             .collect();
         self.populations[files].next_id = made.len() as u64;
         self.populations[files].bytes = tree.bytes();
         made
     }
 
-    /// Files, or units, whose sizes are drawn, directory by directory.
-    fn drawn_files(&mut self, files: usize) -> Vec<Live> {
+    /// Initial files or units of drawn sizes, directory by directory.
+    fn drawn_files(&mut self, files: usize) -> Vec<LiveFile> {
         let plan = self.model.files[files].clone();
         let target = self.populations[files].target_bytes;
         let mut made = Vec::new();
@@ -177,7 +177,7 @@ impl Generator {
             }
             made.push(self.birth(files, 0));
         }
-        // Directory by directory, as a tree is unpacked.
+        // Files are made directory by directory, as when a tree is unpacked.
         let count = (made.len() as u64).max(1);
         for (place, live) in (0..).zip(&mut made) {
             live.directory = spread(place, count, plan.directories);
@@ -185,8 +185,8 @@ impl Generator {
         made
     }
 
-    /// Puts a share of the places, drawn at random, into random order among themselves.
-    fn shuffle(&mut self, made: &mut [Live], share: f64) {
+    /// Shuffles a share of the elements among themselves; their positions are drawn at random.
+    fn shuffle(&mut self, made: &mut [LiveFile], share: f64) {
         let mut places: Vec<usize> = (0..made.len()).collect();
         self.random.shuffle(&mut places);
         #[expect(
@@ -195,20 +195,20 @@ impl Generator {
             reason = "a share of a length is below it"
         )]
         places.truncate((made.len() as f64 * share).round() as usize);
-        let mut moved: Vec<Live> = places.iter().map(|place| made[*place]).collect();
-        // The places were drawn in random order: in ascending order they receive what was drawn.
+        let mut moved: Vec<LiveFile> = places.iter().map(|place| made[*place]).collect();
+        // The drawn elements are in random order; they go to the drawn indices in ascending order.
         places.sort_unstable();
         for (place, live) in places.into_iter().zip(moved.drain(..)) {
             made[place] = live;
         }
     }
 
-    /// What stands of a population.
-    pub(super) fn standing(&self, files: usize) -> Vec<Live> {
+    /// Existing files of a population.
+    pub(super) fn standing(&self, files: usize) -> Vec<LiveFile> {
         self.populations[files].live.iter().copied().collect()
     }
 
-    /// The next operation; `None` of a model that has none.
+    /// Draws the next operation; `None` for a model without operations.
     pub(super) fn next(&mut self) -> Option<Operation> {
         let mut point = self.random.below(self.weights);
         let plan = self.model.operations.iter().find(|plan| {
@@ -232,7 +232,7 @@ impl Generator {
         Some(operation)
     }
 
-    /// The kind that is drawn, or the one that keeps the population to its size.
+    /// Drawn kind of operation, or the one that keeps the population at its size.
     fn balanced(&self, plan: &OperationPlan) -> Kind {
         let population = &self.populations[plan.files];
         let (much, little) = match self.model.files[plan.files].amount {
@@ -258,8 +258,8 @@ impl Generator {
         }
     }
 
-    /// A new file or unit, not yet among those that stand.
-    fn birth(&mut self, files: usize, directory: u64) -> Live {
+    /// Draws a new file or unit, which is not in the population's list yet.
+    fn birth(&mut self, files: usize, directory: u64) -> LiveFile {
         let population = &mut self.populations[files];
         let id = population.next_id;
         population.next_id += 1;
@@ -267,31 +267,31 @@ impl Generator {
         let live = match plan.unit {
             None => {
                 let bytes = plan.sizes.draw(&mut self.random);
-                Live { id, directory, bytes, files: None }
+                LiveFile { id, directory, bytes, files: None }
             }
             Some((least, most)) => {
                 let count = least + self.random.below(most - least + 1);
-                let unit = Live { id, directory, bytes: 0, files: Some(count) };
+                let unit = LiveFile { id, directory, bytes: 0, files: Some(count) };
                 let bytes = self.unit_sizes(files, &unit).sum();
-                Live { bytes, ..unit }
+                LiveFile { bytes, ..unit }
             }
         };
         self.populations[files].bytes += live.bytes;
         live
     }
 
-    /// The sizes of the files of a unit, the same whenever they are asked for.
+    /// Sizes of the files of a unit, the same for each call.
     pub(super) fn unit_sizes(
         &self,
         files: usize,
-        unit: &Live,
+        unit: &LiveFile,
     ) -> impl Iterator<Item = u64> + use<> {
         let mut random = Random::for_part(self.seed, &format!("unit {files} {}", unit.id));
         let sizes = self.model.files[files].sizes.clone();
         (0..unit.files.unwrap_or(0)).map(move |_file| sizes.draw(&mut random))
     }
 
-    /// Everything but a creation: the population has at least one file.
+    /// Draws and applies any action but a creation; the population must have a file.
     fn change(&mut self, plan: &OperationPlan, kind: Kind) -> Action {
         let files = plan.files;
         if kind == Kind::Compact {
@@ -351,21 +351,21 @@ impl Generator {
         let directory = self.random.below(self.model.files[files].directories);
         let population = &mut self.populations[files];
         let bytes = gone.iter().map(|live| live.bytes).sum();
-        let output = Live { id: population.next_id, directory, bytes, files: None };
+        let output = LiveFile { id: population.next_id, directory, bytes, files: None };
         population.next_id += 1;
         population.bytes += bytes;
         population.live.push_back(output);
         Action::Compact(gone, output)
     }
 
-    fn place(&mut self, files: usize, choose: Choose) -> usize {
+    fn place(&mut self, files: usize, choose: FileChoice) -> usize {
         let population = &mut self.populations[files];
         let count = population.live.len();
         match choose {
-            Choose::Random => self.random.index(count),
-            Choose::Oldest => 0,
-            Choose::Newest => count - 1,
-            Choose::Turn => {
+            FileChoice::Random => self.random.index(count),
+            FileChoice::Oldest => 0,
+            FileChoice::Newest => count - 1,
+            FileChoice::Turn => {
                 let place = population.turn % count;
                 population.turn = place + 1;
                 place
@@ -374,7 +374,7 @@ impl Generator {
     }
 
     fn remove(population: &mut Population, place: usize) {
-        // Its place goes to the nearer end: ages stay nearly in order.
+        // The nearer end of the queue fills the gap: ages stay nearly in order.
         let gone = if place < population.live.len() / 2 {
             population.live.swap_remove_front(place)
         } else {
@@ -389,7 +389,7 @@ impl Generator {
         let mut add = |numbers: &[u64]| {
             numbers.iter().for_each(|number| self.print.add(&number.to_le_bytes()));
         };
-        let of = |live: &Live| [live.id, live.directory, live.bytes, live.files.unwrap_or(0)];
+        let of = |live: &LiveFile| [live.id, live.directory, live.bytes, live.files.unwrap_or(0)];
         add(&[operation.files as u64, u64::from(operation.fsync)]);
         match &operation.action {
             Action::Create(live) => add(&[&[1][..], &of(live)].concat()),
@@ -409,7 +409,7 @@ impl Generator {
     }
 }
 
-/// The bytes of a share.
+/// Target bytes of a population; 0 for a count.
 fn target(amount: Amount, live_bytes: u64) -> u64 {
     match amount {
         Amount::Count(_) => 0,
@@ -422,7 +422,7 @@ fn target(amount: Amount, live_bytes: u64) -> u64 {
     }
 }
 
-/// The directory of a file when so many are spread evenly.
+/// Directory of the file at `place` when `count` files are spread evenly.
 fn spread(place: u64, count: u64, directories: u64) -> u64 {
     let wide = u128::from(place) * u128::from(directories) / u128::from(count);
     u64::try_from(wide).unwrap_or(0)
@@ -450,7 +450,8 @@ mod tests {
         }
     }
 
-    /// Draws everything: the files that stand by population and number, with their bytes.
+    /// Draws all operations and returns the existing files, by population and number, with their
+    /// sizes.
     fn play(generator: &mut Generator, operations: u64) -> HashMap<(usize, u64), u64> {
         let mut all = Vec::new();
         for files in 0..generator.model().files.len() {
@@ -461,7 +462,7 @@ mod tests {
         let mut standing = HashMap::new();
         let more = (0..operations).map_while(|_| generator.next()).collect::<Vec<_>>();
         for operation in all.into_iter().chain(more) {
-            let key = |live: &super::Live| (operation.files, live.id);
+            let key = |live: &super::LiveFile| (operation.files, live.id);
             match &operation.action {
                 Action::Create(live) => {
                     assert_eq!(standing.insert(key(live), live.bytes), None);
@@ -509,7 +510,8 @@ mod tests {
         }
     }
 
-    /// Whether nothing is drawn: one file after the other, and files of a data set in its order.
+    /// True for a profile without random draws: files in sequence, or those of a data set in its
+    /// order.
     fn is_given(name: &str) -> bool {
         ["round-robin", "shuffled-clone"].contains(&name)
     }

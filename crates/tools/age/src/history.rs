@@ -1,33 +1,33 @@
-//! Histories: what the commits of a repository did to its tree, as a text that needs no repository.
+//! Histories: changes of a repository's commits to its tree, as a text that needs no repository.
 //!
-//! A line each: `step` begins a commit, `w BYTES PATH` writes a file whole, `d PATH` removes one.
-//! Bytes of a path that are not printable ASCII, and `%`, are written as `%XX`. Such a file may
-//! come from anywhere: it is read once to its end, and every change must fit the tree before it.
+//! Line formats: `step` begins a commit, `w BYTES PATH` writes a whole file, `d PATH` deletes one.
+//! Bytes of a path that are not printable ASCII, and `%`, are written as `%XX`. The file is
+//! untrusted: it is read once to its end, and every change must fit the tree before it.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use treering_script::{ConfigError, path_components};
 
-/// The first line.
+/// First line of a history.
 const HEAD: &[u8] = b"treering history 1";
-/// A longer file is no history.
+/// Largest accepted history, in bytes.
 pub(super) const BYTES_MAX: u64 = 1 << 30;
-/// Longer paths cannot be given to the kernel beneath a target.
+/// Longest accepted path, in bytes, so that the kernel accepts it beneath a target.
 const PATH_BYTES_MAX: usize = 3000;
-/// A larger file nobody has in a source tree.
+/// Largest accepted file size, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 40;
 
-/// A change of a commit.
+/// One change of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A file of so many bytes is there from now on, whatever was there.
+    /// Writes a file of this size, replacing any old one.
     Write(u64, Vec<u8>),
-    /// A file is gone.
+    /// Deletes a file.
     Delete(Vec<u8>),
 }
 
-/// The lines of a commit. Files that go come first, as git removes them before it writes.
+/// Formats a commit. Deletions come first, as git deletes files before it writes.
 pub fn history_step(changes: &[Change]) -> String {
     let mut text = String::from("step\n");
     let gone = changes.iter().filter(|change| matches!(change, Change::Delete(_)));
@@ -42,12 +42,12 @@ pub fn history_step(changes: &[Change]) -> String {
     text
 }
 
-/// The first line of a history, with its newline.
+/// First line of a history, with its newline.
 pub fn history_head() -> String {
     format!("{}\n", String::from_utf8_lossy(HEAD))
 }
 
-/// The text, if it is a history that can be replayed.
+/// Checks that a text is a history that can be replayed, and returns it.
 ///
 /// # Errors
 /// When it is none: the message names the line.
@@ -83,7 +83,7 @@ fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
     Some(path)
 }
 
-/// What a change does to the filesystem.
+/// Filesystem change that results from a [`Change`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     MakeDir(Vec<u8>),
@@ -92,11 +92,11 @@ pub(super) enum Effect {
     RemoveDir(Vec<u8>),
 }
 
-/// The tree as it is after some changes.
+/// Tree after a number of changes.
 #[derive(Debug, Default)]
-struct Tree {
+struct ReplayTree {
     files: HashMap<Vec<u8>, u64>,
-    /// Directories with how many entries they have.
+    /// Directories with their number of entries.
     dirs: HashMap<Vec<u8>, u64>,
 }
 
@@ -104,8 +104,8 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
     path.iter().rposition(|byte| *byte == b'/').map(|slash| &path[..slash])
 }
 
-impl Tree {
-    /// What a change does; `None` where it does not fit.
+impl ReplayTree {
+    /// Applies a change and returns its effects; `None` if it does not fit the tree.
     fn apply(&mut self, change: Change) -> Option<Vec<Effect>> {
         let mut effects = Vec::new();
         match change {
@@ -131,7 +131,7 @@ impl Tree {
         Some(effects)
     }
 
-    /// Counts a new entry in its directory; those that are missing are made, the upper ones first.
+    /// Counts a new entry in its directory; missing directories are made, upper ones first.
     fn enter(&mut self, path: &[u8], effects: &mut Vec<Effect>) -> Option<()> {
         let mut missing = Vec::new();
         let mut above = parent(path);
@@ -153,7 +153,7 @@ impl Tree {
         Some(())
     }
 
-    /// Counts an entry that is gone; directories that are empty go, too, as git removes them.
+    /// Counts a removed entry; empty directories are removed too, as git does.
     fn leave(&mut self, path: &[u8], effects: &mut Vec<Effect>) {
         let mut above = parent(path);
         while let Some(dir) = above {
@@ -169,13 +169,13 @@ impl Tree {
     }
 }
 
-/// A history that fits together.
+/// A history whose changes all fit.
 #[derive(Debug)]
 pub(super) struct History {
     text: Vec<u8>,
-    /// Commits.
+    /// Number of commits.
     pub(super) steps: u64,
-    /// The most files and bytes that stand at a time, and the directories that are ever made.
+    /// Peak number of files and bytes that exist at a time, and the number of directories made.
     pub(super) peak_files: u64,
     pub(super) peak_bytes: u64,
     pub(super) made_dirs: u64,
@@ -184,25 +184,26 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Of each file that its first commits write, in order, whether it goes within them.
+    /// For each file written by the first `steps` commits, in order: true if they delete or replace
+    /// it later.
     pub(super) fn goes(&self, steps: u64) -> Vec<bool> {
         let (mut goes, mut last) = (Vec::new(), HashMap::new());
         let mut begun = 0;
         for line in self.text.split(|byte| *byte == b'\n').skip(1) {
-            // The reader has seen each line.
+            // The reader has checked each line.
             let before = match read_line(line) {
-                Ok(Some(Line::Step)) => {
+                Ok(Some(HistoryLine::Step)) => {
                     begun += 1;
                     if begun > steps {
                         break;
                     }
                     None
                 }
-                Ok(Some(Line::Change(Change::Write(_, path)))) => {
+                Ok(Some(HistoryLine::Change(Change::Write(_, path)))) => {
                     goes.push(false);
                     last.insert(path, goes.len() - 1)
                 }
-                Ok(Some(Line::Change(Change::Delete(path)))) => last.remove(&path),
+                Ok(Some(HistoryLine::Change(Change::Delete(path)))) => last.remove(&path),
                 Ok(None) | Err(_) => None,
             };
             if let Some(before) = before {
@@ -212,7 +213,7 @@ impl History {
         goes
     }
 
-    /// Reads a history; `name` is what a message calls it.
+    /// Parses a history; `name` is its name in messages.
     pub(super) fn read(name: &str, text: Vec<u8>) -> Result<Self, ConfigError> {
         let wrong = |line: usize, what: &str| {
             ConfigError::new(format!("{name}:{}: {what}", line + 1))
@@ -227,7 +228,7 @@ impl History {
             written_files: 0,
             written_bytes: 0,
         };
-        let (mut tree, mut live_bytes) = (Tree::default(), 0u64);
+        let (mut tree, mut live_bytes) = (ReplayTree::default(), 0u64);
         for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
             if number == 0 {
                 if line != HEAD {
@@ -236,7 +237,7 @@ impl History {
                 continue;
             }
             let Some(line) = read_line(line).map_err(|what| wrong(number, what))? else { continue };
-            let Line::Change(change) = line else {
+            let HistoryLine::Change(change) = line else {
                 history.steps += 1;
                 continue;
             };
@@ -267,24 +268,24 @@ impl History {
     }
 }
 
-enum Line {
+enum HistoryLine {
     Step,
     Change(Change),
 }
 
-/// `None` for an empty line.
-fn read_line(line: &[u8]) -> Result<Option<Line>, &'static str> {
+/// Parses a line; `None` if it is empty.
+fn read_line(line: &[u8]) -> Result<Option<HistoryLine>, &'static str> {
     match line {
         b"" => Ok(None),
-        b"step" => Ok(Some(Line::Step)),
-        [b'd', b' ', path @ ..] => Ok(Some(Line::Change(Change::Delete(read_path(path)?)))),
+        b"step" => Ok(Some(HistoryLine::Step)),
+        [b'd', b' ', path @ ..] => Ok(Some(HistoryLine::Change(Change::Delete(read_path(path)?)))),
         [b'w', b' ', rest @ ..] => {
             let blank = rest.iter().position(|byte| *byte == b' ');
             let (bytes, path) = rest.split_at(blank.ok_or("no path behind the size")?);
             let bytes = str::from_utf8(bytes).ok().and_then(|bytes| bytes.parse::<u64>().ok());
             let bytes = bytes.filter(|bytes| *bytes <= FILE_BYTES_MAX);
             let bytes = bytes.ok_or("not a size of up to 1 TiB")?;
-            Ok(Some(Line::Change(Change::Write(bytes, read_path(&path[1..])?))))
+            Ok(Some(HistoryLine::Change(Change::Write(bytes, read_path(&path[1..])?))))
         }
         _ => Err("neither `step` nor `w BYTES PATH` nor `d PATH`"),
     }
@@ -301,22 +302,22 @@ fn read_path(text: &[u8]) -> Result<Vec<u8>, &'static str> {
     if is_plain { Ok(path) } else { Err("not a plain path of up to 3000 bytes") }
 }
 
-/// A history being replayed.
+/// State of a replay.
 #[derive(Debug)]
 pub(super) struct Replay {
     history: std::sync::Arc<History>,
     at: usize,
-    tree: Tree,
+    tree: ReplayTree,
     done: u64,
 }
 
 impl Replay {
     pub(super) fn new(history: std::sync::Arc<History>) -> Self {
-        // The reader has seen the head, and each line.
-        Self { history, at: HEAD.len() + 1, tree: Tree::default(), done: 0 }
+        // The reader has checked the head and each line.
+        Self { history, at: HEAD.len() + 1, tree: ReplayTree::default(), done: 0 }
     }
 
-    /// Commits that are to come.
+    /// Number of commits left.
     pub(super) fn left(&self) -> u64 {
         self.history.steps - self.done
     }
@@ -325,7 +326,7 @@ impl Replay {
         self.tree.files.values().sum()
     }
 
-    /// What the next commit does, and its own text.
+    /// Effects of the next commit, and its text.
     pub(super) fn next(&mut self) -> Option<(Vec<Effect>, Vec<u8>)> {
         let (mut effects, begin, mut has_begun) = (Vec::new(), self.at, false);
         let history = std::sync::Arc::clone(&self.history);
@@ -333,9 +334,9 @@ impl Replay {
             let rest = &history.text[self.at..];
             let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
             match read_line(&rest[..length]).ok()? {
-                Some(Line::Step) if has_begun => break,
-                Some(Line::Step) => has_begun = true,
-                Some(Line::Change(change)) => effects.extend(self.tree.apply(change)?),
+                Some(HistoryLine::Step) if has_begun => break,
+                Some(HistoryLine::Step) => has_begun = true,
+                Some(HistoryLine::Change(change)) => effects.extend(self.tree.apply(change)?),
                 None => {}
             }
             self.at += length + 1;
@@ -346,7 +347,7 @@ impl Replay {
     }
 }
 
-/// Names that stand after the last commit that was replayed; for tests.
+/// Existing files after the last replayed commit; for tests.
 #[cfg(test)]
 fn standing(replay: &Replay) -> std::collections::HashSet<Vec<u8>> {
     replay.tree.files.keys().cloned().collect()
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_back_and_replayed() {
+    fn a_written_history_is_read_back_and_replayed() {
         let odd = b"dir\n/\xff %".to_vec();
         let text = history_head()
             + &history_step(&[Change::Write(10, b"a/b/c".to_vec()), Change::Write(3, odd.clone())])
@@ -394,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_is_known_for_every_end() {
+    fn deleted_files_are_known_for_every_number_of_steps() {
         let history = read("step\nw 1 a\nw 2 b\nstep\nw 3 a\nd b\nstep\n\nw 4 b\nd a\n").unwrap();
         assert_eq!(history.goes(1), [false, false]);
         assert_eq!(history.goes(2), [true, true, false]);
@@ -403,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_where_it_stands() {
+    fn invalid_changes_are_refused_with_their_line() {
         for (rest, wanted) in [
             ("", "no `step`"),
             ("w 1 a\n", "it:2: a change before"),

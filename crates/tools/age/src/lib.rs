@@ -1,10 +1,9 @@
-//! Aging on purpose: a profile says which files there are and what happens to them, rules say when
-//! it is enough.
+//! Deliberate aging: a profile defines the files and their operations, rules define the end.
 //!
-//! `profile` reads profiles, `generator` draws operations from them, `player` carries them out;
-//! `fast_forward` knows what was only allocated; `rules` and `ending` decide when it ends;
-//! `session`, `history_session` and `through` put it together, and `progress` is what the sessions
-//! have in common. Nothing here calls the kernel.
+//! `profile` reads profiles, `generator` draws operations from them, `player` executes them;
+//! `fast_forward` tracks files that are only allocated; `rules` and `ending` determine the end;
+//! `session`, `history_session` and `through` are the sessions, and `progress` is what they share.
+//! Nothing here calls the kernel.
 
 mod ending;
 mod fast_forward;
@@ -32,15 +31,15 @@ use job::AgeJob;
 pub use profile::{check_profile, profile_text, profiles};
 use treering_kit::ahead::Counted;
 
-/// The line of age in the registry.
+/// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Age), importer: None };
 
-/// Operations that a task of such a run carried out: of another workload each task is one.
+/// Operations that a task of an aging run carried out; 1 for each task of another workload.
 pub fn operations_of(task: &TaskTotals) -> u64 {
     task.counters.read::<Counted>().map_or(1, |counted| counted.operations)
 }
 
-/// The workload.
+/// The aging workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Age;
 

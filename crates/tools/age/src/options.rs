@@ -1,8 +1,8 @@
-//! The options of aging, each declared once.
+//! Options of aging, each declared once.
 
 use treering_script::{ClassicPayload, Manifest, options};
 
-/// The name tag.
+/// Workload manifest: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "age",
     aliases: &[],
@@ -15,7 +15,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
 };
 
 options! {
-    /// The native command line, and plans.
+    /// Options of the native command line and of plans.
     pub(super) struct Native {
         /// What happens: a profile from `treering age list`, or a TOML file.
         profile('p'): String = Text, "mail";

@@ -1,7 +1,7 @@
-//! Carries operations out: the calls of each, and the names of files.
+//! Executes operations: the calls of each, and the names of files.
 //!
-//! A population is a directory `NAME` below the root of the run, or a tree of them where it has a
-//! fan-out; a file is `f` and its number, a unit `u` and its number.
+//! A population is a directory `NAME` below the root of the run, or a tree of directories if it has
+//! a fan-out; a file is `f` and its number, a unit `u` and its number.
 
 use std::collections::HashSet;
 use std::ffi::CString;
@@ -12,38 +12,38 @@ use treering_model::Counters;
 use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
 
 use super::fast_forward::FastForward;
-use super::generator::{Action, Generator, Live, Operation};
+use super::generator::{Action, Generator, LiveFile, Operation};
 use super::profile::FilesPlan;
 use treering_kit::ahead::{Counted, can_allocate};
 
-/// The directory in which everything happens.
+/// Name of the tree of a run.
 pub(super) const ROOT: &str = "age-0";
 
 pub(super) const ROOT_DIR: Dir = Dir(1);
 pub(super) const HERE: Dir = Dir(2);
 const THERE: Dir = Dir(3);
 pub(super) const FILE: File = File(0);
-/// The bytes of one read.
+/// Size of one read, in bytes.
 const READ_BYTES: u32 = 1 << 17;
-/// The most bytes of one write.
+/// Largest size of one write, in bytes.
 const WRITE_BYTES: u64 = 1 << 20;
 
-/// What a task does.
+/// Work of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
     /// Makes the directories of all populations.
     Prepare,
-    /// Creates the files with which a population begins.
+    /// Creates the initial files of a population.
     Fill(usize),
-    /// So many operations.
+    /// Executes a number of operations.
     Operate(u64),
-    /// The same after everything that stands was read.
+    /// Reads all existing files, then executes a number of operations.
     ReadAndOperate(u64),
-    /// Writes what the files of a population hold and was only allocated.
+    /// Writes the data of a population's files that are only allocated.
     Write(usize),
 }
 
-/// The code of a task. One runs at a time.
+/// Code of a task. One task runs at a time.
 #[derive(Debug)]
 pub(super) struct Player {
     part: Part,
@@ -62,7 +62,7 @@ impl Player {
     }
 }
 
-/// The path of a directory below the root: the directories above it by the fan-out.
+/// Path of a directory below the root, with its ancestors by the fan-out.
 fn directory_path(plan: &FilesPlan, directory: u64) -> String {
     let mut numbers = vec![directory];
     let above = |number: u64| number.checked_sub(1)?.checked_div(plan.fan_out);
@@ -77,7 +77,7 @@ fn directory_path(plan: &FilesPlan, directory: u64) -> String {
     path
 }
 
-fn path(plan: &FilesPlan, live: &Live) -> String {
+fn path(plan: &FilesPlan, live: &LiveFile) -> String {
     if let Some(tree) = &plan.tree {
         return format!("{}/{}", plan.name, tree.path(live.id));
     }
@@ -89,10 +89,10 @@ fn c_string(text: String) -> CString {
     CString::new(text).expect("names are made of letters, digits, '-' and '/'")
 }
 
-/// What became of a write.
+/// Outcome of a write.
 pub(super) enum Wrote {
     All,
-    /// The filesystem was full before.
+    /// The filesystem became full before the end.
     Full,
 }
 
@@ -108,14 +108,15 @@ pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Sto
     Ok(Wrote::All)
 }
 
-/// Directories of a tree that are made when the first file in them is.
+/// Directories of a tree, made together with the first file in each.
 #[derive(Debug, Default)]
-struct Parents {
+struct MadeDirectories {
     made: HashSet<String>,
 }
 
-impl Parents {
-    /// Makes those above a path, beneath the one of the population; whether there was room.
+impl MadeDirectories {
+    /// Makes the ancestors of a path below the population's directory; false if the filesystem is
+    /// full.
     fn make(&mut self, io: &mut dyn Io, path: &str) -> Result<bool, Stop> {
         let parents = path.match_indices('/').map(|(place, _)| &path[..place]).skip(1);
         for parent in parents {
@@ -133,11 +134,11 @@ impl Parents {
     }
 }
 
-/// How what a file holds comes into it.
+/// Production of file data: written, or only allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Data {
     Written,
-    /// There is only room for it.
+    /// Allocated by fallocate, without data.
     Allocated,
 }
 
@@ -149,7 +150,7 @@ fn put(io: &mut dyn Io, data: Data, from: u64, bytes: u64) -> Result<Wrote, Stop
     Ok(if allocated.is_ok() { Wrote::All } else { Wrote::Full })
 }
 
-/// Makes a file under a name, whole.
+/// Creates a whole file under a name.
 pub(super) fn create(
     io: &mut dyn Io,
     name: &CString,
@@ -198,7 +199,7 @@ impl Player {
         Ok(())
     }
 
-    /// All operations of the task.
+    /// Executes the operations of the task.
     fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         io.open_dir(Dir::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
         match self.part {
@@ -207,7 +208,7 @@ impl Player {
                 let standing = self.lock().standing(files);
                 let plan = self.plan(files);
                 for live in standing {
-                    // A file for which there was no room does not keep the others from theirs.
+                    // A file that does not fit must not keep the others from being written.
                     let wrote = self.write_allocated(io, &plan, files, &live)?;
                     self.counted.is_full |= matches!(wrote, Wrote::Full);
                 }
@@ -215,7 +216,7 @@ impl Player {
             Part::Fill(files) => {
                 let made = self.lock().initial(files);
                 let plan = self.plan(files);
-                let mut parents = Parents::default();
+                let mut parents = MadeDirectories::default();
                 for turn in 0..made {
                     let next = self.lock().initial_file(files, turn);
                     let Some(live) = next else { break };
@@ -247,7 +248,7 @@ impl Player {
                 }
             }
         }
-        // What has no place yet is in no layout.
+        // Delayed allocations would be missing in the layout.
         io.sync(SyncScope::Target)
     }
 
@@ -265,7 +266,7 @@ impl Player {
         Ok(())
     }
 
-    /// One operation; whether there was room for it.
+    /// Executes one operation; false if the filesystem is full.
     fn one(&mut self, io: &mut dyn Io, plan: &FilesPlan, what: Operation) -> Result<bool, Stop> {
         match self.carry_out(io, plan, &what)? {
             Wrote::All => self.counted.operations += 1,
@@ -281,7 +282,7 @@ impl Player {
         what: &Operation,
     ) -> Result<Wrote, Stop> {
         let fsync = what.fsync;
-        let name = |live: &Live| c_string(path(plan, live));
+        let name = |live: &LiveFile| c_string(path(plan, live));
         match &what.action {
             Action::Create(live) if live.files.is_some() => self.create_unit(io, plan, what, live),
             Action::Create(live) => {
@@ -343,7 +344,7 @@ impl Player {
         }
     }
 
-    /// What comes into a file: in fast-forward room for so many bytes, which are counted.
+    /// Data for a new file: in fast-forward an allocation, which is counted.
     fn ahead(&mut self, bytes: u64) -> (Data, u64) {
         if self.forward.is_none() {
             return (Data::Written, bytes);
@@ -352,26 +353,26 @@ impl Player {
         (Data::Allocated, bytes)
     }
 
-    /// What comes behind the end of a file: as what it holds came.
-    fn more(&mut self, files: usize, live: &Live, bytes: u64) -> (Data, u64) {
+    /// Data for an append: written if the file has real data, otherwise as for a new file.
+    fn more(&mut self, files: usize, live: &LiveFile, bytes: u64) -> (Data, u64) {
         let is_written = |forward: &FastForward| forward.is_written(files, live.id);
         let is_written = self.forward.as_ref().is_none_or(is_written);
         if is_written { (Data::Written, bytes) } else { self.ahead(bytes) }
     }
 
-    fn emptied(&self, files: usize, live: &Live) {
+    fn emptied(&self, files: usize, live: &LiveFile) {
         if let Some(forward) = &self.forward {
             forward.emptied(files, live.id);
         }
     }
 
-    /// Writes what a file or unit holds, if there is only room for it.
+    /// Writes the data of a file or unit that is only allocated.
     fn write_allocated(
         &mut self,
         io: &mut dyn Io,
         plan: &FilesPlan,
         files: usize,
-        live: &Live,
+        live: &LiveFile,
     ) -> Result<Wrote, Stop> {
         let Some(forward) = self.forward.clone() else { return Ok(Wrote::All) };
         if forward.is_written(files, live.id) {
@@ -385,7 +386,7 @@ impl Player {
             vec![(path, live.bytes)]
         };
         for (name, bytes) in parts {
-            // The last one of a filesystem that became full may be missing.
+            // The last file before the filesystem became full may be missing.
             let opened = io.open(ROOT_DIR, &c_string(name), OpenHow::Write, FILE);
             if opened.unless_missing()?.is_none() {
                 continue;
@@ -406,7 +407,7 @@ impl Player {
         io: &mut dyn Io,
         plan: &FilesPlan,
         what: &Operation,
-        unit: &Live,
+        unit: &LiveFile,
     ) -> Result<Wrote, Stop> {
         let sizes: Vec<u64> = self.lock().unit_sizes(what.files, unit).collect();
         let directory = directory_path(plan, unit.directory);
@@ -427,7 +428,7 @@ impl Player {
         Ok(Wrote::All)
     }
 
-    fn delete(io: &mut dyn Io, plan: &FilesPlan, live: &Live) -> Result<(), Stop> {
+    fn delete(io: &mut dyn Io, plan: &FilesPlan, live: &LiveFile) -> Result<(), Stop> {
         let path = path(plan, live);
         let Some(files) = live.files else { return io.unlink(ROOT_DIR, &c_string(path)) };
         for number in 0..files {
@@ -438,7 +439,7 @@ impl Player {
     }
 }
 
-/// Adds to a file behind its end.
+/// Appends to a file.
 fn append(
     io: &mut dyn Io,
     name: &CString,

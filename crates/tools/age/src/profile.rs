@@ -1,7 +1,7 @@
-//! Profiles: what files there are and what happens to them, read from TOML. The ones that are built
-//! in are the files of the folder `profiles` of this crate.
+//! Profiles: files and their operations, read from TOML. The built-in profiles are the files of the
+//! folder `profiles` of this crate.
 //!
-//! What is drawn from a profile is `generator`'s.
+//! `generator` draws the operations of a profile.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use serde::Deserialize;
 use treering_model::harmless;
 use treering_script::ConfigError;
 
-use super::sizes::{SizeText, Sizes, Wrong};
+use super::sizes::{ProfileError, SizeText, Sizes};
 use super::source_tree::SourceTree;
 
-/// A longer file is no profile.
+/// Largest accepted profile, in bytes.
 pub(super) const TEXT_BYTES_MAX: u64 = 1 << 20;
-/// So many populations and kinds of operations are enough.
+/// Largest accepted number of populations, and of operations.
 const PARTS_MAX: usize = 100;
-/// Files that a profile may count.
+/// Largest accepted count of files.
 const COUNT_MAX: u64 = 50_000_000;
-/// Directories of a population.
+/// Largest accepted number of directories of a population.
 const DIRECTORIES_MAX: u64 = 10_000_000;
-/// Weights and numbers of operations.
+/// Largest accepted weight or number of operations.
 const NUMBER_MAX: u64 = 1_000_000_000;
 
 macro_rules! profile {
@@ -29,7 +29,7 @@ macro_rules! profile {
     };
 }
 
-/// Names with the text of their files.
+/// Names and texts of the built-in profiles.
 static ALL: [(&str, &str); 9] = [
     profile!("kernel-tree"),
     profile!("source-history"),
@@ -42,17 +42,17 @@ static ALL: [(&str, &str); 9] = [
     profile!("size-age-depth"),
 ];
 
-/// The names of the profiles that are built in, each with what it says of itself.
+/// Names of the built-in profiles, each with its summary.
 pub fn profiles() -> impl Iterator<Item = (&'static str, String)> {
     ALL.iter().map(|(name, text)| (*name, about(text)))
 }
 
-/// The file of a profile that is built in.
+/// Text of a built-in profile.
 pub fn profile_text(name: &str) -> Option<&'static str> {
     ALL.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-/// Whether a text is a profile; `name` is for the error.
+/// Checks that a text is a profile; `name` is its name in errors.
 ///
 /// # Errors
 /// When it is none: the message says where and why.
@@ -64,7 +64,7 @@ fn about(text: &str) -> String {
     toml::from_str::<ProfileText>(text).map(|profile| profile.about).unwrap_or_default()
 }
 
-/// A profile as it is written.
+/// A profile as in its TOML file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ProfileText {
@@ -136,7 +136,7 @@ struct OperationText {
     #[serde(default = "one")]
     weight: u64,
     #[serde(default)]
-    choose: Choose,
+    choose: FileChoice,
     #[serde(default)]
     bytes: Option<SizeText>,
     #[serde(default)]
@@ -145,96 +145,97 @@ struct OperationText {
     fsync: bool,
 }
 
-/// What happens to a file.
+/// Kind of operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
-    /// A new file, or a new directory of files where the population has units.
+    /// Creates a file, or a directory of files where the population has units.
     Create,
-    /// Data at the end of a file.
+    /// Writes at the end of a file.
     Append,
-    /// Data in place, at a random block.
+    /// Writes in place, at a random block.
     Overwrite,
-    /// The file is emptied and written again.
+    /// Truncates the file to zero and writes it again.
     Rewrite,
-    /// A new file is written and renamed over the old one.
+    /// Writes a new file and renames it over the old one.
     Replace,
-    /// It moves to another directory.
+    /// Moves the file to another directory.
     Rename,
-    /// It is removed.
+    /// Deletes the file.
     Delete,
-    /// Several files are removed after one of their total size was written.
+    /// Deletes several files after writing one of their total size.
     Compact,
 }
 
-/// Which file of a population an operation is about.
+/// Choice of a file in a population.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Choose {
-    /// Any, each equally likely.
+pub(super) enum FileChoice {
+    /// Uniform random choice.
     #[default]
     Random,
-    /// The oldest.
+    /// The oldest file.
     Oldest,
-    /// The newest.
+    /// The newest file.
     Newest,
-    /// One after the other.
+    /// Files in turn.
     Turn,
 }
 
-/// How many files of a population stand at the beginning.
+/// Initial size of a population.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Amount {
-    /// So many.
+    /// Number of files.
     Count(u64),
-    /// So large a share of the bytes that stand; births and deaths keep to it.
+    /// Target fraction of the live bytes; creates and deletes are balanced to hold it.
     Share(f64),
 }
 
-/// Files of one kind.
+/// A population: files of one kind.
 #[derive(Clone, Debug)]
 pub(super) struct FilesPlan {
     pub(super) name: String,
     pub(super) sizes: Sizes,
     pub(super) amount: Amount,
     pub(super) directories: u64,
-    /// Directories beneath one directory; 0 where all are side by side.
+    /// Subdirectories per directory; 0 for a flat layout.
     pub(super) fan_out: u64,
-    /// Files of a unit: a directory that is made and removed as a whole.
+    /// Least and largest number of files in a unit, a directory that is made and removed as a
+    /// whole.
     pub(super) unit: Option<(u64, u64)>,
-    /// The share of them that is created in random order.
+    /// Fraction of the files that is created in random order.
     pub(super) shuffled: f64,
-    /// The data set of which they are the files.
+    /// Name of the data set that lists the files.
     pub(super) dataset: Option<String>,
-    /// Its files, once it was read.
+    /// Files of the data set, once it is loaded.
     pub(super) tree: Option<Arc<SourceTree>>,
 }
 
-/// A kind of operation.
+/// Kind of operation with its weight and parameters.
 #[derive(Clone, Debug)]
 pub(super) struct OperationPlan {
-    /// The population, by its place.
+    /// Index of the population.
     pub(super) files: usize,
     pub(super) kind: Kind,
     pub(super) weight: u64,
-    pub(super) choose: Choose,
-    /// How much is appended, overwritten or written again.
+    pub(super) choose: FileChoice,
+    /// Sizes of appends, overwrites and rewrites.
     pub(super) bytes: Sizes,
-    /// How many files are compacted into one.
+    /// Number of files compacted into one.
     pub(super) inputs: u64,
     pub(super) fsync: bool,
 }
 
-/// A profile: who does the work.
+/// A parsed profile.
 #[derive(Clone, Debug)]
 pub(super) enum Profile {
-    /// Another workload of treering, with these options.
+    /// Runs another workload of treering with these options.
     Workload { name: String, options: Vec<(String, String)> },
-    /// The generator.
+    /// Runs operations drawn by the generator.
     Model(Model),
 }
 
-/// Files and what happens to them.
+/// Populations and their operations.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) files: Vec<FilesPlan>,
@@ -245,11 +246,11 @@ pub(super) struct Model {
     pub(super) sync_every: u64,
     /// Operations between two remounts of the filesystem; a multiple of `measure_every`.
     pub(super) remount_every: Option<u64>,
-    /// Whether everything is read after each.
+    /// True if all files are read after each remount.
     pub(super) read_after_remount: bool,
 }
 
-/// Reads the text of a profile; `name` is what a message calls it.
+/// Parses a profile; `name` is its name in messages.
 pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
     let wrong = |what: String| {
         ConfigError::new(format!("{name}: {}", harmless(what.trim_end())))
@@ -263,28 +264,28 @@ pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
         let options = written.options.into_iter().collect();
         return Ok(Profile::Workload { name: workload, options });
     }
-    model(written).map(Profile::Model).map_err(|Wrong(what)| wrong(what))
+    model(written).map(Profile::Model).map_err(|ProfileError(what)| wrong(what))
 }
 
-fn model(written: ProfileText) -> Result<Model, Wrong> {
+fn model(written: ProfileText) -> Result<Model, ProfileError> {
     if !written.options.is_empty() {
-        return Err(Wrong("[options] needs `workload`".into()));
+        return Err(ProfileError("[options] needs `workload`".into()));
     }
     if written.files.is_empty() {
-        return Err(Wrong("there is no [[files]]".into()));
+        return Err(ProfileError("there is no [[files]]".into()));
     }
     if written.files.len().max(written.operation.len()) > PARTS_MAX {
-        return Err(Wrong(format!("more than {PARTS_MAX} [[files]] or [[operation]]")));
+        return Err(ProfileError(format!("more than {PARTS_MAX} [[files]] or [[operation]]")));
     }
     let files: Vec<FilesPlan> = written.files.iter().map(files_plan).collect::<Result<_, _>>()?;
     for (place, plan) in files.iter().enumerate() {
         if files[..place].iter().any(|other| other.name == plan.name) {
-            return Err(Wrong(format!("[[files]] '{}' is there twice", plan.name)));
+            return Err(ProfileError(format!("[[files]] '{}' is there twice", plan.name)));
         }
     }
     let shares: f64 = files.iter().map(|plan| plan.amount.share()).sum();
     if shares > 1.000_001 {
-        return Err(Wrong(format!("the shares are {:.0}% together", shares * 100.0)));
+        return Err(ProfileError(format!("the shares are {:.0}% together", shares * 100.0)));
     }
     let operations = written.operation.iter().map(|one| operation_plan(one, &files));
     let operations: Vec<OperationPlan> = operations.collect::<Result<_, _>>()?;
@@ -307,48 +308,57 @@ impl Amount {
     }
 }
 
-fn counted(what: &str, number: u64, range: std::ops::RangeInclusive<u64>) -> Result<u64, Wrong> {
+fn counted(
+    what: &str,
+    number: u64,
+    range: std::ops::RangeInclusive<u64>,
+) -> Result<u64, ProfileError> {
     if range.contains(&number) {
         return Ok(number);
     }
-    Err(Wrong(format!("{what}: {number} is not between {} and {}", range.start(), range.end())))
+    Err(ProfileError(format!(
+        "{what}: {number} is not between {} and {}",
+        range.start(),
+        range.end()
+    )))
 }
 
-fn share(what: &str, text: &str) -> Result<f64, Wrong> {
+fn share(what: &str, text: &str) -> Result<f64, ProfileError> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let share = number.filter(|percent| (0.0..=100.0).contains(percent));
-    share
-        .map(|percent| percent / 100.0)
-        .ok_or_else(|| Wrong(format!("{what}: '{text}' is not a percentage such as \"40%\"")))
+    share.map(|percent| percent / 100.0).ok_or_else(|| {
+        ProfileError(format!("{what}: '{text}' is not a percentage such as \"40%\""))
+    })
 }
 
-fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
+fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
     let name = written.name.clone();
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || name.len() > 40 || !name.bytes().all(is_plain) {
-        return Err(Wrong(format!(
+        return Err(ProfileError(format!(
             "'{name}' is not a name of up to 40 small letters, digits and '-'"
         )));
     }
-    let within = |Wrong(what)| Wrong(format!("[[files]] '{name}': {what}"));
+    let within = |ProfileError(what)| ProfileError(format!("[[files]] '{name}': {what}"));
     if let Some(dataset) = &written.dataset {
-        return of_dataset(name.clone(), dataset, written).map_err(within);
+        return dataset_plan(name.clone(), dataset, written).map_err(within);
     }
     let amount = match (written.count, &written.share) {
         (Some(count), None) => {
             Amount::Count(counted("count", count, 0..=COUNT_MAX).map_err(within)?)
         }
         (None, Some(text)) => Amount::Share(share("share", text).map_err(within)?),
-        _ => return Err(within(Wrong("give either `count` or `share`".into()))),
+        _ => return Err(within(ProfileError("give either `count` or `share`".into()))),
     };
     let unit = written.unit.as_ref().map(|unit| (unit.least, unit.most));
     if unit.is_some_and(|(least, most)| least == 0 || least > most || most > 100_000) {
-        return Err(within(Wrong("unit: not 1 <= least <= most <= 100000".into())));
+        return Err(within(ProfileError("unit: not 1 <= least <= most <= 100000".into())));
     }
-    let size = written.size.as_ref().ok_or_else(|| within(Wrong("`size` is missing".into())))?;
+    let size =
+        written.size.as_ref().ok_or_else(|| within(ProfileError("`size` is missing".into())))?;
     let sizes = Sizes::read(size).map_err(within)?;
     if matches!(amount, Amount::Share(_)) && sizes.mean() == 0 {
-        return Err(within(Wrong("empty files have no share of the bytes".into())));
+        return Err(within(ProfileError("empty files have no share of the bytes".into())));
     }
     let fan_out = written.fan_out.map(|number| counted("fan-out", number, 2..=100_000));
     let shuffled = written.shuffled.as_deref().map(|text| share("shuffled", text));
@@ -366,15 +376,20 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, Wrong> {
     })
 }
 
-/// The files of a data set, or so many of them: it says where they are and how large.
-fn of_dataset(name: String, dataset: &str, written: &FilesText) -> Result<FilesPlan, Wrong> {
+/// Population with the files of a data set, or a number of them; the data set determines paths and
+/// sizes.
+fn dataset_plan(
+    name: String,
+    dataset: &str,
+    written: &FilesText,
+) -> Result<FilesPlan, ProfileError> {
     let excluded = written.size.is_some()
         || written.share.is_some()
         || written.unit.is_some()
         || written.fan_out.is_some()
         || written.directories != 1;
     if excluded {
-        return Err(Wrong(
+        return Err(ProfileError(
             "`dataset` says where files are and how large: beside it only `count` \
                           and `shuffled`"
                 .into(),
@@ -394,14 +409,18 @@ fn of_dataset(name: String, dataset: &str, written: &FilesText) -> Result<FilesP
     })
 }
 
-fn operation_plan(written: &OperationText, files: &[FilesPlan]) -> Result<OperationPlan, Wrong> {
-    let found = files.iter().position(|plan| plan.name == written.files);
-    let place = found.ok_or_else(|| {
-        Wrong(format!("[[operation]]: there is no [[files]] named '{}'", written.files))
+fn operation_plan(
+    written: &OperationText,
+    files: &[FilesPlan],
+) -> Result<OperationPlan, ProfileError> {
+    let position = files.iter().position(|plan| plan.name == written.files);
+    let place = position.ok_or_else(|| {
+        ProfileError(format!("[[operation]]: there is no [[files]] named '{}'", written.files))
     })?;
     let plan = &files[place];
-    let within =
-        |what: &str| Wrong(format!("[[operation]] {:?} of '{}': {what}", written.kind, plan.name));
+    let within = |what: &str| {
+        ProfileError(format!("[[operation]] {:?} of '{}': {what}", written.kind, plan.name))
+    };
     if plan.dataset.is_some() {
         return Err(within("files of a data set are created and then left alone"));
     }
@@ -412,7 +431,7 @@ fn operation_plan(written: &OperationText, files: &[FilesPlan]) -> Result<Operat
         return Err(within("`bytes` is missing"));
     }
     let inputs = written.inputs.unwrap_or(4);
-    let about = |Wrong(what): Wrong| within(&what);
+    let about = |ProfileError(what): ProfileError| within(&what);
     Ok(OperationPlan {
         files: place,
         kind: written.kind,
@@ -438,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_where_it_stands() {
+    fn errors_in_a_profile_name_their_place() {
         for (text, wanted) in [
             ("about = \"x\"", "no [[files]]"),
             ("about = 3", "line 1"),

@@ -1,4 +1,4 @@
-//! How far a run is, whichever session leads it: its phase, what its tasks came to, what ends it.
+//! Progress of a run, for all sessions: its phase, the sums of its tasks, its end.
 
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, Fact, Metric, Scope, TaskTotals};
@@ -10,35 +10,35 @@ use super::ending::Ending;
 use super::player::ROOT;
 use treering_kit::ahead::{Counted, refusal};
 
-/// The phases, by name.
+/// Names of the phases.
 pub(super) const FILL: &str = "fill";
 pub(super) const AGE: &str = "age";
 
-/// What a run came to.
+/// Sums over the tasks of a run.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct TaskSums {
     operations: u64,
     wall_ns: u64,
     cpu_ns: u64,
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug)]
 pub(super) struct Progress {
     pub(super) ending: Ending,
-    /// The present phase.
+    /// Present phase; `None` before the first.
     pub(super) phase: Option<&'static str>,
-    /// Why nothing was done.
+    /// Error of a run that could not begin: the filesystem cannot allocate.
     refusal: Option<SessionError>,
-    sums: Sums,
+    sums: TaskSums,
 }
 
 impl Progress {
     pub(super) fn new(ending: Ending) -> Self {
-        Self { ending, phase: None, refusal: None, sums: Sums::default() }
+        Self { ending, phase: None, refusal: None, sums: TaskSums::default() }
     }
 
-    /// A phase of so many tasks begins.
+    /// Begins a phase of this many tasks.
     pub(super) fn begin(&mut self, name: &'static str, tasks: u64) -> Phase {
         self.phase = Some(name);
         Phase::new(name, tasks)
@@ -82,7 +82,7 @@ impl Progress {
         self.ending.feed()
     }
 
-    /// What is known of the end, and after it what the session itself knows.
+    /// Facts about the end, followed by those of the session.
     pub(super) fn facts<const N: usize>(&self, own: [(&str, String); N]) -> Vec<Fact> {
         let own = own.map(|(name, value)| Fact { name: name.to_owned(), value });
         self.ending.facts().into_iter().chain(own).collect()
@@ -102,8 +102,8 @@ impl Progress {
     }
 }
 
-/// The metrics of a run with these sums.
-fn metrics(sums: Sums) -> Vec<Metric> {
+/// Metrics from the sums of a run.
+fn metrics(sums: TaskSums) -> Vec<Metric> {
     let seconds = sums.wall_ns as f64 / 1e9;
     if sums.operations == 0 || seconds <= 0.0 {
         return Vec::new();
@@ -117,7 +117,7 @@ fn metrics(sums: Sums) -> Vec<Metric> {
     ]
 }
 
-/// The metrics that a run will have; their values mean nothing.
+/// Metrics that a run will have; their values are meaningless.
 pub(super) fn foreseen() -> Vec<Metric> {
-    metrics(Sums { operations: 1, wall_ns: 1, cpu_ns: 1 })
+    metrics(TaskSums { operations: 1, wall_ns: 1, cpu_ns: 1 })
 }

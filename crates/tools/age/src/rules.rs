@@ -1,4 +1,4 @@
-//! When aging ends: rules, and whether one of them holds.
+//! Rules for the end of aging.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,59 +8,59 @@ use treering_model::{Layout, LayoutFree};
 use treering_script::{ConfigError, Settings, parse_count, parse_size};
 use treering_stats::theil_sen;
 
-/// Fewer measurements show no steady state.
+/// Fewest measurements that can show a steady state.
 const STEADY_FEWEST: usize = 10;
-/// By how much a score may drift over the measurements that are looked at.
+/// Default bound on the drift of a score, as a fraction.
 const STEADY_BOUND: f64 = 0.01;
-/// How far from its target free space may be.
+/// Default bound on the distance of free space from its target, as a fraction.
 const FREE_SPACE_BOUND: f64 = 0.1;
-/// Confidence of the interval of a slope.
+/// Confidence level of the interval of a slope.
 const CONFIDENCE: f64 = 0.95;
-/// A longer file is no layout.
+/// Largest accepted file of a layout, in bytes.
 const LAYOUT_BYTES_MAX: u64 = 1 << 26;
-/// More operations nobody waits for.
+/// Largest accepted number of operations.
 const OPERATIONS_MAX: u64 = 1 << 50;
 
-/// A score of the layout.
+/// A score of the layout: traversal score, or share of adjacent siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Score {
     Traversal,
     Adjacent,
 }
 
-/// What ends it.
+/// Rule that ends a run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Rule {
-    /// So many operations.
+    /// Number of operations.
     Operations(u64),
-    /// So many bytes written.
+    /// Bytes written.
     Written(u64),
-    /// So many times the size of the filesystem written.
+    /// Bytes written, as a multiple of the filesystem's size.
     WrittenTimes(f64),
-    /// So large a share of the filesystem in use.
+    /// Fraction of the filesystem in use.
     Full(f64),
-    /// A score that does not drift by more than this over the later half of its values.
+    /// Score whose drift over the later half of its values stays within this bound.
     Steady(Score, f64),
-    /// Free space in extents of sizes like these: shares of the bytes by powers of two, from
-    /// which they may differ by so much in all.
+    /// Free space close to a target: fractions of the free bytes in extents of each power of two,
+    /// and the largest distance from them.
     FreeSpace { file: PathBuf, target: Vec<f64>, bound: f64 },
 }
 
-/// What was done and seen so far.
+/// State of a run that the rules examine.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sofar {
+pub(super) struct RunState {
     pub(super) operations: u64,
     pub(super) written_bytes: u64,
-    /// Of the whole filesystem.
+    /// Size of the whole filesystem.
     pub(super) capacity_bytes: u64,
     /// Scores after each step: traversal, adjacent siblings.
     pub(super) scores: Vec<(Option<f64>, Option<f64>)>,
-    /// The last layout.
+    /// Last measured layout.
     pub(super) layout: Option<Layout>,
 }
 
 impl Rule {
-    /// From the words of `--until`.
+    /// Parses the value of `--until`.
     pub(super) fn read(text: &str, settings: &Settings) -> Result<Self, ConfigError> {
         let wrong = |what: String| {
             ConfigError::new(format!("--until {text}: {what}")).hint(
@@ -97,13 +97,13 @@ impl Rule {
         }
     }
 
-    /// Whether it is decided by layouts.
+    /// True if the rule is decided by layouts.
     pub(super) const fn needs_layout(&self) -> bool {
         matches!(self, Self::Full(_) | Self::Steady(..) | Self::FreeSpace { .. })
     }
 
-    /// Why it holds; `None` where it does not.
-    pub(super) fn holds(&self, sofar: &Sofar) -> Option<String> {
+    /// Reason why the rule holds; `None` if it does not.
+    pub(super) fn holds(&self, sofar: &RunState) -> Option<String> {
         match self {
             Self::Operations(wanted) => (sofar.operations >= *wanted).then(|| self.to_string()),
             Self::Written(wanted) => (sofar.written_bytes >= *wanted).then(|| self.to_string()),
@@ -151,7 +151,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// By how much a score drifts over the measurements that are looked at, as an interval.
+/// Confidence interval of a score's drift over the examined measurements.
 #[derive(Clone, Copy, Debug)]
 struct Drift {
     low: f64,
@@ -167,8 +167,8 @@ impl fmt::Display for Drift {
     }
 }
 
-/// The drift over the later half of the measurements, at least [`STEADY_FEWEST`].
-fn drift(score: Score, sofar: &Sofar) -> Option<Drift> {
+/// Drift over the later half of the measurements, at least [`STEADY_FEWEST`] of them.
+fn drift(score: Score, sofar: &RunState) -> Option<Drift> {
     let of = |scores: &(Option<f64>, Option<f64>)| match score {
         Score::Traversal => scores.0,
         Score::Adjacent => scores.1,
@@ -178,7 +178,7 @@ fn drift(score: Score, sofar: &Sofar) -> Option<Drift> {
     let late = values.len().checked_sub(count).map(|first| &values[first..])?;
     let slope = theil_sen(late, CONFIDENCE).ok()?;
     let steps = (late.len() - 1) as f64;
-    // Without an interval all values are equal.
+    // No interval means that all values are equal.
     let (low, high) = slope.interval.map_or((0.0, 0.0), |interval| (interval.low, interval.high));
     Some(Drift { low: low * steps, high: high * steps, values: late.len() })
 }
@@ -196,7 +196,7 @@ fn written(text: &str) -> Option<Rule> {
     parse_size(text).filter(|bytes| *bytes > 0).map(Rule::Written)
 }
 
-/// A word with `:N%` behind it, or with the usual bound.
+/// Splits off a bound such as `:1%`, or uses the default one.
 fn with_bound(text: &str, usual: f64) -> Result<(&str, f64), String> {
     match text.rsplit_once(':') {
         None => Ok((text, usual)),
@@ -206,17 +206,17 @@ fn with_bound(text: &str, usual: f64) -> Result<(&str, f64), String> {
     }
 }
 
-/// What a layout is read for.
+/// Part of a layout's JSON that is read.
 #[derive(Deserialize)]
-struct Measured {
+struct LayoutJson {
     free_space: Option<LayoutFree>,
 }
 
-/// The free space of a layout that `treering layout --format json` wrote.
+/// Free-space distribution in a file written by `treering layout --format json`.
 fn free_space(path: &std::path::Path, settings: &Settings) -> Result<Vec<f64>, String> {
     let text = settings.files.read(path, LAYOUT_BYTES_MAX);
     let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
-    let measured = serde_json::from_slice::<Measured>(&text).ok();
+    let measured = serde_json::from_slice::<LayoutJson>(&text).ok();
     let free = measured.and_then(|measured| measured.free_space);
     free.map(|free| shares(&free)).filter(|shares| !shares.is_empty()).ok_or_else(|| {
         format!(
@@ -226,18 +226,19 @@ fn free_space(path: &std::path::Path, settings: &Settings) -> Result<Vec<f64>, S
     })
 }
 
-/// The share of the free bytes in extents of each power of two.
+/// Fraction of the free bytes in extents of each power of two.
 fn shares(free: &LayoutFree) -> Vec<f64> {
     let mut bytes = vec![0.0; 65];
     for bin in &free.histogram {
         let class = bin.from_bytes.checked_ilog2().map_or(0, |power| power + 1);
         bytes[class as usize] += bin.bytes as f64;
     }
-    let all: f64 = bytes.iter().sum();
-    if all > 0.0 { bytes.into_iter().map(|bytes| bytes / all).collect() } else { Vec::new() }
+    let total: f64 = bytes.iter().sum();
+    if total > 0.0 { bytes.into_iter().map(|bytes| bytes / total).collect() } else { Vec::new() }
 }
 
-/// Which share of the bytes would have to be in extents of another size.
+/// Distance of two distributions: the fraction of bytes that would have to be in extents of another
+/// size.
 fn distance(shares: &[f64], target: &[f64]) -> f64 {
     if shares.len() != target.len() {
         return 1.0;
@@ -247,7 +248,7 @@ fn distance(shares: &[f64], target: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, Score, Sofar};
+    use super::{Rule, RunState, Score};
     use treering_model::{Layout, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutUse};
     use treering_script::Settings;
 
@@ -291,11 +292,11 @@ mod tests {
 
     #[test]
     fn counted_rules_hold_from_their_number_on() {
-        let sofar = Sofar {
+        let sofar = RunState {
             operations: 100,
             written_bytes: 5000,
             capacity_bytes: 2500,
-            ..Sofar::default()
+            ..RunState::default()
         };
         for (text, wanted) in [
             ("operations=100", true),
@@ -316,19 +317,19 @@ mod tests {
         let data = LayoutUse { used_bytes: 70, total_bytes: 100 };
         let fullness = LayoutFullness { data, ..LayoutFullness::default() };
         let layout = Some(Layout { fullness, ..Layout::default() });
-        let sofar = Sofar { layout, ..Sofar::default() };
+        let sofar = RunState { layout, ..RunState::default() };
         assert_eq!(rule("full=70%").unwrap().holds(&sofar).unwrap(), "full=70%: 70.0% in use");
         assert_eq!(rule("full=71%").unwrap().holds(&sofar), None);
     }
 
     #[test]
-    fn steady_is_what_does_not_drift_any_more() {
+    fn steady_holds_once_the_score_stops_drifting() {
         let wobble = [0.002, -0.001, 0.0, 0.001, -0.002];
         let falling = |step: usize| 0.95 - 0.01 * step as f64;
         let level = |step: usize| falling(step.min(12));
-        let sofar = |of: &dyn Fn(usize) -> f64, count: usize| Sofar {
+        let sofar = |of: &dyn Fn(usize) -> f64, count: usize| RunState {
             scores: (0..count).map(|step| (Some(of(step) + wobble[step % 5]), None)).collect(),
-            ..Sofar::default()
+            ..RunState::default()
         };
         let steady = Rule::Steady(Score::Traversal, 0.01);
         assert_eq!(steady.holds(&sofar(&falling, 40)), None);
@@ -349,9 +350,9 @@ mod tests {
         };
         let target = super::shares(&free(30, 70));
         let rule = Rule::FreeSpace { file: "t".into(), target, bound: 0.1 };
-        let sofar = |small, large| Sofar {
+        let sofar = |small, large| RunState {
             layout: Some(Layout { free_space: Some(free(small, large)), ..Layout::default() }),
-            ..Sofar::default()
+            ..RunState::default()
         };
         assert!(rule.holds(&sofar(22, 78)).is_some());
         assert!(rule.holds(&sofar(15, 85)).is_none());

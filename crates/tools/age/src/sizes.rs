@@ -1,20 +1,20 @@
-//! Sizes of files, drawn from a distribution.
+//! File sizes, drawn from a distribution.
 //!
-//! Logarithm and exponential are computed here from sums and products: those of the C libraries
-//! differ in their last digits, and one seed must give one list of operations on every machine.
+//! Logarithm and exponential are computed here from sums and products: the C libraries differ in
+//! their last digits, and one seed must give one list of operations on every machine.
 
 use serde::Deserialize;
 use treering_script::{Random, parse_size};
 
-/// No file is larger.
+/// Largest size, in bytes.
 const LARGEST_BYTES: u64 = 1 << 40;
 
-/// Classes of powers of two up to that.
+/// Number of classes of powers of two up to [`LARGEST_BYTES`].
 const CLASSES_MAX: usize = 41;
-/// Files of a class.
+/// Largest accepted number of files in a class.
 const COUNT_MAX: u64 = 1 << 40;
 
-/// How a profile writes a size: one size, or a distribution.
+/// Size in a profile: one size, or a distribution.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum SizeText {
@@ -24,7 +24,7 @@ pub(super) enum SizeText {
     Measured(MeasuredText),
 }
 
-/// A lognormal distribution, cut off at `largest`.
+/// Lognormal distribution, cut off at `largest`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LognormalText {
@@ -33,15 +33,14 @@ pub(super) struct LognormalText {
     largest: String,
 }
 
-/// How many files there are of each size: first empty ones, then of 1 byte, 2 to 3, 4 to 7 and so
-/// on.
+/// Number of files per size class: empty ones, then of 1 byte, 2 to 3, 4 to 7 and so on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct MeasuredText {
     powers_of_two: Vec<u64>,
 }
 
-/// Every size from one to another, equally likely.
+/// Uniform distribution, both ends included.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BetweenText {
@@ -49,55 +48,60 @@ pub(super) struct BetweenText {
     most: String,
 }
 
-/// A distribution of sizes in bytes.
+/// Distribution of sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Sizes {
-    /// Always the same.
+    /// One constant size.
     Always(u64),
-    /// The logarithm is normal, with this standard deviation; larger ones are cut off.
+    /// Lognormal distribution with this standard deviation of the logarithm; larger sizes are cut
+    /// off.
     Lognormal { median: u64, sigma: f64, largest: u64 },
-    /// Equally likely from one to the other.
+    /// Uniform distribution, both ends included.
     Between { least: u64, most: u64 },
-    /// So many files of each power of two, their sizes equally likely within it.
+    /// Number of files per power of two, with uniform sizes within each.
     Measured(Vec<u64>),
 }
 
 impl Sizes {
-    /// From the words of a profile; says what is wrong.
-    pub(super) fn read(text: &SizeText) -> Result<Self, Wrong> {
+    /// Converts the size of a profile.
+    pub(super) fn read(text: &SizeText) -> Result<Self, ProfileError> {
         match text {
             SizeText::Always(size) => Ok(Self::Always(bytes(size)?)),
             SizeText::Lognormal(LognormalText { median, sigma, largest }) => {
                 let (median, largest) = (bytes(median)?, bytes(largest)?);
                 if !(0.0..=5.0).contains(sigma) {
-                    return Err(Wrong(format!("sigma {sigma} is not between 0 and 5")));
+                    return Err(ProfileError(format!("sigma {sigma} is not between 0 and 5")));
                 }
                 if median == 0 || median > largest {
-                    return Err(Wrong("the median is not between 1 byte and `largest`".into()));
+                    return Err(ProfileError(
+                        "the median is not between 1 byte and `largest`".into(),
+                    ));
                 }
                 Ok(Self::Lognormal { median, sigma: *sigma, largest })
             }
             SizeText::Between(BetweenText { least, most }) => {
                 let (least, most) = (bytes(least)?, bytes(most)?);
                 if least > most {
-                    return Err(Wrong("`least` is more than `most`".into()));
+                    return Err(ProfileError("`least` is more than `most`".into()));
                 }
                 Ok(Self::Between { least, most })
             }
             SizeText::Measured(MeasuredText { powers_of_two: counts }) => {
                 let known = (1..=CLASSES_MAX).contains(&counts.len());
                 if !known || counts.iter().all(|count| *count == 0) {
-                    return Err(Wrong(format!("powers-of-two: not 1 to {CLASSES_MAX} numbers")));
+                    return Err(ProfileError(format!(
+                        "powers-of-two: not 1 to {CLASSES_MAX} numbers"
+                    )));
                 }
                 if counts.iter().any(|count| *count > COUNT_MAX) {
-                    return Err(Wrong(format!("powers-of-two: a number above {COUNT_MAX}")));
+                    return Err(ProfileError(format!("powers-of-two: a number above {COUNT_MAX}")));
                 }
                 Ok(Self::Measured(counts.clone()))
             }
         }
     }
 
-    /// A size.
+    /// Draws a size.
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match *self {
             Self::Always(bytes) => bytes,
@@ -119,7 +123,7 @@ impl Sizes {
         }
     }
 
-    /// About how large a file is in the mean.
+    /// Approximate mean size.
     pub(super) fn mean(&self) -> u64 {
         match *self {
             Self::Always(bytes) => bytes,
@@ -139,7 +143,7 @@ impl Sizes {
     }
 }
 
-/// The smallest and the largest size of a class of powers of two.
+/// Least and largest size in a class of powers of two.
 const fn class_of(class: usize) -> (u64, u64) {
     match class {
         0 => (0, 0),
@@ -147,14 +151,14 @@ const fn class_of(class: usize) -> (u64, u64) {
     }
 }
 
-/// What is wrong with a profile.
+/// Error in a profile, as a message without its position.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wrong(pub(super) String);
+pub(super) struct ProfileError(pub(super) String);
 
-fn bytes(text: &str) -> Result<u64, Wrong> {
+fn bytes(text: &str) -> Result<u64, ProfileError> {
     parse_size(text)
         .filter(|bytes| *bytes <= LARGEST_BYTES)
-        .ok_or_else(|| Wrong(format!("'{text}' is not a size such as \"4KiB\", at most 1T")))
+        .ok_or_else(|| ProfileError(format!("'{text}' is not a size such as \"4KiB\", at most 1T")))
 }
 
 #[expect(
@@ -166,7 +170,7 @@ fn whole(bytes: f64) -> u64 {
     bytes.round() as u64
 }
 
-/// A normal deviate (Marsaglia's polar method).
+/// Draws a normal deviate (Marsaglia's polar method).
 fn normal(random: &mut Random) -> f64 {
     let mut unit = || (random.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
     loop {
@@ -178,7 +182,7 @@ fn normal(random: &mut Random) -> f64 {
     }
 }
 
-/// The natural logarithm of a number between 0 and 1.
+/// Natural logarithm of a number between 0 and 1.
 fn logarithm(number: f64) -> f64 {
     let (mut mantissa, mut halvings) = (number, 0.0);
     while mantissa < std::f64::consts::FRAC_1_SQRT_2 {
@@ -194,7 +198,7 @@ fn logarithm(number: f64) -> f64 {
     2.0 * sum - halvings * std::f64::consts::LN_2
 }
 
-/// The exponential function.
+/// Exponential function.
 fn exponential(number: f64) -> f64 {
     // By squaring: the series converges quickly near 0.
     let (mut part, mut squarings) = (number, 0);
@@ -263,6 +267,6 @@ mod tests {
         assert_eq!(drawn, GOLDEN);
     }
 
-    /// Drawn once by this code.
+    /// Sizes drawn once by this code.
     const GOLDEN: [u64; 4] = [12612, 2160, 630, 6606];
 }

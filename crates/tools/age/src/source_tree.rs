@@ -1,4 +1,4 @@
-//! The files of a data set as a population: paths and sizes, in the order of a walk.
+//! Files of a data set as a population: paths and sizes, in the order of a walk.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use treering_datasets::{Dataset, library};
 use treering_script::{ConfigError, Kind as NameKind, Settings, with_causes};
 
-/// Files with their paths.
+/// Files of a data set, with their paths and sizes.
 #[derive(Debug)]
 pub(super) struct SourceTree {
     files: Vec<(String, u64)>,
@@ -14,23 +14,23 @@ pub(super) struct SourceTree {
 }
 
 impl SourceTree {
-    /// Of the data set of a name: at most so many of its files, taken evenly.
+    /// Loads a data set by name and takes at most `count` of its files, evenly spaced.
     pub(super) fn load(name: &str, count: u64, settings: &Settings) -> Result<Self, ConfigError> {
         let dataset = library::load(name, &settings.data_dirs)
             .map_err(|error| ConfigError { message: with_causes(&error), hint: error.hint() })?;
-        Self::of(&dataset, count).ok_or_else(|| {
+        Self::from_dataset(&dataset, count).ok_or_else(|| {
             ConfigError::new(format!("data set '{name}': it has a path that is not UTF-8"))
         })
     }
 
-    fn of(dataset: &Dataset, count: u64) -> Option<Self> {
+    fn from_dataset(dataset: &Dataset, count: u64) -> Option<Self> {
         let names = &dataset.names;
         let is_file = |id| names.kind(id) == NameKind::File;
-        let all: Vec<_> = dataset.unpatched.iter().filter(|(id, _)| is_file(*id)).collect();
-        let (every, count) = (all.len() as u64, count.min(all.len() as u64));
-        // The same distance between two that are taken, rounded.
+        let listed: Vec<_> = dataset.unpatched.iter().filter(|(id, _)| is_file(*id)).collect();
+        let (every, count) = (listed.len() as u64, count.min(listed.len() as u64));
+        // Files are taken at equal distances, rounded.
         let taken = |place: u64| place * count / every.max(1);
-        let taken = (0u64..).zip(all).filter(|(place, _)| taken(*place) != taken(*place + 1));
+        let taken = (0u64..).zip(listed).filter(|(place, _)| taken(*place) != taken(*place + 1));
         let path = |id| {
             let mut path = Vec::new();
             names.write_path(id, &mut path);
@@ -44,27 +44,27 @@ impl SourceTree {
         Some(Self { files, directories })
     }
 
-    /// How many files there are.
+    /// Number of files.
     pub(super) const fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Their bytes.
+    /// Total size of the files.
     pub(super) fn bytes(&self) -> u64 {
         self.sizes().sum()
     }
 
-    /// Their directories, the topmost one included.
+    /// Number of directories, the top included.
     pub(super) const fn directories(&self) -> u64 {
         self.directories
     }
 
-    /// The size of each, by its number.
+    /// Size of each file, by its number.
     pub(super) fn sizes(&self) -> impl Iterator<Item = u64> {
         self.files.iter().map(|(_, bytes)| *bytes)
     }
 
-    /// The path of a file below the top.
+    /// Path of a file relative to the top.
     pub(super) fn path(&self, number: u64) -> &str {
         let file = usize::try_from(number).ok().and_then(|number| self.files.get(number));
         file.map_or("", |(path, _)| path)

@@ -1,5 +1,5 @@
-//! Aging: what stands afterwards is what the generator drew, in memory and on a real disk, and one
-//! seed does the same in both.
+//! Aging leaves the files that the generator drew, in memory and on a real disk, and one seed does
+//! the same in both.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -44,7 +44,7 @@ fn fact(facts: &[Fact], name: &str) -> String {
     facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.clone()).unwrap()
 }
 
-/// The profiles that the generator carries out.
+/// Profiles that the generator executes.
 fn of_the_generator() -> impl Iterator<Item = &'static str> {
     let others = ["kernel-tree", "shuffled", "shuffled-clone", "source-history"];
     profiles().map(|(name, _)| name).filter(move |name| !others.contains(name))
@@ -100,14 +100,14 @@ fn fast_forward_leaves_the_same_files_and_all_of_them_written() {
     }
 }
 
-/// Bytes of all calls of a kind.
+/// Total bytes of all calls of a kind.
 fn bytes(tasks: &Tasks, op: Op) -> u64 {
     let ops = tasks.0.iter().flat_map(|task| &task.ops);
     ops.filter(|totals| totals.op == op).map(|totals| totals.bytes).sum()
 }
 
 #[test]
-fn where_the_future_is_known_only_what_goes_is_allocated() {
+fn only_files_deleted_later_are_allocated_if_the_future_is_known() {
     let place = temp_dir();
     let (trees, history) = (place.path().join("trees.toml"), place.path().join("history"));
     let text = "about = \"a\"\nsource = \"a\"\nworkload = \"compilebench\"\n[options]\n\
@@ -124,7 +124,7 @@ fn where_the_future_is_known_only_what_goes_is_allocated() {
     }
     fs::write(&history, text).unwrap();
     let (trees, history) = (trees.to_str().unwrap(), history.to_str().unwrap());
-    // Ended by what was foreseen, and by what was not.
+    // The first and third run end as foreseen, the others do not.
     for (profile, until, is_foreseen) in [
         (trees, "operations=25", true),
         (trees, "written=200M", false),
@@ -156,7 +156,7 @@ fn where_the_future_is_known_only_what_goes_is_allocated() {
 }
 
 #[test]
-fn the_first_rule_that_holds_ends_it() {
+fn the_first_rule_that_holds_ends_the_run() {
     let job = job(&[
         ("profile", "round-robin"),
         ("until", "operations=100000"),
@@ -214,7 +214,7 @@ fn a_filesystem_that_never_becomes_as_full_as_asked_fails_the_run() {
 }
 
 #[test]
-fn what_would_never_end_and_what_is_no_profile_is_refused() {
+fn endless_runs_and_unknown_profiles_are_refused() {
     let refused = |given: &[(&str, &str)]| {
         let given = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
         Age.native(&Settings::new(given.collect())).err().map(|error| error.message)

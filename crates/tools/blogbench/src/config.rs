@@ -1,13 +1,13 @@
-//! What is asked for, read from settings.
+//! Configuration of a run, read from settings.
 
 use std::time::Duration;
 
 use treering_script::ConfigError;
 
-use super::options::{Classic, Native, Reads, Threads};
-use super::room::Room;
+use super::options::{Classic, Native, ReadOptions, ThreadOptions};
+use super::room::SpaceLimit;
 
-/// The kinds of threads, in the order in which they start.
+/// Kinds of threads, in the order in which they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Writer,
@@ -19,7 +19,7 @@ pub(super) enum Role {
 impl Role {
     pub(super) const ALL: [Self; 4] = [Self::Writer, Self::Rewriter, Self::Commenter, Self::Reader];
 
-    /// One of them: the kind of its task.
+    /// Singular name, which is the kind of the task.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Writer => "writer",
@@ -29,7 +29,7 @@ impl Role {
         }
     }
 
-    /// Several of them: the option.
+    /// Plural name, which is the name of the option.
     pub(super) const fn plural(self) -> &'static str {
         match self {
             Self::Writer => "writers",
@@ -39,21 +39,21 @@ impl Role {
         }
     }
 
-    /// Its place in tables.
+    /// Index in tables.
     pub(super) const fn place(self) -> usize {
         self as usize
     }
 }
 
-/// What is asked for, on either command line.
+/// Configuration of a run, from either command line.
 #[derive(Clone, Debug)]
 pub(super) struct Config {
-    /// How many intervals, and how long each is.
+    /// Number of intervals; `sleep_seconds` is the length of each.
     pub(super) iterations: u64,
     pub(super) sleep_seconds: u64,
-    pub(super) threads: Threads,
-    pub(super) room: Room,
-    pub(super) reads: Reads,
+    pub(super) threads: ThreadOptions,
+    pub(super) room: SpaceLimit,
+    pub(super) reads: ReadOptions,
 }
 
 impl Config {
@@ -69,11 +69,11 @@ impl Config {
 
     fn new(
         (iterations, sleep_seconds): (u64, u64),
-        threads: &Threads,
+        threads: &ThreadOptions,
         max_size: &str,
-        reads: &Reads,
+        reads: &ReadOptions,
     ) -> Result<Self, ConfigError> {
-        let (room, threads, reads) = (Room::read(max_size)?, threads.clone(), reads.clone());
+        let (room, threads, reads) = (SpaceLimit::read(max_size)?, threads.clone(), reads.clone());
         let config = Self { iterations, sleep_seconds, threads, room, reads };
         if config.all_threads() == 0 {
             return Err(ConfigError::new("there is no thread that could work")
@@ -91,12 +91,12 @@ impl Config {
         }
     }
 
-    /// Threads of all kinds.
+    /// Total number of threads.
     pub(super) fn all_threads(&self) -> u32 {
         Role::ALL.into_iter().map(|role| u32::from(self.threads_of(role))).sum()
     }
 
-    /// The time of one interval.
+    /// Length of one interval.
     pub(super) const fn interval(&self) -> Duration {
         Duration::from_secs(self.sleep_seconds)
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_hung_or_ran_for_ever_is_refused_or_works() {
+    fn settings_that_hung_the_original_are_refused_or_work() {
         assert!(read(&[("iterations", "0")]).is_err());
         assert!(read(&[("sleep", "0")]).is_err());
         assert_eq!(read(&[("readers", "0")]).unwrap().threads_of(Role::Reader), 0);

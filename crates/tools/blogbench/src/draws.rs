@@ -1,13 +1,13 @@
-//! What is drawn: numbers, sizes, blogs.
+//! Random draws: numbers, sizes, blogs.
 
 use treering_script::Random;
 
 use super::counts::Count;
 
-/// Files of each kind that a blog has, at most.
+/// Largest number of files of each kind in a blog.
 pub(super) const FILES_MOST: u32 = 100;
 
-/// The files of a blog.
+/// Kinds of files in a blog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum File {
     Article,
@@ -18,7 +18,7 @@ pub(super) enum File {
 impl File {
     pub(super) const ALL: [Self; 3] = [Self::Article, Self::Picture, Self::Comment];
 
-    /// Its place in tables.
+    /// Index in tables.
     pub(super) const fn place(self) -> usize {
         self as usize
     }
@@ -31,7 +31,7 @@ impl File {
         }
     }
 
-    /// What stands before the number in its name, and behind it.
+    /// Parts of the file name before and after the number.
     pub(super) const fn affixes(self) -> (&'static [u8], &'static [u8]) {
         match self {
             Self::Article => (b"article-", b".xml"),
@@ -40,7 +40,7 @@ impl File {
         }
     }
 
-    /// The least of its bytes, and what is more than the most.
+    /// Half-open range of sizes in bytes.
     pub(super) const fn sizes(self) -> (u64, u64) {
         match self {
             Self::Article => (1024, 32_768),
@@ -66,24 +66,23 @@ impl File {
     }
 }
 
-/// Bytes of a new file.
+/// Draws the size of a new file, in bytes.
 pub(super) fn size(random: &mut Random, file: File) -> u64 {
     let (least, beyond) = file.sizes();
     least + random.below(beyond - least)
 }
 
-/// The number of a file, or how many are made: 1 to 100.
+/// Draws the number of a file, or of files to make: 1 to 100.
 pub(super) fn number(random: &mut Random) -> u32 {
     u32::try_from(random.below(FILES_MOST.into())).unwrap_or(0) + 1
 }
 
-/// One of two things.
+/// Draws true or false, each with probability one half.
 pub(super) fn coin(random: &mut Random) -> bool {
     random.below(2) == 0
 }
 
-/// A blog, any but the one that was begun last, when so many were begun and no more than so many
-/// stand. 0 also when there is none.
+/// Picks a random finished blog: below min(begun - 1, standing); 0 if there is none.
 pub(super) fn blog(random: &mut Random, begun: u64, standing: u64) -> u64 {
     random.below(begun.saturating_sub(1).min(standing))
 }

@@ -1,5 +1,5 @@
-//! The headline numbers: scores by the second, the same of the best and the worst interval, and the
-//! latencies of files and of whole blogs.
+//! Headline metrics: blogs per second overall and in the best and worst interval, latencies of
+//! files and of whole blogs.
 
 use treering_model::metrics::blogbench::{
     BLOGS_WRITTEN_ANEW, SCORE_PER_SECOND_EXTREME, SCORES, SCORES_PER_SECOND, WAITS,
@@ -11,21 +11,21 @@ use treering_script::{SpanRow, Spans};
 use super::config::Role;
 use super::counts::{Count, Sums};
 use super::draws::File;
-use super::thread::{SPANS, Timed, span_place};
+use super::thread::{SPANS, ThreadCounters, span_place};
 
-/// What was done when an interval ended.
+/// Counts at the end of an interval.
 #[derive(Clone, Copy, Debug)]
-struct Row {
+struct IntervalRow {
     elapsed_ns: u64,
     sums: Sums,
 }
 
-/// Adds up a run.
+/// Accumulator of the headline metrics of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headline {
-    rows: Vec<Row>,
+    rows: Vec<IntervalRow>,
     threads: u64,
-    /// Latencies of files, and of blogs by [`Role::place`].
+    /// Latencies of files by [`span_place`]; `blogs` by [`Role::place`].
     files: Option<Spans>,
     blogs: Option<Spans>,
     read_bytes: u64,
@@ -33,18 +33,18 @@ pub(super) struct Headline {
     longest_ns: u64,
     cpu_ns: u64,
     final_sync_ns: Option<u64>,
-    /// What was done at other ranks.
+    /// Counts of other ranks, if any.
     others: Option<Sums>,
 }
 
 impl Headline {
-    /// An interval ended. How many there are.
+    /// Records the end of an interval and returns the number of intervals so far.
     pub(super) fn row(&mut self, elapsed_ns: u64, sums: Sums) -> u64 {
-        self.rows.push(Row { elapsed_ns, sums });
+        self.rows.push(IntervalRow { elapsed_ns, sums });
         self.rows.len() as u64
     }
 
-    /// A thread ended.
+    /// Adds the totals of a thread.
     pub(super) fn worked(&mut self, task: &TaskTotals) {
         self.threads += 1;
         self.longest_ns = self.longest_ns.max(task.wall_ns);
@@ -60,24 +60,25 @@ impl Headline {
         self.timed(&timed);
     }
 
-    /// A thread ended at another rank, where nobody saw its intervals.
+    /// Adds the totals of a thread of another rank, whose intervals are not recorded here.
     pub(super) fn others_worked(&mut self, task: &TaskTotals) {
         self.worked(task);
-        let Some(Timed { done, .. }) = task.counters.read() else { return };
+        let Some(ThreadCounters { done, .. }) = task.counters.read() else { return };
         self.others = Some(self.others.unwrap_or_default().plus(done));
     }
 
-    fn timed(&mut self, Timed { files, blogs, .. }: &Timed) {
+    fn timed(&mut self, ThreadCounters { files, blogs, .. }: &ThreadCounters) {
         self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(files);
         self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(blogs);
     }
 
-    /// The sync after the work ended.
+    /// Records the sync after the benchmark.
     pub(super) fn synced(&mut self, task: &TaskTotals) {
         self.final_sync_ns = Some(task.wall_ns);
     }
 
-    /// The metrics of a run, with latencies where they are taken. Their values mean nothing.
+    /// Metrics that a run will have, with latencies if they are recorded; the values are
+    /// meaningless.
     pub(super) fn foreseen(with_latencies: bool) -> Vec<Metric> {
         let once = |kinds: usize| {
             let mut spans = Spans::new(kinds);
@@ -87,7 +88,7 @@ impl Headline {
             with_latencies.then_some(spans)
         };
         let headline = Self {
-            rows: vec![Row { elapsed_ns: 1, sums: Sums::of_one_each() }],
+            rows: vec![IntervalRow { elapsed_ns: 1, sums: Sums::all_one() }],
             threads: 1,
             files: once(SPANS),
             blogs: once(Role::ALL.len()),
@@ -101,7 +102,7 @@ impl Headline {
         headline.metrics()
     }
 
-    /// The numbers so far: none before the first interval has ended.
+    /// Metrics so far; empty before the end of the first interval.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let Some(last) = self.rows.last().filter(|last| last.elapsed_ns > 0) else {
             return Vec::new();
@@ -144,14 +145,14 @@ impl Headline {
         let threads = self.threads.max(1);
         let mut metrics: Vec<Metric> =
             metrics.into_iter().map(|metric| metric.of_tasks(threads)).collect();
-        metrics.extend(self.of_files(&sums, seconds));
-        metrics.extend(self.of_blogs());
+        metrics.extend(self.file_metrics(&sums, seconds));
+        metrics.extend(self.blog_metrics());
         metrics
     }
 
-    /// Blogs by the second in each interval.
+    /// Blogs per second in each interval.
     fn rates(&self, side: Count) -> Vec<f64> {
-        let mut before = Row { elapsed_ns: 0, sums: Sums::default() };
+        let mut before = IntervalRow { elapsed_ns: 0, sums: Sums::default() };
         let mut rates = Vec::new();
         for row in &self.rows {
             let seconds = row.elapsed_ns.saturating_sub(before.elapsed_ns).max(1) as f64 / 1e9;
@@ -161,8 +162,8 @@ impl Headline {
         rates
     }
 
-    /// Of each kind of file, written and read: its rate, its latencies.
-    fn of_files(&self, sums: &Sums, seconds: f64) -> Vec<Metric> {
+    /// Rate and latencies of each kind of file, written and read.
+    fn file_metrics(&self, sums: &Sums, seconds: f64) -> Vec<Metric> {
         let mut metrics = Vec::new();
         for reads in [false, true] {
             for file in File::ALL {
@@ -182,8 +183,8 @@ impl Headline {
         metrics
     }
 
-    /// What a whole blog takes each kind of thread.
-    fn of_blogs(&self) -> Vec<Metric> {
+    /// Latencies of whole blogs by kind of thread.
+    fn blog_metrics(&self) -> Vec<Metric> {
         let Some(blogs) = &self.blogs else { return Vec::new() };
         let verb = |role: Role| match role {
             Role::Writer => "write blog",
@@ -197,7 +198,7 @@ impl Headline {
     }
 }
 
-/// Latencies of one kind, where they were taken.
+/// Latency metrics of one kind; empty without samples.
 fn latencies(scope: &Scope, row: &SpanRow) -> Vec<Metric> {
     if row.latency.samples() == 0 {
         return Vec::new();
@@ -237,8 +238,11 @@ mod tests {
         files.record(4, false, Some(1000), Some(3000));
         let mut blogs = Spans::new(4);
         blogs.record(3, false, Some(0), Some(9000));
-        let counters =
-            treering_model::Counters::of(&super::Timed { files, blogs, done: counts.sums() });
+        let counters = treering_model::Counters::of(&super::ThreadCounters {
+            files,
+            blogs,
+            done: counts.sums(),
+        });
         let op = OpTotals {
             op: Op::Read,
             calls: 1,

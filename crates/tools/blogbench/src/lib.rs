@@ -1,9 +1,9 @@
 //! blogbench: writers, rewriters, commenters and readers of blogs, which are directories of
 //! articles, pictures and comments, as blogbench 1.1 has them.
 //!
-//! `draws` says what is drawn, `names` what files are called, `thread` what each kind of thread
-//! does, `counts` what they count while they work, and `session` puts them side by side and takes a
-//! row each interval. Nothing here calls the kernel.
+//! `draws` has the random draws, `names` the file names, `thread` the code of each kind of thread,
+//! `counts` their counters, and `session` runs them concurrently and takes a row per interval.
+//! Nothing here calls the kernel.
 
 mod classic;
 mod config;
@@ -24,7 +24,7 @@ use crate::classic::{counts, text};
 use job::BlogJob;
 use treering_kit::imitation;
 
-/// The line of blogbench in the registry.
+/// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&Blogbench), importer: Some(&import::Blogbench) };
 

@@ -1,17 +1,17 @@
-//! What blogs and their files are called, without allocating.
+//! Names of blogs and their files, built without allocation.
 
 use std::ffi::CStr;
 
 use super::draws::File;
 
-/// What stands before the number of a blog.
+/// Prefix of a blog's name, before its number.
 const BLOG: &[u8] = b"blog-";
-/// What stands behind the name of a file that is not whole yet.
+/// Suffix of a file that is still being written.
 const UNFINISHED: &[u8] = b".tmp";
-/// The longest is a blog of twenty digits with an unfinished file.
+/// Buffer size: the longest path is a blog of twenty digits with an unfinished file.
 const NAME_BYTES: usize = 64;
 
-/// A name, or a path of two.
+/// A file name, or a path of two names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Name {
     bytes: [u8; NAME_BYTES],
@@ -56,8 +56,8 @@ impl Name {
     }
 
     pub(super) fn as_c_str(&self) -> &CStr {
-        let all = self.bytes.get(..=self.length).unwrap_or(&[0]);
-        CStr::from_bytes_with_nul(all).unwrap_or_default()
+        let with_nul = self.bytes.get(..=self.length).unwrap_or(&[0]);
+        CStr::from_bytes_with_nul(with_nul).unwrap_or_default()
     }
 
     fn push_file(&mut self, file: File, number: u32) {
@@ -69,7 +69,7 @@ impl Name {
 
     fn push(&mut self, bytes: &[u8]) {
         let end = self.length + bytes.len();
-        // One byte stays for the end.
+        // The last byte is kept for the NUL.
         if let Some(room) = self.bytes.get_mut(self.length..end).filter(|_| end < NAME_BYTES) {
             room.copy_from_slice(bytes);
             self.length = end;

@@ -1,15 +1,15 @@
-//! What is done once, around the work.
+//! Single calls before and after the benchmark.
 
 use std::ffi::CString;
 
 use treering_script::{Dir, Io, Script, Stop, SyncScope};
 
-/// One call.
+/// A task of one call.
 #[derive(Debug)]
 pub(super) enum Once {
     /// Makes a directory below the target.
     MakeDir(CString),
-    /// Waits until everything is on disk.
+    /// Syncs the filesystem or the machine.
     Sync(SyncScope),
 }
 

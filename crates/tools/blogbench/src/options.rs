@@ -1,11 +1,11 @@
-//! The options of blogbench, each declared once: those of 1.1 and the native ones.
+//! Options of blogbench, each declared once: those of 1.1 and the native ones.
 
 use treering_script::{ClassicPayload, Manifest, options};
 
-/// More threads of a kind than this no system starts.
+/// Largest accepted number of threads of a kind.
 const THREADS_MOST: u64 = 4096;
 
-/// blogbench's name tag.
+/// Workload manifest: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "blogbench",
     aliases: &[],
@@ -18,8 +18,8 @@ pub(super) static MANIFEST: Manifest = Manifest {
 };
 
 options! {
-    /// How many threads of each kind there are.
-    pub(super) struct Threads {
+    /// Number of threads of each kind.
+    pub(super) struct ThreadOptions {
         /// Threads that create blogs: a directory, 1 to 100 articles, 1 to 100 pictures.
         writers('w'): u16 = Number[0..=THREADS_MOST], "3";
         /// Threads that rewrite an article of a random blog, and often a picture.
@@ -32,8 +32,8 @@ options! {
 }
 
 options! {
-    /// What both command lines have at their end.
-    pub(super) struct Reads {
+    /// Options at the end of both command lines.
+    pub(super) struct ReadOptions {
         /// Bytes per read; blogbench 1.2 reads 8.
         read_bytes: u32 = Size[1..=1 << 20], "65536";
         /// The random seed.
@@ -42,7 +42,7 @@ options! {
 }
 
 options! {
-    /// The classic command line.
+    /// Options of the classic command line.
     pub(super) struct Classic {
         /// The directory that is worked in. Must be there.
         directory('d'): Option<String> = Path;
@@ -50,30 +50,30 @@ options! {
         iterations('i'): u64 = Number[1..=1_000_000], "30";
         /// Seconds before each row.
         sleep('s'): u64 = Number[1..=1_000_000], "10";
-        /// Who works.
-        threads: Threads;
+        /// Number of threads.
+        threads: ThreadOptions;
         /// Space for the blogs: a size, or a share of the free space. When it is used up, the
         /// oldest blog is rewritten.
         max_size: String = Text, "90%";
-        /// What they read.
-        reads: Reads;
+        /// Read size and seed.
+        reads: ReadOptions;
     }
 }
 
 options! {
-    /// The native command line, and plans.
+    /// Options of the native command line and of plans.
     pub(super) struct Native {
         /// Number of measured intervals.
         iterations('i'): u64 = Number[1..=1_000_000], "12";
         /// Length of an interval in seconds.
         sleep('s'): u64 = Number[1..=1_000_000], "5";
-        /// Who works.
-        threads: Threads;
+        /// Number of threads.
+        threads: ThreadOptions;
         /// Space for the blogs: a size, or a share of the free space. When it is used up, the
         /// oldest blog is rewritten.
         max_size: String = Text, "50%";
-        /// What they read.
-        reads: Reads;
+        /// Read size and seed.
+        reads: ReadOptions;
     }
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_crates_know_by_its_name_is_an_option() {
+    fn the_option_name_shared_with_other_crates_exists() {
         let name = treering_model::BLOGBENCH_READ_BYTES;
         assert!(Classic::SPECS.iter().any(|spec| spec.name == name));
     }

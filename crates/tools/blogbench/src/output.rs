@@ -1,4 +1,4 @@
-//! blogbench's own way to run and to speak: how it is run, a row each interval, two scores.
+//! Classic output: configuration, a row per interval, two scores.
 
 use std::path::{Path, PathBuf};
 
@@ -15,18 +15,18 @@ use super::session::BENCHMARK;
 use super::text::{opening, row, scores, starting};
 use treering_kit::cautions;
 
-/// The system's words for a filesystem that takes no writes.
+/// Message of `EROFS`, by which a read-only filesystem is recognised.
 const READ_ONLY: &str = "Read-only file system";
-/// The error number of that.
+/// Errno of a read-only filesystem (`EROFS`).
 const READ_ONLY_ERRNO: i32 = 30;
 
-/// The directory, as it was named.
+/// Scratch directory as written on the command line.
 pub(super) fn directory(options: &Classic) -> Result<String, ConfigError> {
     let named = options.directory.clone().filter(|named| !named.is_empty());
     named.ok_or_else(|| ConfigError::new("Missing scratch directory (--directory=... option).\n"))
 }
 
-/// How a classic command line is run.
+/// Classic mode for a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::read(settings)?;
     let config = Config::classic(&options)?;
@@ -51,9 +51,9 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 struct Output {
     config: Config,
     directory: String,
-    /// When the last row was printed.
+    /// Counts when the last row was printed.
     so_far: Sums,
-    /// Whether the run failed because its filesystem takes no writes.
+    /// True if the run failed on a read-only filesystem.
     is_read_only: bool,
 }
 
@@ -110,7 +110,7 @@ impl ClassicOutput for Output {
     }
 
     fn refused(&mut self, _error: &ConfigError) -> Said {
-        // The original refuses nothing: who runs it says why.
+        // The original refuses nothing: the caller prints the reason.
         Said::default()
     }
 
@@ -118,7 +118,7 @@ impl ClassicOutput for Output {
         match event {
             TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(self.starting()),
             TrialEvent::Ticked { counters, .. } => self.row(counters),
-            // Also when it failed: what was done before is not lost.
+            // Scores are printed also after a failure, so that the work done is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
             TrialEvent::Ended { ending: Ending::Failed { why }, .. } => {
                 self.is_read_only = why.contains(READ_ONLY);
@@ -131,7 +131,7 @@ impl ClassicOutput for Output {
         }
     }
 
-    /// The original does not care whether anything could be written.
+    /// Exit code 0 on a read-only filesystem, as the original does not check its writes.
     fn exit_code(&self) -> Option<u8> {
         self.is_read_only.then_some(0)
     }
@@ -141,7 +141,7 @@ impl ClassicOutput for Output {
     }
 }
 
-/// The full path of a directory.
+/// Absolute path of a directory.
 pub(super) fn full(directory: &str) -> String {
     let path = Path::new(directory);
     let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

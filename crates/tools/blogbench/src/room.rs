@@ -1,24 +1,24 @@
-//! How much room blogs may take, and how many blogs that is.
+//! Space limit of the blogs, and the number of blogs that fit in it.
 
 use treering_script::{ConfigError, TargetFacts, parse_size};
 
 use super::draws::{FILES_MOST, File};
 
-/// More blogs than this nobody makes.
+/// Largest number of blogs.
 const BLOGS_MOST: u64 = 1 << 40;
-/// Blogs differ: so much is added to what a full one has in the mean.
+/// Reserve per blog above its mean size, in bytes, since blogs vary.
 const SPREAD_BYTES: u64 = 1 << 20;
 
-/// The room that blogs may take.
+/// Space that blogs may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Room {
+pub(super) enum SpaceLimit {
     Bytes(u64),
-    /// Of what is free at the beginning.
+    /// Fraction of the free space at the beginning.
     Share(f64),
 }
 
-impl Room {
-    /// Reads `8G` or `50%`.
+impl SpaceLimit {
+    /// Parses `8G` or `50%`.
     pub(super) fn read(text: &str) -> Result<Self, ConfigError> {
         let right = "a size, as 8G, or a share of what is free from 1% to 100%, as 50%";
         let wrong = || {
@@ -35,7 +35,7 @@ impl Room {
         .ok_or_else(wrong)
     }
 
-    /// How many full blogs fit into it.
+    /// Number of full blogs that fit, by space and inodes.
     pub(super) fn blogs(self, facts: &TargetFacts) -> u64 {
         let share_of = |all: u64, share: f64| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
@@ -51,12 +51,12 @@ impl Room {
     }
 }
 
-/// Names in a full blog, its own included.
+/// Number of inodes of a full blog, its directory included.
 pub(super) fn full_names() -> u64 {
     File::ALL.len() as u64 * u64::from(FILES_MOST) + 1
 }
 
-/// Bytes of content of a full blog, in the mean.
+/// Mean content of a full blog, in bytes.
 pub(super) fn mean_bytes() -> u64 {
     let mean = |file: File| {
         let (least, beyond) = file.sizes();
@@ -65,7 +65,7 @@ pub(super) fn mean_bytes() -> u64 {
     File::ALL.into_iter().map(mean).sum::<u64>() * u64::from(FILES_MOST)
 }
 
-/// What a full blog takes in blocks of this size, and a little more.
+/// Space of a full blog in blocks of this size, with a reserve.
 pub(super) fn full_bytes(block_bytes: u64) -> u64 {
     let rounding = (block_bytes.clamp(1, 1 << 24) / 2).saturating_mul(full_names());
     mean_bytes().saturating_add(rounding).saturating_add(SPREAD_BYTES)
@@ -73,15 +73,15 @@ pub(super) fn full_bytes(block_bytes: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Room, full_bytes, full_names, mean_bytes};
+    use super::{SpaceLimit, full_bytes, full_names, mean_bytes};
     use treering_script::TargetFacts;
 
     #[test]
     fn room_is_a_size_or_a_share() {
-        assert_eq!(Room::read("8G").unwrap(), Room::Bytes(8 << 30));
-        assert_eq!(Room::read("50%").unwrap(), Room::Share(0.5));
+        assert_eq!(SpaceLimit::read("8G").unwrap(), SpaceLimit::Bytes(8 << 30));
+        assert_eq!(SpaceLimit::read("50%").unwrap(), SpaceLimit::Share(0.5));
         for odd in ["", "0", "0%", "101%", "NaN%", "much", "-5G", "5.x%"] {
-            let error = Room::read(odd).unwrap_err();
+            let error = SpaceLimit::read(odd).unwrap_err();
             assert!(error.hint.is_some(), "{odd}");
         }
     }
@@ -91,12 +91,12 @@ mod tests {
         assert_eq!((full_names(), mean_bytes()), (301, 5_990_400));
         assert!(full_bytes(4096) > mean_bytes() + 300 * 2048);
         let mut facts = TargetFacts { free_bytes: 1 << 30, ..TargetFacts::unknown() };
-        let all = Room::Share(1.0).blogs(&facts);
+        let all = SpaceLimit::Share(1.0).blogs(&facts);
         assert!((120..160).contains(&all), "{all}");
-        assert_eq!(Room::Share(0.5).blogs(&facts), all / 2);
+        assert_eq!(SpaceLimit::Share(0.5).blogs(&facts), all / 2);
         facts.free_inodes = Some(6100);
-        assert_eq!(Room::Share(0.5).blogs(&facts), 10);
-        assert!(Room::Share(1.0).blogs(&TargetFacts::unknown()) > 1 << 39);
-        assert_eq!(Room::Bytes(1).blogs(&facts), 0);
+        assert_eq!(SpaceLimit::Share(0.5).blogs(&facts), 10);
+        assert!(SpaceLimit::Share(1.0).blogs(&TargetFacts::unknown()) > 1 << 39);
+        assert_eq!(SpaceLimit::Bytes(1).blogs(&facts), 0);
     }
 }

@@ -1,7 +1,7 @@
-//! A thread: does one thing to one blog after the other until the deadline.
+//! Code of a thread: works on one blog after the other until the deadline.
 //!
-//! What fails since somebody else works on the same blog, and a blog that is not there, cost it a
-//! second, as in the original. All other failures end the run.
+//! A missing blog, or a failure because another thread works on the same blog, costs a second, as
+//! in the original. All other failures end the run.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -18,83 +18,84 @@ use super::counts::{Count, Counts, Sums};
 use super::draws::{self, File};
 use super::names::Name;
 
-/// The slots of what a thread has open.
+/// Slots of directories and files that a thread has open.
 const ROOT: Dir = Dir(1);
 const BLOG: Dir = Dir(2);
 const FILE: treering_script::File = treering_script::File(0);
-/// Bytes of each write.
+/// Size of a write, in bytes.
 const WRITE_BYTES: u64 = 8192;
-/// How long it waits when it cannot go on, in pieces: nothing ends a piece early.
+/// Wait after a missing blog or file, in pieces of `PIECE_NS`: the deadline is checked between
+/// pieces.
 const WAIT_NS: u64 = 1_000_000_000;
 const PIECE_NS: u64 = 20_000_000;
 
-/// What all threads have in common.
+/// State shared by all threads.
 #[derive(Debug)]
 pub(super) struct Common {
-    /// In its first cell, how many blogs were begun.
+    /// Board whose first cell counts the blogs begun.
     pub(super) begun: Board,
     pub(super) deadline: Deadline,
-    /// So many blogs stand at once; then the oldest is written anew.
+    /// Largest number of existing blogs; then the oldest is written again.
     pub(super) standing: u64,
-    /// The directory of all blogs; the target itself without it.
+    /// Directory of all blogs; `None` for the target itself.
     pub(super) root: Option<CString>,
     pub(super) read_bytes: u32,
-    /// Whether a blog is done to its end after the deadline.
+    /// True if a thread finishes its blog after the deadline.
     pub(super) finishes: bool,
-    /// Whether every call is timed: latencies of some calls are those of no file.
+    /// True if every call is timed: latencies of sampled calls would not be those of whole files.
     pub(super) is_timed: bool,
 }
 
-/// What became of a blog, or of one of its files.
+/// Outcome of a blog, or of one of its files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum BlogOutcome {
     Done,
-    /// It is not there, or another thread was faster.
+    /// The blog or file is missing, or another thread was faster.
     Missing,
-    /// The deadline came between two files.
+    /// The deadline was reached between two files.
     CutShort,
 }
 
-/// The code of a thread.
+/// Code of one thread.
 #[derive(Debug)]
 pub(super) struct Thread {
     role: Role,
     common: Arc<Common>,
     counts: Counts,
     random: Random,
-    timed: Timed,
-    /// When the present blog's first call began.
+    timed: ThreadCounters,
+    /// Start of the present blog's first call.
     blog_began: Option<u64>,
 }
 
-/// What a thread counted: latencies of files, and of whole blogs.
+/// Counters of a thread: latencies of files and of whole blogs, and counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Timed {
-    /// By [`span_place`].
+pub(super) struct ThreadCounters {
+    /// Latencies of files, by [`span_place`].
     pub(super) files: Spans,
-    /// By [`Role::place`].
+    /// Latencies of blogs, by [`Role::place`].
     pub(super) blogs: Spans,
-    /// All that it did, told at its end.
+    /// Counts of the whole thread, set at its end.
     pub(super) done: Sums,
 }
 
-/// The place of a file's latencies in the counters: written ones come first.
+/// Index of a file's latencies in the counters: written files come first.
 pub(super) const fn span_place(file: File, reads: bool) -> usize {
     if reads { File::ALL.len() + file.place() } else { file.place() }
 }
 
-/// How many kinds of latencies of files there are.
+/// Number of kinds of file latencies.
 pub(super) const SPANS: usize = 2 * File::ALL.len();
 
 impl Thread {
-    /// A thread that counts on a board of its own.
+    /// Thread that counts on a board of its own.
     pub(super) fn new(role: Role, common: Arc<Common>, counts: Counts, random: Random) -> Self {
         Self {
             role,
             common,
             counts,
             random,
-            timed: Timed {
+            timed: ThreadCounters {
                 files: Spans::new(SPANS),
                 blogs: Spans::new(Role::ALL.len()),
                 done: Sums::default(),
@@ -103,8 +104,8 @@ impl Thread {
         }
     }
 
-    /// The next blog, by what the thread is there for.
-    fn blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
+    /// Works on the next blog, by the role of the thread.
+    fn blog(&mut self, io: &mut dyn Io) -> Result<BlogOutcome, Stop> {
         self.blog_began = None;
         if self.role == Role::Writer {
             return self.new_blog(io);
@@ -113,15 +114,15 @@ impl Thread {
         let blog = draws::blog(&mut self.random, begun, self.common.standing);
         match self.role {
             Role::Commenter => self.write_to(io, blog),
-            // Only commenters take the first one; to the others it is none.
-            _ if blog == 0 => Ok(Outcome::Missing),
+            // Only commenters use blog 0; the original takes it for none elsewhere.
+            _ if blog == 0 => Ok(BlogOutcome::Missing),
             Role::Reader => self.read(io, blog),
             Role::Rewriter | Role::Writer => self.write_to(io, blog),
         }
     }
 
-    /// A writer's blog of its own: articles and pictures, each from a number down to 1.
-    fn new_blog(&mut self, io: &mut dyn Io) -> Result<Outcome, Stop> {
+    /// Writes a new blog: articles and pictures, each from a drawn number down to 1.
+    fn new_blog(&mut self, io: &mut dyn Io) -> Result<BlogOutcome, Stop> {
         let begun = self.common.begun.cell(0).fetch_add(1, Ordering::Relaxed);
         let blog = begun % self.common.standing.max(1);
         if begun != blog {
@@ -133,9 +134,9 @@ impl Thread {
         self.write_to(io, blog)
     }
 
-    /// Writes files to a blog that may be another's: a writer and a commenter all from a number
-    /// down to 1, a rewriter one of a kind.
-    fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
+    /// Writes files to a blog that may be another thread's: a writer and a commenter all from a
+    /// number down to 1, a rewriter one of each kind.
+    fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<BlogOutcome, Stop> {
         let kinds: &[File] = match self.role {
             Role::Commenter => &[File::Comment],
             Role::Rewriter if draws::coin(&mut self.random) => &[File::Picture, File::Article],
@@ -147,7 +148,7 @@ impl Thread {
         let is_there = opened.unless_missing()?.is_some();
         self.begin_blog(io);
         if !is_there {
-            return Ok(Outcome::Missing);
+            return Ok(BlogOutcome::Missing);
         }
         for (place, &kind) in kinds.iter().enumerate() {
             if place > 0 {
@@ -156,18 +157,23 @@ impl Thread {
             let last = if self.role == Role::Rewriter { first } else { 1 };
             for number in (last..=first).rev() {
                 let outcome = self.write_file(io, kind, number)?;
-                if outcome != Outcome::Done {
+                if outcome != BlogOutcome::Done {
                     return Ok(outcome);
                 }
             }
         }
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
-    /// Writes a file under another name and renames it.
-    fn write_file(&mut self, io: &mut dyn Io, file: File, number: u32) -> Result<Outcome, Stop> {
+    /// Writes a file under a temporary name and renames it.
+    fn write_file(
+        &mut self,
+        io: &mut dyn Io,
+        file: File,
+        number: u32,
+    ) -> Result<BlogOutcome, Stop> {
         if self.is_cut_short() {
-            return Ok(Outcome::CutShort);
+            return Ok(BlogOutcome::CutShort);
         }
         let bytes = draws::size(&mut self.random, file);
         let (name, other) = (Name::file(file, number), Name::unfinished(file, number));
@@ -182,36 +188,36 @@ impl Thread {
         // Another thread may have written the same file meanwhile.
         let renamed = io.rename(BLOG, other.as_c_str(), BLOG, name.as_c_str());
         if renamed.unless_missing()?.is_none() {
-            return Ok(Outcome::Missing);
+            return Ok(BlogOutcome::Missing);
         }
         self.timed.files.record(span_place(file, false), false, began, self.ended(io));
         self.counts.add(file.written());
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
-    /// Reads perhaps the comments, then pictures and articles in turns, until an article is
-    /// missing.
-    fn read(&mut self, io: &mut dyn Io, blog: u64) -> Result<Outcome, Stop> {
+    /// Reads the comments with probability one half, then pictures and articles in turn, until an
+    /// article is missing.
+    fn read(&mut self, io: &mut dyn Io, blog: u64) -> Result<BlogOutcome, Stop> {
         if draws::coin(&mut self.random) {
             for number in 1.. {
                 match self.read_file(io, blog, File::Comment, number)? {
-                    Outcome::Done => {}
-                    Outcome::Missing => break,
-                    Outcome::CutShort => return Ok(Outcome::CutShort),
+                    BlogOutcome::Done => {}
+                    BlogOutcome::Missing => break,
+                    BlogOutcome::CutShort => return Ok(BlogOutcome::CutShort),
                 }
             }
         }
         for number in 1.. {
-            if self.read_file(io, blog, File::Picture, number)? == Outcome::CutShort {
-                return Ok(Outcome::CutShort);
+            if self.read_file(io, blog, File::Picture, number)? == BlogOutcome::CutShort {
+                return Ok(BlogOutcome::CutShort);
             }
             match self.read_file(io, blog, File::Article, number)? {
-                Outcome::Done => {}
-                Outcome::Missing => break,
-                Outcome::CutShort => return Ok(Outcome::CutShort),
+                BlogOutcome::Done => {}
+                BlogOutcome::Missing => break,
+                BlogOutcome::CutShort => return Ok(BlogOutcome::CutShort),
             }
         }
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
     /// Reads a file to its end.
@@ -221,26 +227,26 @@ impl Thread {
         blog: u64,
         file: File,
         number: u32,
-    ) -> Result<Outcome, Stop> {
+    ) -> Result<BlogOutcome, Stop> {
         if self.is_cut_short() {
-            return Ok(Outcome::CutShort);
+            return Ok(BlogOutcome::CutShort);
         }
         let name = Name::path(blog, file, number);
         let opened = io.open(self.blogs_dir(), name.as_c_str(), OpenHow::Read, FILE);
         let is_there = opened.unless_missing()?.is_some();
         self.begin_blog(io);
         if !is_there {
-            return Ok(Outcome::Missing);
+            return Ok(BlogOutcome::Missing);
         }
         let began = self.began(io);
         while io.read(FILE, self.common.read_bytes)? > 0 {}
         io.close(FILE)?;
         self.timed.files.record(span_place(file, true), false, began, self.ended(io));
         self.counts.add(file.read());
-        Ok(Outcome::Done)
+        Ok(BlogOutcome::Done)
     }
 
-    /// It cannot go on with this blog.
+    /// Waits a second, or until the deadline, after a missing blog or file.
     fn wait(&self, io: &mut dyn Io) -> Result<(), Stop> {
         self.counts.add(Count::Waits);
         for _piece in 0..WAIT_NS / PIECE_NS {
@@ -256,12 +262,12 @@ impl Thread {
         if self.common.root.is_some() { ROOT } else { Dir::TARGET }
     }
 
-    /// Whether it ends between two files.
+    /// True if the thread must end between two files.
     fn is_cut_short(&self) -> bool {
         !self.common.finishes && self.common.deadline.is_reached()
     }
 
-    /// When the last call began, where such latencies are wanted.
+    /// Start of the last call, if all calls are timed.
     fn began(&self, io: &dyn Io) -> Option<u64> {
         io.timed().filter(|_| self.common.is_timed).map(|(began_ns, _)| began_ns)
     }
@@ -270,7 +276,7 @@ impl Thread {
         io.timed().filter(|_| self.common.is_timed).map(|(_, ended_ns)| ended_ns)
     }
 
-    /// A blog begins with the first call that is made for it.
+    /// Sets the start of the present blog to the first call made for it.
     fn begin_blog(&mut self, io: &dyn Io) {
         if self.blog_began.is_none() {
             self.blog_began = self.began(io);
@@ -285,9 +291,9 @@ impl Script for Thread {
         }
         while !self.common.deadline.is_reached() {
             match self.blog(io)? {
-                Outcome::CutShort => break,
-                Outcome::Missing => self.wait(io)?,
-                Outcome::Done => {
+                BlogOutcome::CutShort => break,
+                BlogOutcome::Missing => self.wait(io)?,
+                BlogOutcome::Done => {
                     self.timed.blogs.record(
                         self.role.place(),
                         false,

@@ -1,5 +1,5 @@
-//! From a classic command line to the shape of a run, with the checks of the original in its order
-//! and words.
+//! Classic command line of bonnie++, converted to the shape of a run, with the checks of the
+//! original in its order and words.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,58 +8,58 @@ use std::sync::Arc;
 use treering_script::{ConfigError, Identity, Meeting, Settings, SyncScope};
 
 use super::asked::{FileKind, FilesShape, IoShape};
-use super::dice::Source;
+use super::dice::RandomSource;
 use super::identity::Accounts;
 use super::options::{COPIES_MAX, Classic};
 use super::shape::{Fsync, Shape, possible_tests};
 use super::spec::{FilesSpec, SizeSpec};
 use super::test::Test;
-use super::text::{CsvVersion, Label};
+use super::text::{CsvVersion, RunLabel};
 
-/// MiB that the file has at least by default.
+/// Least default size of the file, in MiB.
 const LEAST_MIB: u64 = 300;
 const RUNS_MAX: u64 = 1 << 20;
-/// The key of the original's semaphores, and what the kernel lets them count to.
+/// System V key of the original's semaphores, and the largest value of one.
 const MEETING_KEY: i32 = 4711;
 const MEETING_MAX: u16 = 32_767;
-/// Bytes that the original reckons for each file, by 1024 of them.
+/// Memory per file as the original computes it: KiB per 1024 files.
 const FILE_KIB: u64 = 37;
 const FILES_KIB_MAX: u64 = 1 << 20;
-/// No file of random numbers needs to be longer; more is not read.
+/// Largest accepted file of random numbers, in bytes.
 const RANDOM_BYTES_MAX: u64 = 64 << 20;
 
-/// How the results are reported.
+/// Options of the output and of the waits between tests.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Telling {
-    pub(super) label: Label,
-    /// Whether only lines are printed, and how many.
+pub(super) struct OutputOptions {
+    pub(super) label: RunLabel,
+    /// True if only CSV lines are printed, one per run (`-x`).
     pub(super) lines_only: bool,
     pub(super) quiet: bool,
-    /// What is waited for before each test.
-    pub(super) wait: Wait,
-    /// Where others are met.
+    /// Wait before each test.
+    pub(super) wait: TestWait,
+    /// Semaphores at which processes meet, if any.
     pub(super) meeting: Option<Meeting>,
-    /// As whom it works, where that was asked for.
+    /// User and group for the "Using uid" banner, if given.
     pub(super) greeting: Option<Identity>,
 }
 
-/// What a classic command line asks for.
+/// Parsed classic command line.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
     pub(super) shape: Shape,
-    pub(super) telling: Telling,
+    pub(super) telling: OutputOptions,
     pub(super) dir: PathBuf,
     pub(super) process: u32,
-    /// Names and values that are recorded.
+    /// Names and values of recorded parameters.
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// A wrong command line, in the original's words where it has any.
+/// Error for a wrong command line, in the original's words where it has any.
 fn usage<T>(words: impl Into<String>) -> Result<T, ConfigError> {
     Err(ConfigError::new(words).hint("`bonnie++ --help` lists the options and their forms"))
 }
 
-/// What `-b` and its like ask for.
+/// Fsync mode from `-b` and `--fsync-writes`.
 const fn fsync(options: &Classic) -> Fsync {
     match (options.fsync_writes, options.fsync) {
         (true, _) => Fsync::Each,
@@ -79,20 +79,20 @@ impl ClassicConfig {
         let by_default = u64::from(machine.process) ^ (settings.started_unix_ms / 1000);
         let seed = options.seed.unwrap_or(by_default);
         let source = match &options.random_file {
-            None => Source::Seed(seed),
-            Some(file) => Source::List(random_numbers(file, &settings.file(file))?),
+            None => RandomSource::Seed(seed),
+            Some(file) => RandomSource::List(random_numbers(file, &settings.file(file))?),
         };
         let greeting = identity(&options, machine.is_root)?;
         let wait = wait(options.wait.as_deref())?;
         let meeting = meeting(options.processes.as_deref(), wait)?;
-        let after = Greeted { greeting, quiet: options.quiet };
+        let after = BannerState { greeting, quiet: options.quiet };
         let ram_mib = match &options.ram {
             Some(text) => ram_mib(text, &after)?,
             None => machine.memory_bytes >> 20,
         };
-        let Asked { io, files, mib, k, byte_mib } = match meeting {
-            Some(Meeting::Make { .. } | Meeting::Remove { .. }) => Asked::default(),
-            _ => Asked::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
+        let RequestedFiles { io, files, mib, k, byte_mib } = match meeting {
+            Some(Meeting::Make { .. } | Meeting::Remove { .. }) => RequestedFiles::default(),
+            _ => RequestedFiles::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
         };
         let runs = settings.number(Classic::SPECS, "runs", 1..=RUNS_MAX);
         let runs = runs.or_else(|error| after.refuse(&error.message))?;
@@ -110,18 +110,18 @@ impl ClassicConfig {
                 _ => SyncScope::Target,
             },
             drop_caches: false,
-            // Root stays itself; it can work as anybody.
+            // Root stays root; it can work as any user.
             identity: greeting.filter(|who| !(machine.is_root && who.user == 0 && who.group == 0)),
         };
-        let csv = CsvVersion::of(options.csv_version);
-        let telling = Telling {
-            label: Label {
+        let csv = CsvVersion::from_number(options.csv_version);
+        let telling = OutputOptions {
+            label: RunLabel {
                 name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
                 seed,
                 mib,
                 k,
                 csv,
-                // Only the long lines have columns in wrong places.
+                // Only lines of 1.98 have misplaced columns.
                 csv_as_original: csv == CsvVersion::Long && options.csv_columns == "original",
             },
             lines_only: runs.is_some(),
@@ -137,7 +137,7 @@ impl ClassicConfig {
         Ok(config)
     }
 
-    /// The options with what came of them.
+    /// Recorded parameters: the options with their resolved values.
     fn recorded(&self, mut options: Classic, settings: &Settings) -> Vec<(String, String)> {
         let Self { shape, telling, dir, .. } = self;
         let full = |path: PathBuf| {
@@ -174,21 +174,21 @@ impl ClassicConfig {
     }
 }
 
-/// The memory that the sizes follow from, as `-r` says.
-fn ram_mib(text: &str, after: &Greeted) -> Result<u64, ConfigError> {
+/// Memory size from `-r`, in MiB, from which default sizes follow.
+fn ram_mib(text: &str, after: &BannerState) -> Result<u64, ConfigError> {
     match leading_number(text).filter(|mib| *mib <= 1 << 40) {
         Some(mib) => Ok(mib),
         None => after.refuse(&format!("-r: '{text}' is not a number of MiB")),
     }
 }
 
-/// What is said after it is known as whom the work is done.
-struct Greeted {
+/// Banner that precedes an error once user and group are known.
+struct BannerState {
     greeting: Option<Identity>,
     quiet: bool,
 }
 
-impl Greeted {
+impl BannerState {
     fn refuse<T>(&self, words: &str) -> Result<T, ConfigError> {
         match self.greeting.filter(|_| !self.quiet) {
             Some(who) => usage(format!("{}\n{words}", greeting(who))),
@@ -197,12 +197,12 @@ impl Greeted {
     }
 }
 
-/// The first line of all.
+/// First line of output: user and group.
 pub(super) fn greeting(Identity { user, group }: Identity) -> String {
     format!("Using uid:{user}, gid:{group}.")
 }
 
-/// Each directory is relative to the one before.
+/// Joins the directories; each is relative to the one before.
 fn directory(settings: &Settings, given: &[String]) -> Result<PathBuf, ConfigError> {
     let mut dir = PathBuf::from(".");
     for typed in given {
@@ -228,57 +228,60 @@ fn random_numbers(typed: &str, path: &Path) -> Result<Arc<[u32]>, ConfigError> {
     Ok(numbers)
 }
 
-/// As whom the work is done, where it was said.
+/// User and group to work as, if given.
 fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, ConfigError> {
     match (&options.user, options.group.as_deref()) {
         (Some(user), group) => Accounts::of_machine().find(user, group).map(Some),
         (None, _) if is_root => usage("You must use the \"-u\" switch when running as root."),
-        // Checked, and our own: another one is refused when the work begins.
+        // The group is only checked here: another than the process's own is refused when the work
+        // begins.
         (None, Some(group)) => Accounts::of_machine().find_group(group).map(|_| None),
         (None, None) => Ok(None),
     }
 }
 
-/// What comes before each test.
+/// Wait before each test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Wait {
+pub(super) enum TestWait {
     #[default]
     Nothing,
-    /// A prompt, and a line.
+    /// Prompts, and waits for a line on standard input.
     Line,
-    /// All others.
+    /// Waits for all other processes at a semaphore.
     Others,
 }
 
-fn wait(given: Option<&str>) -> Result<Wait, ConfigError> {
+fn wait(given: Option<&str>) -> Result<TestWait, ConfigError> {
     match given {
-        None => Ok(Wait::Nothing),
-        Some("p") => Ok(Wait::Line),
-        Some("s") => Ok(Wait::Others),
+        None => Ok(TestWait::Nothing),
+        Some("p") => Ok(TestWait::Line),
+        Some("s") => Ok(TestWait::Others),
         Some(other) => usage(format!("-y: '{other}' is neither p nor s")),
     }
 }
 
-/// The number a text begins with, as C's `atoi` reads it; what follows has no effect. Where the
-/// original takes a text without digits for 0, there is none.
+/// Number at the start of a text, as C's `atoi` reads it; the rest is ignored. A text without
+/// digits, which the original takes for 0, gives `None`.
 fn leading_number(text: &str) -> Option<u64> {
     let text = text.trim_ascii_start();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..digits].parse().ok()
 }
 
-/// Where others are met, or what is done about that place instead of a run.
-fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigError> {
+/// Meeting at the original's semaphores: join, make, or remove them.
+fn meeting(given: Option<&str>, wait: TestWait) -> Result<Option<Meeting>, ConfigError> {
     let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
     match (given, wait) {
-        (None, Wait::Others) => Ok(Some(Meeting::Join { key, meetings })),
+        (None, TestWait::Others) => Ok(Some(Meeting::Join { key, meetings })),
         (None, _) => Ok(None),
-        // The original takes 0 for no -p at all, whether it waits or not.
+        // The original takes `-p 0` for no -p at all, whether it waits or not.
         (Some(text), wait) if leading_number(text) == Some(0) => match wait {
-            Wait::Others => Ok(Some(Meeting::Join { key, meetings })),
-            Wait::Nothing | Wait::Line => Ok(None),
+            TestWait::Others => Ok(Some(Meeting::Join { key, meetings })),
+            TestWait::Nothing | TestWait::Line => Ok(None),
         },
-        (Some(_), Wait::Others) => usage("-p makes semaphores and -y s waits for them: not both"),
+        (Some(_), TestWait::Others) => {
+            usage("-p makes semaphores and -y s waits for them: not both")
+        }
         (Some("-1"), _) => Ok(Some(Meeting::Remove { key, meetings })),
         (Some(text), _) => match leading_number(text).map(u16::try_from) {
             Some(Ok(processes)) if (1..=MEETING_MAX).contains(&processes) => {
@@ -289,7 +292,7 @@ fn meeting(given: Option<&str>, wait: Wait) -> Result<Option<Meeting>, ConfigErr
     }
 }
 
-/// The name in the output; it must not break lines and fields.
+/// Checks the name in the output, which must not break lines and fields.
 fn name(name: &str) -> Result<String, ConfigError> {
     if name.chars().any(|letter| letter == ',' || letter.is_control()) || name.len() > 255 {
         return usage("-m: a name has at most 255 bytes, none of them a comma or a line's end");
@@ -297,9 +300,9 @@ fn name(name: &str) -> Result<String, ConfigError> {
     Ok(name.to_owned())
 }
 
-/// The file and the files of a classic command line.
+/// Large file and small files of a classic command line.
 #[derive(Default)]
-struct Asked {
+struct RequestedFiles {
     io: Option<IoShape>,
     files: Option<FilesShape>,
     mib: u64,
@@ -307,12 +310,12 @@ struct Asked {
     byte_mib: u64,
 }
 
-impl Asked {
+impl RequestedFiles {
     fn read(
         options: &Classic,
         ram_mib: u64,
         copies: u64,
-        after: &Greeted,
+        after: &BannerState,
     ) -> Result<Self, ConfigError> {
         let text = options.size.as_deref().unwrap_or("");
         let Some(size) = SizeSpec::read(text) else {
@@ -356,7 +359,7 @@ impl Asked {
         let files = (number.k > 0).then(|| FilesShape {
             count: u32::try_from(number.k.saturating_mul(1024)).unwrap_or(u32::MAX),
             max_bytes: number.max,
-            // Without a least size they are of any size up to the largest.
+            // Without a least size files have any size up to the largest.
             min_bytes: number.min,
             kind: number.kind,
             dirs: number.dirs,
@@ -366,15 +369,16 @@ impl Asked {
     }
 }
 
-/// Twice the memory, nearly whole GiB made whole.
+/// Default file size: twice the memory, rounded up to whole GiB where nearly one.
 fn default_mib(ram_mib: u64) -> u64 {
     let mib = ram_mib.saturating_mul(2).max(LEAST_MIB);
-    let rest = mib % 1024;
-    if rest > 512 { mib + (1024 - rest) } else { mib }
+    let remainder = mib % 1024;
+    if remainder > 512 { mib + (1024 - remainder) } else { mib }
 }
 
-/// The original keeps a list of all names.
-fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError> {
+/// Refuses more files than the memory check of the original allows, which keeps a list of all
+/// names.
+fn check_files(k: u64, ram_mib: u64, after: &BannerState) -> Result<(), ConfigError> {
     let kib = k.saturating_mul(FILE_KIB);
     if kib > FILES_KIB_MAX {
         return after.refuse(&format!("Not enough ram to test with {k}K files."));
@@ -391,7 +395,7 @@ fn check_files(k: u64, ram_mib: u64, after: &Greeted) -> Result<(), ConfigError>
 
 #[cfg(test)]
 mod tests {
-    use super::{ClassicConfig, CsvVersion, Wait, default_mib};
+    use super::{ClassicConfig, CsvVersion, TestWait, default_mib};
     use crate::asked::FileKind;
     use crate::shape::Fsync;
     use crate::test::Test;
@@ -505,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_wild_mean_what_they_say() {
+    fn published_command_lines_are_parsed() {
         let config =
             read(&[ROOT, ("size", "0"), ("number", "15"), ("fsync", "true"), ("ram", "0")]);
         assert_eq!(config.shape.tests, Test::ALL[6..]);
@@ -514,7 +518,7 @@ mod tests {
         let tests = [Test::BlockWrite, Test::Rewrite, Test::BlockRead, Test::Seeks];
         assert_eq!(config.shape.tests, tests);
         assert!(read(&[ROOT, ("runs", "5")]).telling.lines_only);
-        assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, Wait::Line);
+        assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, TestWait::Line);
         let of = |given: &[(&str, &str)]| read(given).telling.meeting.unwrap();
         let (key, meetings) = (4711, 12);
         let made = Meeting::Make { key, meetings, processes: 3 };

@@ -1,40 +1,42 @@
-//! Everything random: each number by its place, so that nothing has to be kept.
+//! Random numbers by index, so that no list of them is kept.
 
 use std::sync::Arc;
 
 use treering_script::Random;
 
-/// The distance of two states of splitmix64 (Steele, Lea and Flood).
+/// Distance of two states of splitmix64 (Steele, Lea and Flood).
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Where numbers come from.
+/// Source of random numbers.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
-    /// From a seed.
+pub(super) enum RandomSource {
+    /// Generator seeded with this number.
     Seed(u64),
-    /// From a file with numbers, used again from its beginning when they are used up.
+    /// Numbers from a file, repeated from the beginning when they are used up.
     List(Arc<[u32]>),
 }
 
-impl Source {
-    /// The numbers of a part of the run: names, sizes, seeks.
-    pub(super) fn dice(&self, part: &str) -> Dice {
+impl RandomSource {
+    /// Random numbers for one part of the run: names, sizes, seeks.
+    pub(super) fn dice(&self, part: &str) -> RandomList {
         match self {
-            Self::Seed(seed) => Dice { key: Random::for_part(*seed, part).bits(), list: None },
-            Self::List(list) => Dice { key: 0, list: Some(Arc::clone(list)) },
+            Self::Seed(seed) => {
+                RandomList { key: Random::for_part(*seed, part).bits(), list: None }
+            }
+            Self::List(list) => RandomList { key: 0, list: Some(Arc::clone(list)) },
         }
     }
 }
 
-/// Random numbers of 31 bits, by their place.
+/// Random numbers of 31 bits, accessed by index.
 #[derive(Clone, Debug)]
-pub(super) struct Dice {
+pub(super) struct RandomList {
     key: u64,
     list: Option<Arc<[u32]>>,
 }
 
-impl Dice {
-    /// The number at a place.
+impl RandomList {
+    /// Number at an index.
     #[inline]
     pub(super) fn at(&self, place: u64) -> u32 {
         if let Some(list) = &self.list {
@@ -47,15 +49,15 @@ impl Dice {
         u32::try_from((z ^ (z >> 31)) >> 33).unwrap_or(0)
     }
 
-    /// A number below a bound, 0 when it is 0; not every one is equally likely, as in the original.
+    /// Number below a bound, or 0 for bound 0; slightly biased, as in the original.
     #[inline]
     pub(super) fn below(&self, place: u64, bound: u64) -> u64 {
         u64::from(self.at(place)).checked_rem(bound).unwrap_or(0)
     }
 }
 
-/// Puts numbers into another order as the original does it: each is swapped with any other.
-pub(super) fn shuffle(items: &mut [u32], dice: &Dice) {
+/// Shuffles numbers as the original does: each is swapped with any other.
+pub(super) fn shuffle(items: &mut [u32], dice: &RandomList) {
     let length = items.len();
     for place in 0..length {
         let other = dice.below(place as u64, length as u64);
@@ -65,22 +67,22 @@ pub(super) fn shuffle(items: &mut [u32], dice: &Dice) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Source, shuffle};
+    use super::{RandomSource, shuffle};
 
     #[test]
     fn a_seed_gives_the_same_numbers_at_all_times() {
-        let dice = Source::Seed(7).dice("names");
+        let dice = RandomSource::Seed(7).dice("names");
         let all: Vec<u32> = (0..5).map(|place| dice.at(place)).collect();
         assert_eq!(all, (0..5).map(|place| dice.at(place)).collect::<Vec<_>>());
         assert!(all.iter().all(|number| *number < 1 << 31));
-        assert_ne!(all[0], Source::Seed(7).dice("sizes").at(0));
-        assert_ne!(all[0], Source::Seed(8).dice("names").at(0));
+        assert_ne!(all[0], RandomSource::Seed(7).dice("sizes").at(0));
+        assert_ne!(all[0], RandomSource::Seed(8).dice("names").at(0));
         assert_eq!(dice.below(3, 0), 0);
     }
 
     #[test]
     fn numbers_are_spread_over_their_range() {
-        let dice = Source::Seed(1).dice("seeks");
+        let dice = RandomSource::Seed(1).dice("seeks");
         let mut seen = [0u32; 8];
         for place in 0..8000 {
             seen[usize::try_from(dice.below(place, 8)).unwrap()] += 1;
@@ -90,16 +92,16 @@ mod tests {
 
     #[test]
     fn a_list_is_used_again_from_its_beginning() {
-        let dice = Source::List([5, u32::MAX, 9].into()).dice("anything");
+        let dice = RandomSource::List([5, u32::MAX, 9].into()).dice("anything");
         let all: Vec<u32> = (0..4).map(|place| dice.at(place)).collect();
         assert_eq!(all, [5, 0x7fff_ffff, 9, 5]);
-        assert_eq!(Source::List([].into()).dice("anything").at(3), 0);
+        assert_eq!(RandomSource::List([].into()).dice("anything").at(3), 0);
     }
 
     #[test]
     fn a_shuffle_keeps_every_number() {
         let mut items: Vec<u32> = (0..100).collect();
-        shuffle(&mut items, &Source::Seed(3).dice("order"));
+        shuffle(&mut items, &RandomSource::Seed(3).dice("order"));
         assert_ne!(items, (0..100).collect::<Vec<_>>());
         items.sort_unstable();
         assert_eq!(items, (0..100).collect::<Vec<_>>());

@@ -1,4 +1,5 @@
-//! The headline numbers: a rate for each test, how sure it is, its CPU, what its end took.
+//! Headline metrics: for each test a rate, its uncertainty, its CPU, and the time of its final
+//! sync.
 
 use treering_model::metrics::bonnie::{OPS_PER_SECOND, RATE_UNCERTAINTY_PERCENT};
 use treering_model::metrics::{cpu, latency, rates, times};
@@ -6,33 +7,33 @@ use treering_model::{Metric, Scope, TaskTotals};
 
 use super::meter::Noted;
 use super::shape::Shape;
-use super::test::{Counted, Test};
+use super::test::{RateUnit, Test};
 
-/// Standard errors on either side that make 95 %.
+/// Standard errors on either side of a 95 % confidence interval.
 const DEVIATIONS: f64 = 1.96;
 const MIB: f64 = 1_048_576.0;
 
-/// What tasks that run side by side came to.
+/// Sums over concurrent tasks.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Measured {
+pub(super) struct GroupTotals {
     began_ns: Option<u64>,
     ended_ns: u64,
-    /// CPU of all of them.
+    /// CPU time of all tasks.
     pub(super) cpu_ns: u64,
-    /// The longest loop body; `None` where not every step was timed.
+    /// Longest loop body; `None` where not every step was timed.
     pub(super) longest_ns: Option<u64>,
-    /// The longest end.
+    /// Longest closing time (fsync, close or sync).
     pub(super) closing_ns: u64,
-    /// The squares of the rates' standard errors, by the sum of the rates; `None` when one is
+    /// Sum of the squared standard errors of the rates, and sum of the rates; `None` when one is
     /// unknown.
     errors: Option<(f64, f64)>,
     tasks: u64,
-    /// Those of them that other ranks did, which each did all of the work as well.
+    /// Number of tasks of other ranks, each of which did all of the work as well.
     others: u64,
 }
 
-impl Measured {
-    /// One more task.
+impl GroupTotals {
+    /// Adds a task.
     pub(super) fn add(&mut self, task: &TaskTotals, noted: &Noted) {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
@@ -51,46 +52,46 @@ impl Measured {
         self.tasks += 1;
     }
 
-    /// How often the work was done: by each rank once.
+    /// Number of times that the work was done: once by each rank.
     fn times(&self) -> u64 {
         self.tasks / self.tasks.saturating_sub(self.others).max(1)
     }
 
-    /// How many tasks there were.
+    /// Number of tasks.
     pub(super) const fn tasks(&self) -> u64 {
         self.tasks
     }
 
-    /// From the first start to the last end.
+    /// Time from the first start to the last end.
     pub(super) fn elapsed_ns(&self) -> u64 {
         self.ended_ns.saturating_sub(self.began_ns.unwrap_or(self.ended_ns))
     }
 
-    /// How far from the rate the true one may be, in percent of it, with 95 % confidence.
+    /// Half-width of the rate's 95 % confidence interval, in percent of the rate.
     fn uncertainty_percent(&self) -> Option<f64> {
         let (squares, rates) = self.errors.filter(|(_, rates)| *rates > 0.0)?;
         Some(DEVIATIONS * squares.sqrt() / rates * 100.0)
     }
 }
 
-/// All groups of one test.
+/// Groups of one test.
 #[derive(Clone, Debug, Default)]
-struct Sums {
-    groups: Vec<Measured>,
+struct TestGroups {
+    groups: Vec<GroupTotals>,
 }
 
-/// Adds up a run.
+/// Accumulator of the headline metrics of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
-    /// What each test works on in a group.
+    /// Work of each test in a group: bytes, seeks or files.
     work: [u64; Test::COUNT],
-    sums: [Sums; Test::COUNT],
-    /// Whether the next task is the first of its group.
+    sums: [TestGroups; Test::COUNT],
+    /// True if the next task is the first of its group.
     begins: bool,
 }
 
 impl Headline {
-    /// That of a run of this shape.
+    /// Empty accumulator for a run of this shape.
     pub(super) fn new(shape: &Shape) -> Self {
         Self {
             work: Test::ALL.map(|test| shape.work(test)),
@@ -99,37 +100,37 @@ impl Headline {
         }
     }
 
-    /// The next test begins.
+    /// Begins the next group.
     pub(super) fn begin(&mut self) {
         self.begins = true;
     }
 
-    /// A task of a test ended.
+    /// Adds a task of a test.
     pub(super) fn add(&mut self, test: Test, task: &TaskTotals, noted: Noted) {
         self.present(test).add(task, &noted);
     }
 
-    /// A task of a test ended at another rank.
+    /// Adds a task of a test at another rank.
     pub(super) fn beside(&mut self, test: Test, task: &TaskTotals, noted: &Noted) {
         let present = self.present(test);
         present.add(task, noted);
         present.others += 1;
     }
 
-    /// The group that is at work.
-    fn present(&mut self, test: Test) -> &mut Measured {
+    /// Sums of the present group.
+    fn present(&mut self, test: Test) -> &mut GroupTotals {
         let groups = &mut self.sums[test.place()].groups;
         if std::mem::take(&mut self.begins) || groups.is_empty() {
-            groups.push(Measured::default());
+            groups.push(GroupTotals::default());
         }
         let last = groups.len() - 1;
         &mut groups[last]
     }
 
-    /// The metrics of a run of these tests. Their values mean nothing.
+    /// Metrics that a run of this shape will have; the values are meaningless.
     pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
         let mut headline = Self::new(shape);
-        let done = Measured {
+        let done = GroupTotals {
             began_ns: Some(0),
             ended_ns: 1,
             cpu_ns: 1,
@@ -145,38 +146,39 @@ impl Headline {
         headline.metrics()
     }
 
-    /// The numbers so far.
+    /// Metrics so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
-        Test::ALL.into_iter().flat_map(|test| self.of(test)).collect()
+        Test::ALL.into_iter().flat_map(|test| self.test_metrics(test)).collect()
     }
 
-    fn of(&self, test: Test) -> Vec<Metric> {
+    fn test_metrics(&self, test: Test) -> Vec<Metric> {
         let groups = &self.sums[test.place()].groups;
-        let seconds = groups.iter().map(Measured::elapsed_ns).sum::<u64>() as f64 / 1e9;
+        let seconds = groups.iter().map(GroupTotals::elapsed_ns).sum::<u64>() as f64 / 1e9;
         if seconds <= 0.0 {
             return Vec::new();
         }
         let tasks = groups.iter().map(|group| group.tasks).sum();
         let scope = || Scope::Kind(test.name().to_owned());
-        let times = groups.iter().map(Measured::times).sum::<u64>();
+        let times = groups.iter().map(GroupTotals::times).sum::<u64>();
         let work = self.work[test.place()] as f64 * times as f64;
         let (rate, size) = match test.counted() {
-            Counted::Bytes => (rates::MIB_PER_SECOND, MIB),
-            Counted::Seeks => (OPS_PER_SECOND, 1.0),
-            Counted::Files => (rates::FILES_PER_SECOND, 1.0),
+            RateUnit::Bytes => (rates::MIB_PER_SECOND, MIB),
+            RateUnit::Seeks => (OPS_PER_SECOND, 1.0),
+            RateUnit::Files => (rates::FILES_PER_SECOND, 1.0),
         };
         let cpu_seconds = groups.iter().map(|group| group.cpu_ns).sum::<u64>() as f64 / 1e9;
         let closing = groups.iter().map(|group| group.closing_ns).sum::<u64>() as f64 / 1e9;
         let mut metrics = vec![
-            // Single bytes measure the calls, not the filesystem.
+            // Rates of single bytes measure the calls, not the filesystem.
             rate.of(scope(), work / size / seconds).primary_if(!test.is_per_char()),
             times::ELAPSED_SECONDS.of(scope(), seconds),
             cpu::CPU_PERCENT.of(scope(), cpu_seconds / seconds * 100.0),
         ];
-        let sure: Vec<f64> = groups.iter().filter_map(Measured::uncertainty_percent).collect();
-        if sure.len() == groups.len() {
-            let squares: f64 = sure.iter().map(|percent| percent.powi(2)).sum();
-            let percent = squares.sqrt() / sure.len() as f64;
+        let uncertainties: Vec<f64> =
+            groups.iter().filter_map(GroupTotals::uncertainty_percent).collect();
+        if uncertainties.len() == groups.len() {
+            let squares: f64 = uncertainties.iter().map(|percent| percent.powi(2)).sum();
+            let percent = squares.sqrt() / uncertainties.len() as f64;
             metrics.push(RATE_UNCERTAINTY_PERCENT.of(scope(), percent));
         }
         if closing > 0.0 {
@@ -191,9 +193,9 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
-    use super::{Headline, Measured};
+    use super::{GroupTotals, Headline};
     use crate::asked::IoShape;
-    use crate::dice::Source;
+    use crate::dice::RandomSource;
     use crate::meter::Noted;
     use crate::shape::{Fsync, Shape};
     use crate::test::Test;
@@ -208,7 +210,7 @@ mod tests {
             tests: vec![Test::BlockWrite, Test::Seeks],
             runs: 1,
             copies,
-            source: Source::Seed(1),
+            source: RandomSource::Seed(1),
             fsync: Fsync::Never,
             direct: false,
             sync: SyncScope::Target,
@@ -231,12 +233,12 @@ mod tests {
     }
 
     #[test]
-    fn what_another_rank_does_beside_is_more_work_over_the_common_time() {
+    fn work_of_another_rank_adds_to_the_rate_over_the_common_time() {
         let mut headline = Headline::new(&shape(1));
         headline.begin();
         headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
         headline.beside(Test::BlockWrite, &task(500, 1500, 500), &Noted::default());
-        // Twice 64 MiB in the two seconds from the first beginning to the last end.
+        // The work is twice 64 MiB, in the two seconds from the first start to the last end.
         assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
         assert_eq!(value(&headline.metrics(), "elapsed_seconds"), 2.0);
     }
@@ -275,13 +277,13 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_is_as_sure_as_its_pieces_are_alike() {
+    fn the_uncertainty_of_a_rate_follows_from_the_spread_of_its_pieces() {
         let noted = |tenth: u64| {
             let marks = (0..20).map(|piece| (piece * 10, piece * 1_000_000 + piece % 2 * tenth));
             Noted { marks: marks.collect(), ..Noted::default() }
         };
         let uncertainty = |noted: &Noted, tasks: u64| {
-            let mut measured = Measured::default();
+            let mut measured = GroupTotals::default();
             (0..tasks).for_each(|_| measured.add(&task(0, 1000, 0), noted));
             measured.uncertainty_percent()
         };

@@ -1,16 +1,15 @@
-//! As whom the work is done: users and groups by their names or numbers, as `/etc/passwd` and
-//! `/etc/group` have them.
+//! User and group to work as: names or numbers, looked up in `/etc/passwd` and `/etc/group`.
 
 use std::path::Path;
 
 use treering_script::{ConfigError, Identity};
 
-/// The group of a number that has no user.
+/// Group for the number of an unknown user.
 const NO_GROUP: &str = "nogroup";
-/// No such file is longer; more is not read.
+/// Largest part of these files that is read, in bytes.
 const BYTES_MAX: u64 = 16 << 20;
 
-/// What the two files say.
+/// Texts of the two files.
 #[derive(Debug, Default)]
 pub(super) struct Accounts {
     users: String,
@@ -18,12 +17,12 @@ pub(super) struct Accounts {
 }
 
 impl Accounts {
-    /// Those of this machine.
+    /// Accounts of this machine.
     pub(super) fn of_machine() -> Self {
         Self { users: read(Path::new("/etc/passwd")), groups: read(Path::new("/etc/group")) }
     }
 
-    /// Who is meant by `USER[:GROUP]` and a group that was given by itself, which counts more.
+    /// Resolves `USER[:GROUP]`; a separately given group takes precedence.
     ///
     /// # Errors
     /// When one of them is not known; in the original's words.
@@ -42,7 +41,7 @@ impl Accounts {
         Ok(Identity { user: number, group })
     }
 
-    /// The group that was given by itself.
+    /// Resolves a separately given group.
     ///
     /// # Errors
     /// As [`Accounts::find`].
@@ -51,7 +50,7 @@ impl Accounts {
         self.group(group).ok_or_else(unknown)
     }
 
-    /// A user's number and group.
+    /// Number and group of a user.
     fn user(&self, user: &str) -> Option<(u32, Option<u32>)> {
         let of = |is: &dyn Fn(&[&str]) -> bool| {
             rows(&self.users).find(|row| is(row)).and_then(|row| {
@@ -70,7 +69,7 @@ impl Accounts {
     }
 }
 
-/// A number without a sign. The last one means nobody to the kernel.
+/// Parses a number without a sign, except the largest, which the kernel takes for nobody.
 fn number(text: &str) -> Option<u32> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number != u32::MAX)

@@ -1,5 +1,4 @@
-//! The tests on the large file but for the seeks: it is written, rewritten and read, byte by byte
-//! or in chunks.
+//! Tests on the large file except the seeks: write, rewrite and read, byte by byte or in chunks.
 
 use treering_model::Counters;
 use treering_script::{CreateHow, File, Io, OpenHow, Script, Stop};
@@ -11,12 +10,12 @@ use super::test::Test;
 
 pub(super) const FILE: File = File(0);
 
-/// The code of one copy.
+/// Code of one copy.
 #[derive(Debug)]
 pub(super) struct IoScript {
     home: Home,
     test: Test,
-    /// Bytes in all, and of a body.
+    /// Total size in bytes; `chunk` is the size of a loop body.
     bytes: u64,
     chunk: u32,
     syncs_each: bool,
@@ -24,7 +23,7 @@ pub(super) struct IoScript {
 }
 
 impl IoScript {
-    /// One of the five tests.
+    /// Code of one of the five tests.
     pub(super) fn new(home: Home, test: Test, io: &IoShape, fsync: Fsync, all_timed: bool) -> Self {
         let bytes = if test.is_per_char() { io.char_bytes } else { io.bytes };
         let writes = matches!(test, Test::BlockWrite | Test::Rewrite);
@@ -38,7 +37,7 @@ impl IoScript {
         }
     }
 
-    /// One body of the loop, which moves so many bytes; false where a read brought fewer.
+    /// Executes one loop body of `bytes`; false after a short read.
     fn body(&mut self, io: &mut dyn Io, position: u64, bytes: u32) -> Result<bool, Stop> {
         let moved = match self.test {
             Test::CharWrite => io.write_each(FILE, bytes, position)?,
@@ -76,7 +75,7 @@ impl Script for IoScript {
             _ => io.open(at, path, OpenHow::ReadWrite, FILE)?,
         }
         if matches!(self.test, Test::Rewrite | Test::BlockRead) {
-            // It is at the start; the original sets it there nevertheless.
+            // The original seeks to the start, where the offset is already.
             io.seek(FILE, 0)?;
         }
         let mut position = 0;
@@ -100,7 +99,7 @@ impl Script for IoScript {
     }
 }
 
-/// The bytes of the next call, where so many are left.
+/// Size of the next call when `left` bytes remain.
 pub(super) fn piece(left: u64, chunk: u32) -> u32 {
     u32::try_from(left).unwrap_or(u32::MAX).min(chunk)
 }

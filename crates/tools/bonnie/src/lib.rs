@@ -1,8 +1,8 @@
 //! bonnie++: twelve tests, six on one large file and six on many small ones, as bonnie++ 2.00a.
 //!
-//! `config`, `spec` and `native` read what is asked for into a `shape`; the code of the tests is in
-//! `io`, `seeks`, `files` and `prepare`; `meter` is what they take down, and `headline` the numbers
-//! made of it. Nothing here calls the kernel.
+//! `config`, `spec` and `native` read the options into a `shape`; the code of the tests is in `io`,
+//! `seeks`, `files` and `prepare`; `meter` has their measurements, and `headline` the metrics
+//! computed from them. Nothing here calls the kernel.
 
 mod classic;
 mod config;
@@ -29,7 +29,7 @@ use crate::classic::{asked, test, text};
 use job::BonnieJob;
 use treering_kit::imitation;
 
-/// The line of bonnie in the registry.
+/// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&Bonnie), importer: Some(&import::Bonnie) };
 

@@ -1,46 +1,46 @@
-//! What a task takes down beside what the engine counts: how long the original's loop bodies took,
-//! what the end took, and how steady it went.
+//! Measurements of a task beside the engine's: times of the original's loop bodies, time of the
+//! end, steadiness of the rate.
 
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::Spans;
 
-/// A task is cut into so many pieces of equal work.
+/// Number of pieces of equal work into which a task is divided.
 const PIECES: u64 = 32;
-/// From so few pieces nothing is said of how steady it went.
+/// Fewest pieces from which a standard error is computed.
 const PIECES_FEW: usize = 6;
 
-/// Takes it down.
+/// Recorder of the measurements.
 #[derive(Debug)]
 pub(super) struct Meter {
-    /// Where every call is timed.
+    /// Times of the loop bodies, if every call is timed.
     spans: Option<Spans>,
-    /// When the body in hand began.
+    /// Start of the present loop body.
     began_ns: Option<u64>,
     closing_ns: u64,
-    /// Bodies that were done, and at how many the next mark comes.
+    /// Number of completed bodies; `next_mark` is the number at the next mark.
     done: u64,
     piece: u64,
     next_mark: u64,
     marks: Vec<(u64, u64)>,
-    /// Whether something was not as it must be.
+    /// First irregularity, if any.
     pub(super) trouble: Trouble,
 }
 
-/// What was not as it must be.
+/// Irregularity in a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Trouble {
     #[default]
     None,
-    /// A read ended before its file should.
+    /// A read ended before the end of its file.
     ShortRead,
-    /// A directory was not empty after all files in it had been unlinked.
+    /// A directory was not empty after all its files had been unlinked.
     NotEmpty,
 }
 
 impl Meter {
-    /// For a task of so many bodies, in which every call is timed or not.
+    /// Recorder for a task of `bodies` loop bodies.
     pub(super) fn new(bodies: u64, all_timed: bool) -> Self {
         Self {
             spans: all_timed.then(|| Spans::new(1)),
@@ -54,7 +54,7 @@ impl Meter {
         }
     }
 
-    /// A call of a body was made that is not its last: when it began and ended, if it was timed.
+    /// Records a call of a body that is not its last: start and end, if it was timed.
     #[inline]
     pub(super) fn call(&mut self, timed: Option<(u64, u64)>) {
         let Some((began_ns, ended_ns)) = timed else { return };
@@ -62,7 +62,7 @@ impl Meter {
         self.mark(ended_ns);
     }
 
-    /// The last call of a body was made, which may be its only one.
+    /// Records the last call of a body, which may be its only one.
     #[inline]
     pub(super) fn last(&mut self, timed: Option<(u64, u64)>) {
         self.done += 1;
@@ -74,7 +74,7 @@ impl Meter {
         self.mark(ended_ns);
     }
 
-    /// A call after the loop was made: the fsync, the close or the sync.
+    /// Records a call after the loop: the fsync, the close or the sync.
     pub(super) fn closing(&mut self, timed: Option<(u64, u64)>) {
         self.closing_ns += timed.map_or(0, |(began, ended)| ended.saturating_sub(began));
     }
@@ -86,7 +86,7 @@ impl Meter {
         }
     }
 
-    /// What it took down.
+    /// Takes the measurements as counters of the task.
     pub(super) fn counters(&mut self) -> Counters {
         Counters::of(&Noted {
             trouble: self.trouble,
@@ -97,21 +97,21 @@ impl Meter {
     }
 }
 
-/// What a task took down.
+/// Measurements of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Noted {
     pub(super) trouble: Trouble,
-    /// What the fsync and the close, or the sync, at its end took.
+    /// Time of the fsync and the close, or the sync, at the end.
     pub(super) closing_ns: u64,
-    /// Bodies done, and when.
+    /// Numbers of completed bodies, with the times.
     pub(super) marks: Vec<(u64, u64)>,
-    /// The bodies, where every call was timed.
+    /// Times of the bodies, if every call was timed.
     pub(super) bodies: Option<Spans>,
 }
 
 impl Noted {
-    /// The standard error of its rate in bodies per second, as the pieces of work tell it, and that
-    /// rate; `None` when there are too few.
+    /// Standard error of the rate in bodies per second, from the pieces of work, and the rate;
+    /// `None` with too few pieces.
     pub(super) fn rate_error(&self) -> Option<(f64, f64)> {
         let pieces: Vec<(f64, f64)> = self
             .marks
@@ -127,7 +127,7 @@ impl Noted {
             return None;
         }
         let rate = done / seconds;
-        // The variance of a ratio of sums (Cochran).
+        // Variance of a ratio of sums (Cochran).
         let squares: f64 = pieces.iter().map(|(done, took)| (done - rate * took).powi(2)).sum();
         let count = pieces.len() as f64;
         Some(((squares * count / (count - 1.0)).sqrt() / seconds, rate))
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_and_the_end_are_apart() {
+    fn loop_bodies_and_the_end_are_measured_separately() {
         let noted = metered(|body| if body == 7 { 3_000 } else { 100 }, 64);
         let bodies = noted.bodies.as_ref().unwrap().row(0);
         assert_eq!((bodies.count, bodies.longest_ns), (64, 3_030));

@@ -1,38 +1,38 @@
-//! Names of files and directories: the number in hex, and up to twelve random characters before or
-//! behind it.
+//! Names of files and directories: the number in hexadecimal digits, and up to twelve random
+//! characters before or after it.
 
 use std::ffi::{CStr, CString};
 
-use super::dice::Dice;
+use super::dice::RandomList;
 
-/// Random characters of a name, at most.
+/// Largest number of random characters in a name.
 const RANDOM_MAX: u64 = 12;
-/// Digits of its number.
+/// Number of digits in a name.
 const DIGITS: usize = 10;
-/// The longest name and its NUL.
+/// Buffer size: the longest name and its NUL.
 const ROOM: usize = 12 + DIGITS + 1;
 const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Names of files by their number.
+/// Generator of file names by number.
 #[derive(Clone, Debug)]
 pub(super) struct FileNames {
-    dice: Dice,
-    /// Whether the random characters stand before the number.
+    dice: RandomList,
+    /// True if the random characters come before the number.
     random: bool,
     bytes: [u8; ROOM],
 }
 
 impl FileNames {
-    /// Names of the random tests, or of the sequential ones.
-    pub(super) const fn new(dice: Dice, random: bool) -> Self {
+    /// Names of the random or the sequential tests.
+    pub(super) const fn new(dice: RandomList, random: bool) -> Self {
         Self { dice, random, bytes: [0; ROOM] }
     }
 
-    /// The name of a file.
+    /// Name of a file.
     #[inline]
     pub(super) fn name(&mut self, file: u32) -> &CStr {
-        // A place for the length and one for each character.
+        // Each name uses one random number for the length and one per character.
         let first = u64::from(file).wrapping_mul(RANDOM_MAX + 1);
         let extra = usize::try_from(self.dice.below(first, RANDOM_MAX + 1)).unwrap_or(0);
         let (digits, random) = if self.random { (extra, 0) } else { (0, DIGITS) };
@@ -50,7 +50,7 @@ impl FileNames {
     }
 }
 
-/// The name of a subdirectory: five digits.
+/// Name of a subdirectory: five digits.
 pub(super) fn subdir_name(number: u32) -> CString {
     CString::new(format!("{number:05}")).unwrap_or_default()
 }
@@ -58,11 +58,11 @@ pub(super) fn subdir_name(number: u32) -> CString {
 #[cfg(test)]
 mod tests {
     use super::{FileNames, subdir_name};
-    use crate::dice::Source;
+    use crate::dice::RandomSource;
     use std::collections::HashSet;
 
     fn names(random: bool) -> Vec<String> {
-        let mut names = FileNames::new(Source::Seed(7).dice("names"), random);
+        let mut names = FileNames::new(RandomSource::Seed(7).dice("names"), random);
         (0..5000).map(|file| names.name(file).to_str().unwrap().to_owned()).collect()
     }
 

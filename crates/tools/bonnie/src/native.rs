@@ -1,20 +1,21 @@
-//! From native settings to the shape of a run.
+//! Native settings, converted to the shape of a run.
 
 use treering_script::{ConfigError, SyncScope};
 
 use super::asked::{FileKind, FilesShape, IoShape};
-use super::dice::Source;
+use super::dice::RandomSource;
 use super::options::Native;
 use super::shape::{Fsync, Shape, possible_tests};
 use super::test::Test;
 
-/// Threads of all copies.
+/// Largest number of threads over all copies.
 const TASKS_MAX: u64 = 8192;
-/// One call moves no more.
+/// Largest size of one call, in bytes.
 const CHUNK_MAX: u64 = 4 << 20;
 const SIZE_MAX: u64 = 1 << 62;
 
-/// What native options ask for; they become what is recorded.
+/// Shape of a run from native options; the options are replaced by their resolved values for the
+/// record.
 pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
     let io = native_io(options)?;
     let files = native_files(options)?;
@@ -34,7 +35,7 @@ pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
         tests,
         runs: 1,
         copies,
-        source: Source::Seed(options.seed),
+        source: RandomSource::Seed(options.seed),
         fsync: match options.fsync {
             "updates" => Fsync::Updates,
             "each" => Fsync::Each,
@@ -47,7 +48,7 @@ pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
     })
 }
 
-/// A size in bytes, within what can be.
+/// Checks a size in bytes against a maximum.
 fn size(name: &str, bytes: u64, most: u64) -> Result<u64, ConfigError> {
     if bytes > most {
         return Err(ConfigError::new(format!("--{name}: more than {most} bytes cannot be")));
@@ -64,11 +65,11 @@ fn chunk(name: &str, bytes: Option<u64>) -> Result<u32, ConfigError> {
 
 fn native_io(options: &mut Native) -> Result<Option<IoShape>, ConfigError> {
     let chunk = chunk("chunk", options.chunk)?;
-    let asked = size("size", options.size, SIZE_MAX)?;
-    // Whole chunks, as the original's always are.
-    let bytes = asked / u64::from(chunk) * u64::from(chunk);
-    if asked > 0 && bytes == 0 {
-        let message = format!("--size: a file of {asked} bytes has not one chunk of {chunk}");
+    let requested = size("size", options.size, SIZE_MAX)?;
+    // The size is a multiple of the chunk, as always in the original.
+    let bytes = requested / u64::from(chunk) * u64::from(chunk);
+    if requested > 0 && bytes == 0 {
+        let message = format!("--size: a file of {requested} bytes has not one chunk of {chunk}");
         return Err(ConfigError::new(message).hint("give a larger file, or a smaller --chunk"));
     }
     let char_bytes = size("byte-size", options.byte_size.unwrap_or(0), SIZE_MAX)?.min(bytes);
@@ -109,7 +110,7 @@ fn native_files(options: &mut Native) -> Result<Option<FilesShape>, ConfigError>
     Ok(Some(FilesShape { count, max_bytes, min_bytes, kind, dirs, chunk }))
 }
 
-/// The name of a test as an option has it.
+/// Name of a test in an option, with hyphens.
 fn option_name(test: Test) -> String {
     test.name().replace(' ', "-")
 }

@@ -1,8 +1,8 @@
-//! The options of bonnie++, each declared once: the letters of 2.00a and the native ones.
+//! Options of bonnie++, each declared once: the letters of 2.00a and the native ones.
 
 use treering_script::{ClassicPayload, Manifest, Support, options};
 
-/// bonnie++'s name tag.
+/// Workload manifest: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "bonnie++",
     aliases: &["bonnie"],
@@ -14,16 +14,16 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 1,
 };
 
-/// Copies, at most; the original's limit.
+/// Largest number of copies, as in the original.
 pub(super) const COPIES_MAX: u64 = 200;
-/// Files are numbered in 32 bits, and orders of them kept in memory.
+/// Largest number of files: numbers have 32 bits, and shuffled orders are kept in memory.
 const FILES_MAX: u64 = 1 << 28;
 const DIRS_MAX: u64 = 99_999;
 const SEEKS_MAX: u64 = 1 << 40;
 const SEEKERS_MAX: u64 = 4096;
 
 options! {
-    /// The classic command line.
+    /// Options of the classic command line.
     pub(super) struct Classic {
         /// The directory to work in, which must be there; a second one is relative to the first.
         dir('d'): Vec<String> = Paths, ".";
@@ -88,7 +88,7 @@ options! {
 }
 
 options! {
-    /// The native command line, and plans.
+    /// Options of the native command line and of plans.
     pub(super) struct Native {
         /// Size of the large file; 0 skips its tests.
         size('s'): u64 = Size, "256M";

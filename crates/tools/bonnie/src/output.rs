@@ -1,4 +1,4 @@
-//! bonnie++'s own way to run and to speak: what it is at, the table, a line with commas.
+//! Classic output: progress, the table, the CSV line.
 
 use treering_model::TrialEvent;
 use treering_script::{
@@ -6,18 +6,18 @@ use treering_script::{
     Witness,
 };
 
-use super::config::{ClassicConfig, Telling, Wait, greeting};
-use super::headline::Measured;
+use super::config::{ClassicConfig, OutputOptions, TestWait, greeting};
+use super::headline::GroupTotals;
 use super::meter::Noted;
 use super::shape::Shape;
 use super::test::Test;
 use super::text::{Report, Result, header, line, table};
 use treering_kit::cautions;
 
-/// The exit code after a signal.
+/// Exit code after a signal.
 const SIGNAL_EXIT: u8 = 5;
 
-/// How a classic command line is run.
+/// Classic mode for a command line.
 pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMode, ConfigError> {
     let ClassicConfig { shape, telling, dir, .. } = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
@@ -34,14 +34,14 @@ pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMo
 
 struct Output {
     shape: Shape,
-    telling: Telling,
-    /// Tests of all runs that were begun.
+    telling: OutputOptions,
+    /// Number of tests begun, over all runs.
     begun: usize,
-    /// What the tests of the present run came to.
-    measured: [Option<Measured>; Test::COUNT],
+    /// Sums of the present run's tests.
+    measured: [Option<GroupTotals>; Test::COUNT],
 }
 
-/// What is said when a test begins.
+/// Progress message at the beginning of a test.
 fn beginning(test: Test) -> &'static str {
     match test {
         Test::CharWrite => "Writing a byte at a time...",
@@ -59,10 +59,10 @@ fn beginning(test: Test) -> &'static str {
     }
 }
 
-/// What is said when it ends.
+/// Progress message at the end of a test.
 fn ending(test: Test) -> &'static str {
     match test {
-        // Each seeker has said so before.
+        // Each seeker has printed its "done" before.
         Test::Seeks => "\n",
         test if test.is_io() => "done\n",
         _ => "done.\n",
@@ -70,14 +70,14 @@ fn ending(test: Test) -> &'static str {
 }
 
 impl Output {
-    /// The test that was begun last.
+    /// Test that was begun last.
     fn present(&self) -> Option<Test> {
         let tests = &self.shape.tests;
         let last = self.begun.checked_sub(1)?;
         tests.get(last % tests.len().max(1)).copied()
     }
 
-    /// What is reported about progress.
+    /// Progress message, unless `-q` is given.
     fn progress(&self, words: &str) -> Said {
         if self.telling.quiet {
             return Said::default();
@@ -85,7 +85,7 @@ impl Output {
         Said { err: words.to_owned(), ..Said::default() }
     }
 
-    /// A test begins; where a line is waited for, it has come.
+    /// Begins a test, after waiting for a line or for other processes where requested.
     fn begin(&mut self, witness: &mut dyn Witness) -> Said {
         if self.begun.is_multiple_of(self.shape.tests.len()) {
             self.measured = Default::default();
@@ -93,9 +93,9 @@ impl Output {
         self.begun += 1;
         let test = self.present();
         match self.telling.wait {
-            Wait::Nothing => {}
-            Wait::Line => witness.wait_for_line(),
-            Wait::Others => {
+            TestWait::Nothing => {}
+            TestWait::Line => witness.wait_for_line(),
+            TestWait::Others => {
                 let number = test.and_then(|test| u16::try_from(test.place()).ok());
                 witness.meet(number.unwrap_or(0));
             }
@@ -103,35 +103,36 @@ impl Output {
         test.map(|test| self.progress(beginning(test))).unwrap_or_default()
     }
 
-    /// The prompt before the test that comes next.
+    /// Prompt before the next test.
     fn prompt(&self) -> String {
         let tests = &self.shape.tests;
         match tests.get(self.begun % tests.len().max(1)) {
-            Some(test) if self.telling.wait == Wait::Line => format!("\n{}:\n", test.place()),
+            Some(test) if self.telling.wait == TestWait::Line => format!("\n{}:\n", test.place()),
             _ => String::new(),
         }
     }
 
-    /// A test ended, and perhaps a run.
+    /// Ends a test, and a run after its last test.
     fn end(&mut self) -> Said {
         let Some(test) = self.present() else { return Said::default() };
         let progress = self.progress(ending(test));
-        let all = self.shape.tests.len() * usize::try_from(self.shape.runs).unwrap_or(usize::MAX);
+        let total_tests =
+            self.shape.tests.len() * usize::try_from(self.shape.runs).unwrap_or(usize::MAX);
         let results = if self.begun.is_multiple_of(self.shape.tests.len()) {
             self.results()
         } else {
             Said::default()
         };
-        let prompt = if self.begun < all { self.prompt() } else { String::new() };
+        let prompt = if self.begun < total_tests { self.prompt() } else { String::new() };
         Said { out: results.out + &prompt, err: progress.err + &results.err, ..Said::default() }
     }
 
-    /// The table and the line of a run.
+    /// Table and CSV line of a run.
     fn results(&self) -> Said {
-        let result = |(measured, test): (&Option<Measured>, Test)| {
+        let result = |(measured, test): (&Option<GroupTotals>, Test)| {
             let measured = measured.as_ref()?;
             let longest = measured.longest_ns.unwrap_or(0);
-            // What was only put off until the end is not left out.
+            // Delayed writes count: the closing time may be the longest latency.
             let end = if test.is_io() { measured.closing_ns } else { 0 };
             Some(Result {
                 elapsed_ns: measured.elapsed_ns(),
@@ -181,10 +182,10 @@ impl ClassicOutput for Output {
             TrialEvent::PhaseEnded(_) => {
                 let test = self.present();
                 let ended = test.is_some_and(|test| {
-                    let done = self.measured[test.place()].as_ref().map_or(0, Measured::tasks);
+                    let done = self.measured[test.place()].as_ref().map_or(0, GroupTotals::tasks);
                     done == u64::from(self.shape.tasks(test))
                 });
-                // A test of which something is missing failed: that is reported elsewhere.
+                // A test with missing tasks has failed, which is reported elsewhere.
                 if ended { self.end() } else { self.progress("\n") }
             }
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),

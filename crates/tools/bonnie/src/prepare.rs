@@ -1,12 +1,11 @@
-//! What is done before and after a test and belongs to none: directories are made, the large file
-//! is removed.
+//! Setup and cleanup outside of the tests: directories are made, the large file is removed.
 
 use treering_script::{Dir, Expect, Io, Script, Stop};
 
 use super::names::subdir_name;
 use super::shape::{Home, TOP};
 
-/// Makes a copy's own directory.
+/// Makes the directory of a copy.
 #[derive(Debug)]
 pub(super) struct MakeRoot(pub(super) Home);
 
@@ -16,7 +15,7 @@ impl Script for MakeRoot {
     }
 }
 
-/// Removes the large file, where it is there.
+/// Removes the large file; a missing file is no error.
 #[derive(Debug)]
 pub(super) struct RemoveFile(pub(super) Home);
 
@@ -28,7 +27,7 @@ impl Script for RemoveFile {
     }
 }
 
-/// Makes the directory of the many files and so many subdirectories.
+/// Makes the directory of the small files and a number of subdirectories.
 #[derive(Debug)]
 pub(super) struct MakeDirs(pub(super) Home, pub(super) u32);
 

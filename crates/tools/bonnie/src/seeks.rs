@@ -1,5 +1,5 @@
-//! The seeks: several seekers take tickets in turn, each a place to read a chunk at; for a tenth of
-//! them it is written back.
+//! Random seeks: several seekers take tickets in turn, each an offset to read a chunk at; every
+//! tenth is written back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,25 +8,25 @@ use treering_model::Counters;
 use treering_script::{Io, OpenHow, Script, Stop};
 
 use super::asked::IoShape;
-use super::dice::Dice;
+use super::dice::RandomList;
 use super::io::FILE;
 use super::meter::{Meter, Trouble};
 use super::shape::{Fsync, Home};
 
-/// One ticket in so many is an update.
+/// Number of tickets per update, on average.
 const UPDATE_EACH: u32 = 10;
 
-/// The tickets of a copy.
+/// Tickets of a copy, shared by its seekers.
 #[derive(Clone, Debug)]
 pub(super) struct Tickets {
-    dice: Dice,
+    dice: RandomList,
     count: u64,
     next: Arc<AtomicU64>,
 }
 
 impl Tickets {
-    /// So many.
-    pub(super) fn new(dice: Dice, count: u64) -> Self {
+    /// A number of tickets.
+    pub(super) fn new(dice: RandomList, count: u64) -> Self {
         Self { dice, count, next: Arc::default() }
     }
 
@@ -36,7 +36,7 @@ impl Tickets {
     }
 }
 
-/// The code of one seeker.
+/// Code of one seeker.
 #[derive(Debug)]
 pub(super) struct Seeker {
     home: Home,
@@ -48,7 +48,7 @@ pub(super) struct Seeker {
 }
 
 impl Seeker {
-    /// One of those that share these tickets.
+    /// A seeker that shares these tickets.
     pub(super) fn new(
         home: Home,
         tickets: Tickets,
@@ -67,7 +67,7 @@ impl Seeker {
         }
     }
 
-    /// Reads the chunk of a ticket, and for an update writes it back; false where less was read.
+    /// Reads the chunk of a ticket, and for an update writes it back; false after a short read.
     fn seek(&mut self, io: &mut dyn Io, ticket: u32) -> Result<bool, Stop> {
         let position = u64::from(ticket) % self.chunks.max(1) * u64::from(self.chunk);
         io.seek(FILE, position)?;

@@ -1,65 +1,65 @@
-//! What is asked for, however it was asked.
+//! Shape of a run, from either command line.
 
 use std::ffi::CString;
 
 use treering_script::{Dir, Identity, Io, Stop, SyncScope};
 
-use super::asked::{Asked, FilesShape, IoShape};
-use super::dice::Source;
+use super::asked::{FilesShape, IoShape, RunParameters};
+use super::dice::RandomSource;
 use super::test::Test;
 
-/// What is fsynced beyond the ends of the tests.
+/// Fsync calls beyond the ends of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fsync {
-    /// Nothing.
+    /// No further fsync.
     Never,
-    /// As with `-b` of the original: updates of the seeks, files that are made and their
+    /// Fsync as with `-b` of the original: updates of the seeks, created files and their
     /// directories, directories of unlinks.
     Updates,
-    /// These, and every write to the large file.
+    /// Fsync as `Updates`, and after every write to the large file.
     Each,
 }
 
-/// A run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub(super) io: Option<IoShape>,
     pub(super) files: Option<FilesShape>,
-    /// The tests in their order.
+    /// Tests in their order.
     pub(super) tests: Vec<Test>,
-    /// How often they are run.
+    /// Number of runs.
     pub(super) runs: u32,
-    /// How many run at once.
+    /// Number of concurrent copies.
     pub(super) copies: u16,
-    pub(super) source: Source,
+    pub(super) source: RandomSource,
     pub(super) fsync: Fsync,
     pub(super) direct: bool,
-    /// What the sync after creates and deletes covers.
+    /// Scope of the sync after creates and deletes.
     pub(super) sync: SyncScope,
-    /// Whether caches are dropped before each test.
+    /// True if caches are dropped before each test.
     pub(super) drop_caches: bool,
     pub(super) identity: Option<Identity>,
 }
 
 impl Shape {
-    /// What the results are about.
-    pub(super) fn asked(&self) -> Asked {
-        Asked { io: self.io, files: self.files, copies: self.copies }
+    /// Parameters that the results are computed from.
+    pub(super) fn asked(&self) -> RunParameters {
+        RunParameters { io: self.io, files: self.files, copies: self.copies }
     }
 
-    /// What a rate of this test counts, of all copies.
+    /// Work of a test over all copies: bytes, seeks or files.
     pub(super) fn work(&self, test: Test) -> u64 {
         self.asked().work(test)
     }
 
-    /// Tasks of a test.
+    /// Number of tasks of a test.
     pub(super) fn tasks(&self, test: Test) -> u32 {
         let seekers = self.io.filter(|_| test == Test::Seeks).map_or(1, |io| io.seekers);
         u32::from(self.copies).saturating_mul(u32::from(seekers.max(1)))
     }
 }
 
-/// The tests that there is something for, in their order.
+/// Tests that have work to do, in their order.
 pub(super) fn possible_tests(io: Option<IoShape>, files: Option<FilesShape>) -> Vec<Test> {
     let possible = |test: &Test| match io {
         _ if !test.is_io() => files.is_some(),
@@ -70,22 +70,22 @@ pub(super) fn possible_tests(io: Option<IoShape>, files: Option<FilesShape>) -> 
     Test::ALL.into_iter().filter(possible).collect()
 }
 
-/// The slot of a copy's own directory.
+/// Slot of a copy's own directory.
 const ROOT: Dir = Dir(1);
-/// The slot of the directory of the many files.
+/// Slot of the directory of the small files.
 pub(super) const TOP: Dir = Dir(2);
 
-/// Where a copy works.
+/// Location of a copy's files.
 #[derive(Clone, Debug)]
 pub(super) struct Home {
-    /// Its own directory, where it has one.
+    /// Directory of the copy, if it has one.
     pub(super) root: Option<CString>,
-    /// The name of the large file, and of the directory of the many files.
+    /// Name of the large file, and of the directory of the small files.
     pub(super) name: CString,
 }
 
 impl Home {
-    /// That of a classic copy: the user's own directory.
+    /// Location of a classic copy: directly in the user's directory.
     pub(super) fn classic(process: u32, copy: u16) -> Self {
         let name = match copy {
             0 => format!("Bonnie.{process}"),
@@ -94,29 +94,29 @@ impl Home {
         Self { root: None, name: CString::new(name).unwrap_or_default() }
     }
 
-    /// That of a native copy: a directory of its own.
+    /// Location of a native copy: a directory of its own.
     pub(super) fn native(copy: u16) -> Self {
         let root = CString::new(root_name(copy)).unwrap_or_default();
         Self { root: Some(root), name: c"Bonnie".to_owned() }
     }
 
-    /// The slot in which the file and the directory are.
+    /// Slot of the directory that holds the file and the directory.
     pub(super) const fn dir(&self) -> Dir {
         if self.root.is_some() { ROOT } else { Dir::TARGET }
     }
 
-    /// Opens the copy's own directory, where it has one.
+    /// Opens the directory of the copy, if it has one.
     pub(super) fn enter(&self, io: &mut dyn Io) -> Result<(), Stop> {
         self.root.as_deref().map_or(Ok(()), |root| io.open_dir(Dir::TARGET, root, ROOT))
     }
 
-    /// Opens the directory of the many files.
+    /// Opens the directory of the small files.
     pub(super) fn open_top(&self, io: &mut dyn Io) -> Result<(), Stop> {
         io.open_dir(self.dir(), &self.name, TOP)
     }
 }
 
-/// The name of a native copy's directory.
+/// Name of a native copy's directory.
 pub(super) fn root_name(copy: u16) -> String {
     format!("bonnie-{copy}")
 }

@@ -1,22 +1,22 @@
-//! The values of `-s` and `-n`: numbers with colons between.
+//! Values of `-s` and `-n`: numbers separated by colons.
 
 use super::asked::{CHUNK, FileKind, SEEKERS, SEEKS};
 
-/// Chunks are powers of 2 in this range.
+/// Range of chunk sizes, which are powers of 2.
 const CHUNKS: std::ops::RangeInclusive<u64> = 256..=1 << 20;
-/// The original has no such limit; more than one name cannot stand for so many threads.
+/// Largest number of seekers; the original has no limit.
 const SEEKERS_MAX: u64 = 4096;
 const SEEKS_MAX: u64 = 1 << 40;
-/// 8 EiB are 2^43 MiB.
+/// Largest size in MiB: 2^43 MiB are 8 EiB.
 const SIZE_MAX: u64 = 1 << 42;
-/// The names of more subdirectories would be longer.
+/// First number of subdirectories whose names would be longer than five digits.
 const DIRS_END: u64 = 100_000;
 const FILES_MAX: u64 = 1 << 31;
 
-/// What `-s` says.
+/// Parsed value of `-s`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SizeSpec {
-    /// MiB of the large file; `None` for the default.
+    /// Size of the large file in MiB; `None` for the default.
     pub(super) mib: Option<u64>,
     pub(super) chunk: u32,
     pub(super) seeks: u64,
@@ -24,13 +24,13 @@ pub(super) struct SizeSpec {
 }
 
 impl SizeSpec {
-    /// From its text; `None` when it is none.
+    /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let mut fields = Fields::of(text, 4)?;
+        let mut fields = Fields::split(text, 4)?;
         let mib = match fields.next("mgt", SIZE_MAX).ok()? {
             None => None,
             Some((number, letter)) => {
-                // The suffix m says what is meant anyway.
+                // The suffix m is the default unit.
                 let shift = match letter {
                     Some('g') => 10,
                     Some('t') => 20,
@@ -52,10 +52,10 @@ impl SizeSpec {
     }
 }
 
-/// What `-n` says.
+/// Parsed value of `-n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FilesSpec {
-    /// Files by 1024.
+    /// Number of files, in units of 1024.
     pub(super) k: u64,
     pub(super) kind: FileKind,
     pub(super) max: u64,
@@ -65,9 +65,9 @@ pub(super) struct FilesSpec {
 }
 
 impl FilesSpec {
-    /// From its text; `None` when it is none.
+    /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let mut fields = Fields::of(text, 5)?;
+        let mut fields = Fields::split(text, 5)?;
         let k = match fields.next("km", FILES_MAX).ok()? {
             Some((number, Some('m'))) => number.checked_mul(1024)?,
             Some((number, _)) => number,
@@ -97,7 +97,7 @@ impl FilesSpec {
     }
 }
 
-/// A size of calls, or the usual one.
+/// Parses a chunk size, or takes the default.
 fn chunk(fields: &mut Fields<'_>) -> Option<u32> {
     match fields.scaled("kmg", u64::MAX).ok()? {
         None => Some(CHUNK),
@@ -105,25 +105,25 @@ fn chunk(fields: &mut Fields<'_>) -> Option<u32> {
     }
 }
 
-/// Whether calls can have this size.
+/// True if this is an accepted chunk size.
 pub(super) fn is_chunk(bytes: u64) -> bool {
     bytes.is_power_of_two() && CHUNKS.contains(&bytes)
 }
 
-/// The fields of a value; those that are missing or empty have their defaults.
+/// Fields of a value; missing and empty ones have their defaults.
 struct Fields<'t> {
     fields: Vec<&'t str>,
     next: usize,
 }
 
-/// A field that is no number, or too large a one.
-struct Wrong;
+/// Error: a field is no number, or too large.
+struct InvalidField;
 
-/// A number and the letter behind it.
-type Lettered = (u64, Option<char>);
+/// A number and the letter after it.
+type SuffixedNumber = (u64, Option<char>);
 
 impl<'t> Fields<'t> {
-    fn of(text: &'t str, most: usize) -> Option<Self> {
+    fn split(text: &'t str, most: usize) -> Option<Self> {
         let fields: Vec<&str> = text.split(':').collect();
         (fields.len() <= most).then_some(Self { fields, next: 0 })
     }
@@ -136,22 +136,23 @@ impl<'t> Fields<'t> {
         self.next += 1;
     }
 
-    /// The next number, with one of these letters behind it or none; nothing when it is left out.
-    fn next(&mut self, letters: &str, most: u64) -> Result<Option<Lettered>, Wrong> {
+    /// Parses the next number, with one of these letters after it or none; `None` for an empty
+    /// field.
+    fn next(&mut self, letters: &str, most: u64) -> Result<Option<SuffixedNumber>, InvalidField> {
         let text = self.peek();
         self.skip();
         let Some(last) = text.chars().next_back() else { return Ok(None) };
         let last = last.to_ascii_lowercase();
         let letter = letters.contains(last).then_some(last);
         let digits = &text[..text.len() - letter.map_or(0, char::len_utf8)];
-        // No sign, which a parser of numbers would take.
+        // `parse` would accept a sign.
         let all_digits = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.parse::<u64>().ok().filter(|number| all_digits && *number <= most);
-        Ok(Some((number.ok_or(Wrong)?, letter)))
+        Ok(Some((number.ok_or(InvalidField)?, letter)))
     }
 
-    /// The same with letters as powers of 1024.
-    fn scaled(&mut self, letters: &str, most: u64) -> Result<Option<u64>, Wrong> {
+    /// Parses the next number with letters as powers of 1024.
+    fn scaled(&mut self, letters: &str, most: u64) -> Result<Option<u64>, InvalidField> {
         let Some((number, letter)) = self.next(letters, u64::MAX)? else { return Ok(None) };
         let shift = match letter {
             Some('k') => 10,
@@ -160,7 +161,7 @@ impl<'t> Fields<'t> {
             _ => 0,
         };
         let scaled = number.checked_mul(1 << shift).filter(|scaled| *scaled <= most);
-        scaled.ok_or(Wrong).map(Some)
+        scaled.ok_or(InvalidField).map(Some)
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
     use proptest::proptest;
 
     #[test]
-    fn sizes_of_the_wild_are_read() {
+    fn published_sizes_are_parsed() {
         let read = |text| {
             let SizeSpec { mib, chunk, seeks, seekers } = SizeSpec::read(text).unwrap();
             (mib.unwrap(), chunk, seeks, seekers)
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_the_wild_are_read() {
+    fn published_numbers_are_parsed() {
         let read = |text| FilesSpec::read(text).unwrap();
         let plain =
             FilesSpec { k: 16, kind: FileKind::Regular, max: 0, min: 0, dirs: 1, chunk: CHUNK };
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_none() {
+    fn malformed_values_are_rejected() {
         for text in [
             "x",
             "1:3k",
@@ -245,7 +246,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_makes_them_panic(text in "[0-9kmgt:x\u{212a}-]{0,40}") {
+        fn no_text_makes_the_parsers_panic(text in "[0-9kmgt:x\u{212a}-]{0,40}") {
             if let Some(spec) = SizeSpec::read(&text) {
                 assert!(spec.chunk >= 256 && spec.seekers > 0);
             }

@@ -1,5 +1,5 @@
-//! Random settings of bonnie++: each test does as much as was asked for, in memory and on a real
-//! disk, and nothing is left but the copies' directories.
+//! Random settings of bonnie++: each test does the requested work, in memory and on a real disk,
+//! and only the copies' directories are left.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -17,7 +17,7 @@ use treering_testkit::temp_dir;
 use treering_testkit::{Tasks, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct RandomSettings {
     size: u64,
     chunk: u64,
     byte_size: u64,
@@ -33,7 +33,7 @@ struct Asked {
     seed: u64,
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = RandomSettings> {
     let chunk = prop_oneof![Just(4096), Just(512), 300..5000_u64];
     let io = (0..60_000_u64, chunk, 0..3000_u64, 0..50_u64, 1..4_u64);
     let sizes = (0..9000_u64, 0..9000_u64).prop_map(|(a, b)| (a.min(b), a.max(b)));
@@ -41,8 +41,8 @@ fn asked() -> impl Strategy<Value = Asked> {
     let links = prop_oneof![Just("none"), Just("none"), Just("hard"), Just("symbolic")];
     let fsync = prop_oneof![Just("never"), Just("updates"), Just("each")];
     (io, files, links, fsync, 1..3_u64, any::<u64>()).prop_map(
-        |(io, files, links, fsync, copies, seed)| Asked {
-            // Less than one chunk is refused.
+        |(io, files, links, fsync, copies, seed)| RandomSettings {
+            // A size of less than one chunk is refused.
             size: if io.0 < io.1 { 0 } else { io.0 },
             chunk: io.1,
             byte_size: io.2,
@@ -60,7 +60,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     )
 }
 
-impl Asked {
+impl RandomSettings {
     fn settings(&self) -> Settings {
         let given = [
             ("size", self.size.to_string()),
@@ -81,19 +81,19 @@ impl Asked {
         Settings::new(given.map(|(name, value)| (name.to_owned(), value)).to_vec())
     }
 
-    /// Whole chunks of the file.
+    /// Number of whole chunks of the file.
     fn chunks(&self) -> u64 {
         self.size / self.chunk
     }
 }
 
-struct Ran {
+struct RunResult {
     tasks: Vec<TaskTotals>,
     metrics: Vec<Metric>,
 }
 
-impl Ran {
-    /// Calls of a kind in a test, and the bytes that they moved.
+impl RunResult {
+    /// Number of calls of a kind in a test, and their bytes.
     fn of(&self, test: &str, op: Op) -> (u64, u64) {
         let tasks = self.tasks.iter().filter(|task| task.kind == test);
         let ops = tasks.flat_map(|task| &task.ops).filter(|one| one.op == op);
@@ -105,7 +105,7 @@ impl Ran {
     }
 }
 
-fn perform<P: Run + ?Sized>(asked: &Asked, place: &P) -> Ran {
+fn perform<P: Run + ?Sized>(asked: &RandomSettings, place: &P) -> RunResult {
     let job = Bonnie.native(&asked.settings()).unwrap();
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
@@ -114,12 +114,12 @@ fn perform<P: Run + ?Sized>(asked: &Asked, place: &P) -> Ran {
     place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_eq!(session.remains().len() as u64, asked.copies);
     assert_decides_as_foreseen(job.as_ref(), &session.metrics());
-    Ran { tasks: tasks.0, metrics: session.metrics() }
+    RunResult { tasks: tasks.0, metrics: session.metrics() }
 }
 
-/// What was asked for was done.
-fn check(asked: &Asked, ran: &Ran) {
-    let Asked { copies, files, .. } = *asked;
+/// Checks that each test did the requested work.
+fn check(asked: &RandomSettings, ran: &RunResult) {
+    let RandomSettings { copies, files, .. } = *asked;
     if asked.size > 0 {
         let (chunks, bytes) = (asked.chunks() * copies, asked.chunks() * asked.chunk * copies);
         assert_eq!(ran.of("block write", Op::Write), (chunks, bytes));
@@ -157,8 +157,8 @@ fn check(asked: &Asked, ran: &Ran) {
     assert!(primary >= 6 && ran.metrics.iter().all(|metric| metric.value.is_finite()));
 }
 
-/// Only the copies' directories, empty.
-fn nothing_is_left(asked: &Asked, snapshot: &Snapshot) {
+/// Checks that only the copies' directories are left, empty.
+fn nothing_is_left(asked: &RandomSettings, snapshot: &Snapshot) {
     let names: Vec<String> =
         snapshot.entries.iter().map(|(path, _, _)| path.display().to_string()).collect();
     let wanted: Vec<String> = (0..asked.copies).map(|copy| format!("bonnie-{copy}")).collect();
@@ -169,7 +169,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn in_memory_all_is_done_and_nothing_left(asked in asked()) {
+    fn in_memory_all_work_is_done_and_no_file_left(asked in asked()) {
         let memory = MemoryFilesystem::default();
         check(&asked, &perform(&asked, &memory));
         nothing_is_left(&asked, &memory.snapshot());
@@ -180,7 +180,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn on_a_disk_all_is_done_and_nothing_left(asked in asked()) {
+    fn on_a_disk_all_work_is_done_and_no_file_left(asked in asked()) {
         let dir = temp_dir();
         let target = Target::open(dir.path()).unwrap();
         check(&asked, &perform(&asked, &target));

@@ -1,5 +1,5 @@
-//! The calls of each of bonnie++'s tests in their order, beside a model of the original's: in
-//! memory, without an engine.
+//! Calls of each test of bonnie++ in order, compared with a model of the original: in memory,
+//! without an engine.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -14,7 +14,7 @@ use treering_script::{
     Call, CreateHow, Machine, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
 };
 
-/// A call in words; names of files without what is random in them.
+/// A call in words; file names without their random parts.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| {
         let name = name.to_str().unwrap().to_owned();
@@ -55,7 +55,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// The calls of a script, each of which takes a microsecond.
+/// Calls of a script, each of which takes a microsecond.
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
     let mut calls = Vec::new();
@@ -68,10 +68,10 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     calls
 }
 
-/// Phases by name; of each task its kind, subject and calls.
+/// Phases by name, with kind, subject and calls of each task.
 type Phases = Vec<(String, Vec<(String, String, Vec<String>)>)>;
 
-struct Ran {
+struct RunResult {
     phases: Phases,
     metrics: Vec<Metric>,
     memory: MemoryFilesystem,
@@ -79,15 +79,15 @@ struct Ran {
     litter: Vec<String>,
 }
 
-impl Ran {
-    /// The calls of a test's tasks, one after the other.
+impl RunResult {
+    /// Calls of a test's tasks, in order.
     fn of(&self, test: &str) -> Vec<&str> {
         let (_, tasks) = self.phases.iter().find(|(name, _)| name == test).unwrap();
         let own = tasks.iter().filter(|(kind, _, _)| kind == test);
         own.flat_map(|(_, _, calls)| calls.iter().map(String::as_str)).collect()
     }
 
-    /// Calls of a test by their first word.
+    /// Number of calls of a test by their first word.
     fn counts(&self, test: &str) -> BTreeMap<String, usize> {
         counts(self.of(test))
     }
@@ -107,7 +107,7 @@ fn counts<'w>(calls: impl IntoIterator<Item = &'w str>) -> BTreeMap<String, usiz
     counts
 }
 
-fn perform(session: &mut dyn Session) -> Ran {
+fn perform(session: &mut dyn Session) -> RunResult {
     let memory = MemoryFilesystem::default();
     let mut announced = Vec::new();
     let mut phases = Phases::new();
@@ -141,10 +141,10 @@ fn perform(session: &mut dyn Session) -> Ran {
     });
     assert_eq!(own.collect::<Vec<_>>(), announced);
     let (remains, litter) = (session.remains(), session.litter());
-    Ran { phases, metrics: session.metrics(), memory, remains, litter }
+    RunResult { phases, metrics: session.metrics(), memory, remains, litter }
 }
 
-fn run(classic: bool, given: &[(&str, &str)]) -> Ran {
+fn run(classic: bool, given: &[(&str, &str)]) -> RunResult {
     let mut given: Vec<(String, String)> =
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     given.push(("seed".to_owned(), "7".to_owned()));
@@ -158,7 +158,7 @@ fn pairs(all: &[(&str, usize)]) -> BTreeMap<String, usize> {
     all.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
-/// Section 6 of what is known of the original: a run of 16 MiB.
+/// Run of 16 MiB, as in section 6 of the reference.
 #[test]
 fn a_run_of_16_mib_makes_the_calls_of_the_original() {
     let ran = run(true, &[("size", "16"), ("number", "0"), ("byte-size", "0")]);
@@ -172,7 +172,7 @@ fn a_run_of_16_mib_makes_the_calls_of_the_original() {
     assert_eq!(ran.counts("rewrite"), with(&rewrite));
     let read = [("open", 1), ("read", chunks), ("seek", 1)];
     assert_eq!(ran.counts("block read"), with(&read));
-    // Five seekers share 8192 tickets, a tenth of which write.
+    // Five seekers share 8192 tickets, of which a tenth write.
     let seeks = ran.counts("seeks");
     assert_eq!((seeks["open"], seeks["fsync"], seeks["close"]), (5, 5, 5));
     assert_eq!(seeks["read"], 8192);
@@ -340,7 +340,7 @@ fn runs_are_alike_and_copies_have_files_of_their_own() {
     assert_eq!(subjects, ["Bonnie.4242", "Bonnie.4242.1"].repeat(creates.len() / 2));
     assert_eq!(first[5].1.iter().filter(|(kind, _, _)| kind == "seeks").count(), 4);
     assert_eq!(ran.litter, ["Bonnie.4242", "Bonnie.4242.1"]);
-    // Both copies' work, twice, in the two seconds of both runs.
+    // The work is that of both copies, twice, in the two seconds of both runs.
     assert_eq!(ran.metric("block write", "mib_per_second"), Some(2.0));
 }
 
@@ -371,7 +371,7 @@ fn natively_each_copy_has_a_directory_and_the_same_calls() {
 }
 
 #[test]
-fn tests_alone_are_given_what_they_need() {
+fn single_tests_get_the_files_they_need() {
     let common = [("size", "1M"), ("chunk", "64K"), ("files", "50"), ("dirs", "4"), ("seeks", "9")];
     for test in [
         "rewrite",

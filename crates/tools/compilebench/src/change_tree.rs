@@ -1,4 +1,4 @@
-//! The code of an operation that changes a tree: create, patch, compile, clean.
+//! Code of an operation that changes a tree: create, patch, compile, clean.
 //!
 //! Files are removed, then written, in the order of the recipe. The sequence of calls per file is
 //! the original's: open to append, for a patch read the old content and truncate, write, close.
@@ -14,33 +14,34 @@ use super::cursor::{Cursor, TOP};
 use super::recipes::Change;
 use treering_kit::ahead::{Counted, can_allocate};
 
-/// How a change is written.
+/// Write mode of a change.
 #[derive(Clone, Debug)]
 pub(super) struct Writing {
-    /// How files are created.
+    /// Open mode for written files.
     pub(super) how: CreateHow,
-    /// Whether the old content is read and cut before writing, as a patch does.
+    /// True if the old content is read and truncated before writing, as a patch does.
     pub(super) rewrite: bool,
-    /// Whether each file is unlinked before it is written.
+    /// True if each file is unlinked before it is written.
     pub(super) unlink_first: bool,
-    /// Whether the tree is new.
+    /// True for a new tree.
     pub(super) fresh: bool,
     /// Bytes per read and write.
     pub(super) chunk_bytes: u32,
-    /// The sync at the end.
+    /// Scope of the sync at the end, if any.
     pub(super) sync: Option<SyncScope>,
-    /// In fast-forward, what is only allocated.
+    /// Fast-forward mode, if any.
     pub(super) ahead: Option<Ahead>,
 }
 
-/// What a change does in fast-forward.
+/// Fast-forward mode of a change.
 #[derive(Clone, Debug)]
 pub(super) enum Ahead {
-    /// Files that go later are allocated.
+    /// Only allocates these files, which are deleted or replaced later.
     Allocate(Arc<HashSet<NameId>>),
-    /// The same, by the first change of all: it also finds out whether that is possible.
+    /// Allocates like `Allocate`, after a check that the filesystem can; for the first change of a
+    /// run.
     Probe(Arc<HashSet<NameId>>),
-    /// What was allocated before is written.
+    /// Writes the data of files that are only allocated.
     Write,
 }
 
@@ -56,7 +57,7 @@ impl Ahead {
 const FILE: File = File(0);
 
 impl Writing {
-    /// Writes a file anew or to its end, or only allocates what it will hold.
+    /// Writes a file from its start or at its end, or only allocates it.
     fn file(
         &self,
         io: &mut dyn Io,
@@ -87,7 +88,7 @@ impl Writing {
     }
 }
 
-/// The code of a change.
+/// Code of a change.
 #[derive(Debug)]
 pub(super) struct ChangeTree {
     tree: CString,
@@ -98,7 +99,7 @@ pub(super) struct ChangeTree {
 }
 
 impl ChangeTree {
-    /// Applies a change to the tree of this name.
+    /// Change of the tree of this name.
     pub(super) fn new(
         tree: CString,
         names: &Arc<Names>,
@@ -127,7 +128,7 @@ impl Script for ChangeTree {
             let (at, path) = cursor.place(file);
             io.unlink(at, path)?;
         }
-        // An unlink takes one name in an open directory: no reaching by path then.
+        // Files cannot be reached by path then: an unlink takes one name in an open directory.
         cursor.by_path = !writing.unlink_first;
         let mut writes = change.writes.iter().peekable();
         while let Some((file, size)) = writes.next() {

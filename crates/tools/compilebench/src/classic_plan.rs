@@ -1,4 +1,4 @@
-//! The classic sequence: what compilebench 0.6 under CPython 2 does, operation by operation.
+//! The classic sequence: the operations of compilebench 0.6 under CPython 2.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,24 +10,24 @@ use super::operation::{Kind, Operation};
 use super::plan::{CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, Work, native_order_phase};
 use super::tally::Tally;
 
-/// What shapes the classic sequence.
+/// Parameters of the classic sequence.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicShape {
-    /// The seed; the original's is 555.
+    /// Seed; the original's is 555.
     pub(super) seed: u64,
-    /// Trees made first.
+    /// Number of trees made first.
     pub(super) initial_dirs: u32,
-    /// Random operations that must succeed.
+    /// Number of random operations that must succeed.
     pub(super) runs: u32,
-    /// The `make -j` run instead of random operations.
+    /// True for the `make -j` run instead of random operations.
     pub(super) makej: bool,
-    /// Whether anything is synced and dropped.
+    /// True if the run syncs and drops caches.
     pub(super) sync: bool,
-    /// Products that are shuffled before the first draw.
+    /// Number of build products shuffled before the first draw.
     pub(super) shuffled: usize,
 }
 
-/// All phases of a classic run in a directory that has these names already.
+/// Phases of a classic run in a directory with these entries.
 pub(super) fn phases(shape: &ClassicShape, existing: &[String]) -> Vec<PlannedPhase> {
     let mut sequence = Sequence::new(shape, existing);
     let sync = shape.sync.then_some(SyncScope::Machine);
@@ -69,11 +69,11 @@ fn one_by_one(name: &'static str, operations: Vec<Operation>) -> PlannedPhase {
     PlannedPhase::new(name, groups)
 }
 
-/// The living trees by state, and the generator.
+/// Living trees by state, and the random generator.
 struct Sequence {
     random: PythonRandom,
     trees: HashMap<State, PythonDict>,
-    /// Names that exist in the directory: those of deleted trees too, since their top stays.
+    /// Names in the directory: those of deleted trees too, since their top directory stays.
     existing: HashSet<String>,
 }
 
@@ -112,7 +112,7 @@ impl Sequence {
         done
     }
 
-    /// One operation of this kind; `None` when no tree is a candidate, and nothing is drawn then.
+    /// Draws one operation of this kind; `None`, without a draw, when no tree is a candidate.
     fn one(&mut self, kind: Kind) -> Option<Operation> {
         if kind == Kind::Create {
             let name = self.new_name();
@@ -150,7 +150,7 @@ impl Sequence {
         }
     }
 
-    /// Whether the original takes a tree of this state for compiled: it compares dictionaries by
+    /// True if the original takes a tree of this state for compiled: it compares dictionaries by
     /// equality, so after the last plain tree was deleted, the empty dictionary equals any other
     /// empty one.
     fn looks_compiled(&self, state: State) -> bool {

@@ -1,4 +1,4 @@
-//! CPython 2's random numbers and dictionary order, which shape the classic sequence.
+//! Random numbers and dictionary order of CPython 2, which determine the classic sequence.
 //!
 //! compilebench 0.6 draws from `random` seeded with 555 and picks from the keys of a dictionary.
 //! Both are reproduced here exactly (MT19937 with `init_by_array`; open addressing with dummies),
@@ -14,7 +14,7 @@ pub(super) struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// As `random.seed(seed)`: the key is the seed in words of 32 bits, lowest first.
+    /// Seeds like `random.seed(seed)`: the key is the seed in words of 32 bits, lowest first.
     pub(super) fn new(seed: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the two halves are meant")]
         let (low, high) = (seed as u32, (seed >> 32) as u32);
@@ -22,14 +22,15 @@ impl PythonRandom {
         Self { generator: Mt::new_with_key(key) }
     }
 
-    /// `random()`: a float in [0, 1) with 53 random bits from two outputs.
+    /// Draws like `random()`: a float in [0, 1) with 53 random bits from two outputs.
     pub(super) fn random(&mut self) -> f64 {
         let high = f64::from(self.generator.next_u32() >> 5);
         let low = f64::from(self.generator.next_u32() >> 6);
         (high * 67_108_864.0 + low) / 9_007_199_254_740_992.0
     }
 
-    /// The index that `choice` takes from a sequence of this length: `int(random() * length)`.
+    /// Draws the index that `choice` takes from a sequence of this length: `int(random() *
+    /// length)`.
     pub(super) fn choice(&mut self, length: usize) -> usize {
         #[expect(
             clippy::cast_possible_truncation,
@@ -40,13 +41,13 @@ impl PythonRandom {
         index
     }
 
-    /// `randint(low, high)`, both ends included.
+    /// Draws like `randint(low, high)`, both ends included.
     pub(super) fn randint(&mut self, low: u32, high: u32) -> u32 {
         let span = usize::try_from(high - low + 1).expect("32 bits fit");
         low + u32::try_from(self.choice(span)).expect("below the span")
     }
 
-    /// The draws that shuffling this many items costs: one less than the items.
+    /// Skips the draws of a shuffle of this many items: one less than the items.
     pub(super) fn skip_shuffle(&mut self, items: usize) {
         for _ in 1..items {
             self.random();
@@ -54,7 +55,7 @@ impl PythonRandom {
     }
 }
 
-/// The hash of a byte string in CPython 2 on a 64-bit machine, without randomisation.
+/// Hash of a byte string in CPython 2 on a 64-bit machine, without randomisation.
 fn string_hash(text: &str) -> u64 {
     let bytes = text.as_bytes();
     let Some(&first) = bytes.first() else { return 0 };
@@ -73,13 +74,13 @@ enum Slot {
     Live(u64, String),
 }
 
-/// The keys of a CPython 2 dictionary in its order of iteration.
+/// Keys of a CPython 2 dictionary in its iteration order.
 #[derive(Clone, Debug)]
 pub(super) struct PythonDict {
     slots: Vec<Slot>,
-    /// Live slots.
+    /// Number of live slots.
     used: usize,
-    /// Live and dummy slots.
+    /// Number of live and dummy slots.
     fill: usize,
 }
 
@@ -90,17 +91,17 @@ impl Default for PythonDict {
 }
 
 impl PythonDict {
-    /// How many keys there are.
+    /// Number of keys.
     pub(super) fn len(&self) -> usize {
         self.used
     }
 
-    /// Whether there are no keys.
+    /// True without keys.
     pub(super) fn is_empty(&self) -> bool {
         self.used == 0
     }
 
-    /// The keys in the order of iteration: that of the slots.
+    /// Keys in iteration order, which is that of the slots.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().filter_map(|slot| match slot {
             Slot::Live(_, key) => Some(key.as_str()),
@@ -124,7 +125,7 @@ impl PythonDict {
         }
     }
 
-    /// Removes a key, leaving a dummy where it stood.
+    /// Removes a key, leaving a dummy in its slot.
     pub(super) fn remove(&mut self, key: &str) {
         let place = self.place_of(string_hash(key), key);
         if matches!(self.slots[place], Slot::Live(..)) {
@@ -133,8 +134,8 @@ impl PythonDict {
         }
     }
 
-    /// The slot that has the key, else the one that would receive it: the first dummy on the way,
-    /// or the unused slot at its end.
+    /// Slot of the key, else the slot that would receive it: the first dummy on the way, or the
+    /// unused slot at its end.
     fn place_of(&self, hash: u64, key: &str) -> usize {
         let mut first_dummy = None;
         for place in probes(hash, self.slots.len()) {
@@ -148,7 +149,7 @@ impl PythonDict {
         unreachable!("probing ends at an unused slot: a third of the table is always unused")
     }
 
-    /// A new table with room to grow; the dummies are gone.
+    /// Moves all keys to a larger table without dummies.
     fn resize(&mut self) {
         let wanted = if self.used > 50_000 { self.used * 2 } else { self.used * 4 };
         let mut size = 8;
@@ -168,7 +169,7 @@ impl PythonDict {
     }
 }
 
-/// The endless sequence of slots that a key tries in a table of `size` slots.
+/// Endless sequence of slots that a key tries in a table of `size` slots.
 fn probes(hash: u64, size: usize) -> impl Iterator<Item = usize> {
     let mask = size as u64 - 1;
     let mut position = hash;

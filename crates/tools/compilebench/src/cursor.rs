@@ -1,4 +1,4 @@
-//! The way through a tree's directories: which are open, and how the next file's is reached.
+//! Cursor in a tree: which directories are open, and how the next file is reached.
 //!
 //! Files are reached relative to an open directory, as `tar` and `git` do it, so that a create
 //! costs little more than open, write and close. A directory with a single file is not opened at
@@ -9,31 +9,31 @@ use std::sync::Arc;
 
 use treering_script::{Dir, Expect, Io, NameId, Names, Stop};
 
-/// A stack of open directories, from the tree's top down.
+/// Stack of open directories, from the tree's top down.
 #[derive(Debug)]
 pub(super) struct Cursor {
     names: Arc<Names>,
-    /// Whether the tree is new: directories are made before they are opened, not only where they
-    /// are missing.
+    /// True for a new tree: directories are made before they are opened, not only where they are
+    /// missing.
     is_new: bool,
-    /// Whether a file may be reached by a path of several components.
+    /// True if a file may be reached by a path of several components.
     pub(super) by_path: bool,
-    /// Open directories; the one at place `i` is in slot `i + 1`.
+    /// Open directories; the one at index `i` is in slot `i + 1`.
     stack: Vec<NameId>,
     /// Directories still to enter, the next one last.
     ahead: Vec<NameId>,
-    /// Where the file's path starts.
+    /// Directory at which the file's path starts.
     base: NameId,
-    /// One bit a name: directories that are known to be there.
+    /// Bit set of directories known to exist, indexed by name.
     seen: Vec<u64>,
     path: Vec<u8>,
 }
 
-/// The slot of the tree's top directory.
+/// Slot of the tree's top directory.
 pub(super) const TOP: Dir = Dir(1);
 
 impl Cursor {
-    /// A cursor in a tree whose top directory the caller opens in slot [`TOP`].
+    /// Cursor in a tree whose top directory the caller opens in slot [`TOP`].
     pub(super) fn new(names: Arc<Names>, is_new: bool) -> Self {
         let words = names.len().div_ceil(64);
         Self {
@@ -48,7 +48,7 @@ impl Cursor {
         }
     }
 
-    /// Goes to a file's directory; `next` is the file after it, if any.
+    /// Moves to a file's directory; `next` is the file after it, if any.
     pub(super) fn go(
         &mut self,
         io: &mut dyn Io,
@@ -86,7 +86,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Opens a directory in the deepest open one, and makes it where it may be missing.
+    /// Opens a directory in the deepest open one, making it if it may be missing.
     fn enter(&mut self, io: &mut dyn Io, dir: NameId) -> Result<(), Stop> {
         let (at, into) = (slot(self.stack.len() - 1), slot(self.stack.len()));
         let name = self.names.name(dir);
@@ -101,7 +101,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Closes directories, the deepest first, until so many are open.
+    /// Closes directories, the deepest first, until `keep` are open.
     pub(super) fn close(&mut self, io: &mut dyn Io, keep: usize) -> Result<(), Stop> {
         while self.stack.len() > keep {
             self.stack.pop();
@@ -110,7 +110,7 @@ impl Cursor {
         Ok(())
     }
 
-    /// Where the file is to which the cursor went: an open directory and the path from it.
+    /// Location of the file to which the cursor moved: an open directory and the path from it.
     pub(super) fn place(&mut self, file: NameId) -> (Dir, &CStr) {
         let base = self.stack.iter().rposition(|&open| open == self.base).unwrap_or(0);
         let at = slot(base);

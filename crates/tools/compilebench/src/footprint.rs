@@ -1,7 +1,8 @@
-//! What a run will ask of the filesystem, found by replaying its plan on sums.
+//! Footprint of a run on the filesystem, found by replaying its plan on sums.
 //!
-//! Names that every recipe treats alike form a group, of which there are a handful; a tree is what
-//! each of its groups was last written by. So a replay costs nothing per file.
+//! Names that every recipe treats alike form a group; there are only a handful of groups, and a
+//! tree is represented by the recipe that wrote each group last. So a replay costs nothing per
+//! file.
 
 use std::collections::HashMap;
 
@@ -21,15 +22,15 @@ const RECIPES: [Recipe; 7] = [
     Recipe::CleanPatched,
 ];
 
-/// Files, bytes and bytes in whole blocks.
+/// Number of files, bytes, and bytes rounded up to whole blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sum {
+struct FileSum {
     files: u64,
     bytes: u64,
     block_bytes: u64,
 }
 
-impl Sum {
+impl FileSum {
     fn add(&mut self, other: Self) {
         self.files += other.files;
         self.bytes += other.bytes;
@@ -37,25 +38,25 @@ impl Sum {
     }
 }
 
-/// Names that every recipe treats alike.
+/// Group of names that every recipe treats alike.
 #[derive(Clone, Copy, Debug, Default)]
-struct Group {
-    /// What each recipe writes of it, by the recipe's place in [`RECIPES`].
-    written: [Sum; 7],
-    /// Whether each recipe removes it.
+struct NameGroup {
+    /// Sums that each recipe writes, by the index of the recipe in [`RECIPES`].
+    written: [FileSum; 7],
+    /// True for each recipe that removes the group.
     removed: [bool; 7],
 }
 
-/// What a tree consists of: by group, the recipe that wrote it.
-type Content = Vec<Option<usize>>;
+/// Content of a tree: for each group, the index of the recipe that wrote it.
+type TreeContent = Vec<Option<usize>>;
 
-/// The groups of a set of recipes.
+/// Groups of a set of recipes.
 #[derive(Debug)]
-struct Groups {
-    groups: Vec<Group>,
+struct NameGroups {
+    groups: Vec<NameGroup>,
 }
 
-impl Groups {
+impl NameGroups {
     fn new(recipes: &Recipes, block_bytes: u64) -> Self {
         let block_bytes = block_bytes.max(1);
         let mut marks = vec![0u16; recipes.names.len()];
@@ -69,10 +70,10 @@ impl Groups {
             }
         }
         let mut places: HashMap<u16, usize> = HashMap::new();
-        let mut groups: Vec<Group> = Vec::new();
-        let mut group_of = |mark: u16, groups: &mut Vec<Group>| {
+        let mut groups: Vec<NameGroup> = Vec::new();
+        let mut group_of = |mark: u16, groups: &mut Vec<NameGroup>| {
             *places.entry(mark).or_insert_with(|| {
-                groups.push(Group::default());
+                groups.push(NameGroup::default());
                 groups.len() - 1
             })
         };
@@ -81,7 +82,7 @@ impl Groups {
             for (name, bytes) in change.writes.iter() {
                 let group = group_of(marks[name.index()], &mut groups);
                 let block_bytes = bytes.div_ceil(block_bytes).saturating_mul(block_bytes);
-                groups[group].written[place].add(Sum { files: 1, bytes, block_bytes });
+                groups[group].written[place].add(FileSum { files: 1, bytes, block_bytes });
             }
             for name in &change.removes {
                 let group = group_of(marks[name.index()], &mut groups);
@@ -91,10 +92,10 @@ impl Groups {
         Self { groups }
     }
 
-    /// Applies a recipe to a content; what it writes is returned.
-    fn apply(&self, recipe: Recipe, content: &mut Content) -> Sum {
+    /// Applies a recipe to a content and returns the sum that it writes.
+    fn apply(&self, recipe: Recipe, content: &mut TreeContent) -> FileSum {
         let place = RECIPES.iter().position(|&one| one == recipe).expect("all are listed");
-        let mut written = Sum::default();
+        let mut written = FileSum::default();
         for (group, by) in self.groups.iter().zip(content) {
             if group.removed[place] {
                 *by = None;
@@ -107,8 +108,8 @@ impl Groups {
         written
     }
 
-    fn sum(&self, content: &Content) -> Sum {
-        let mut sum = Sum::default();
+    fn sum(&self, content: &TreeContent) -> FileSum {
+        let mut sum = FileSum::default();
         for (group, by) in self.groups.iter().zip(content) {
             if let Some(place) = *by {
                 sum.add(group.written[place]);
@@ -117,20 +118,20 @@ impl Groups {
         sum
     }
 
-    fn nothing(&self) -> Content {
+    fn nothing(&self) -> TreeContent {
         vec![None; self.groups.len()]
     }
 }
 
-/// What the phases ask of a filesystem with blocks of this size.
+/// Footprint of the phases on a filesystem with blocks of this size.
 pub(super) fn footprint(recipes: &Recipes, phases: &[PlannedPhase], block_bytes: u64) -> Footprint {
-    let groups = Groups::new(recipes, block_bytes);
+    let groups = NameGroups::new(recipes, block_bytes);
     let is_dir = |id: &u32| recipes.names.kind(NameId(*id)) == NameKind::Directory;
     let count = u32::try_from(recipes.names.len()).unwrap_or(u32::MAX);
     let dirs_a_tree = (0..count).filter(is_dir).count() as u64;
     let mut replay = Replay { groups, trees: HashMap::new(), footprint: Footprint::default() };
     for group in phases.iter().flat_map(|phase| &phase.groups) {
-        let mut temporary = Sum::default();
+        let mut temporary = FileSum::default();
         for work in group {
             match work {
                 Work::NativeCreate(list) => temporary = replay.native(*list),
@@ -144,13 +145,13 @@ pub(super) fn footprint(recipes: &Recipes, phases: &[PlannedPhase], block_bytes:
 }
 
 struct Replay {
-    groups: Groups,
-    trees: HashMap<String, (Content, Sum)>,
+    groups: NameGroups,
+    trees: HashMap<String, (TreeContent, FileSum)>,
     footprint: Footprint,
 }
 
 impl Replay {
-    fn native(&mut self, list: NativeList) -> Sum {
+    fn native(&mut self, list: NativeList) -> FileSum {
         let recipe = match list {
             NativeList::Unpatched => Recipe::Create,
             NativeList::Patched => Recipe::Patch,
@@ -170,14 +171,14 @@ impl Replay {
         let Some(recipe) = operation.kind.recipe(operation.state) else { return };
         let groups = &self.groups;
         let entry = self.trees.entry(operation.tree.clone());
-        let (content, sum) = entry.or_insert_with(|| (groups.nothing(), Sum::default()));
+        let (content, sum) = entry.or_insert_with(|| (groups.nothing(), FileSum::default()));
         let written = groups.apply(recipe, content);
         *sum = groups.sum(content);
         self.footprint.written_files += written.files;
         self.footprint.written_bytes += written.bytes;
     }
 
-    fn note_peak(&mut self, temporary: Sum, dirs_a_tree: u64) {
+    fn note_peak(&mut self, temporary: FileSum, dirs_a_tree: u64) {
         let mut standing = temporary;
         self.trees.values().for_each(|(_, sum)| standing.add(*sum));
         let trees = self.trees.len() as u64 + u64::from(temporary.files > 0);

@@ -1,4 +1,4 @@
-//! Fast-forward: every operation is known before the first one, and so are the files that each
+//! Fast-forward: all operations are known before the first one, and so are the files that each
 //! writes in vain, since a later one removes or replaces them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
@@ -11,33 +11,34 @@ use super::operation::{Kind, Operation};
 use super::plan::{PlannedPhase, Work};
 use super::recipes::{Recipe, Recipes};
 
-/// What happens to a tree after an operation.
+/// Later operations on a tree.
 #[derive(Clone, Debug, Default)]
-struct Later {
+struct LaterOperations {
     is_deleted: bool,
     recipes: BTreeSet<Recipe>,
 }
 
-impl Later {
-    /// Whether a file of the tree goes; `touched` are those of its recipes.
+impl LaterOperations {
+    /// True if a file of the tree is removed or replaced later; `touched` are the files of the
+    /// later recipes.
     fn takes(&self, touched: &HashSet<NameId>, file: NameId) -> bool {
         self.is_deleted || touched.contains(&file)
     }
 }
 
-/// What is known of the operations to come, and of what was allocated before.
+/// Look-ahead over the operations to come, and files allocated so far.
 #[derive(Debug)]
 pub(super) struct Forward {
-    /// Of each operation, in order, what happens to its tree later.
-    later: VecDeque<Later>,
-    /// Files that stand and are only allocated, by tree.
+    /// For each operation, in order: the later operations on its tree.
+    later: VecDeque<LaterOperations>,
+    /// Existing files that are only allocated, by tree.
     allocated: BTreeMap<String, BTreeMap<NameId, u64>>,
     has_begun: bool,
 }
 
 impl Forward {
     pub(super) fn new(phases: &[PlannedPhase]) -> Self {
-        let mut trees: BTreeMap<&str, Later> = BTreeMap::new();
+        let mut trees: BTreeMap<&str, LaterOperations> = BTreeMap::new();
         let mut later = VecDeque::new();
         let works = phases.iter().flat_map(|phase| phase.groups.iter().flatten());
         for work in works.collect::<Vec<_>>().into_iter().rev() {
@@ -45,16 +46,18 @@ impl Forward {
             let known = trees.entry(&operation.tree).or_default();
             later.push_front(known.clone());
             match operation.kind {
-                Kind::Create => *known = Later::default(),
-                Kind::Delete => *known = Later { is_deleted: true, ..Later::default() },
+                Kind::Create => *known = LaterOperations::default(),
+                Kind::Delete => {
+                    *known = LaterOperations { is_deleted: true, ..LaterOperations::default() }
+                }
                 kind => known.recipes.extend(kind.recipe(operation.state)),
             }
         }
         Self { later, allocated: BTreeMap::new(), has_begun: false }
     }
 
-    /// The next operation, each once and in order: what it writes that goes later, and whether it
-    /// is the first.
+    /// Advances to the next operation; returns the files that it writes in vain, and true for the
+    /// first operation. Called once per operation, in order.
     pub(super) fn next(
         &mut self,
         operation: &Operation,
@@ -88,7 +91,7 @@ impl Forward {
         (Arc::new(goes), is_first)
     }
 
-    /// A tree of which something is only allocated, with these files: each once, when all is over.
+    /// Takes a tree with its files that are only allocated; called at the end until `None`.
     pub(super) fn take(&mut self) -> Option<(String, FileList)> {
         while let Some((tree, files)) = self.allocated.pop_first() {
             if files.is_empty() {
@@ -101,7 +104,7 @@ impl Forward {
         None
     }
 
-    /// Trees of which something is only allocated.
+    /// Number of trees with files that are only allocated.
     pub(super) fn trees(&self) -> usize {
         self.allocated.values().filter(|files| !files.is_empty()).count()
     }

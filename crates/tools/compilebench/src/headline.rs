@@ -1,6 +1,6 @@
-//! The headline numbers of a run: by kind of operation, all the work over all the time.
+//! Headline metrics of a run: for each kind of operation, total work over total time.
 //!
-//! Not the means of rates that the original prints: a few large operations rule those.
+//! These are not the means of rates that the original prints: few large operations dominate those.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 use treering_kit::span::Span;
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Sums {
+struct KindSums {
     tasks: u64,
     wall_ns: u64,
     cpu_ns: u64,
@@ -18,24 +18,24 @@ struct Sums {
     bytes: u64,
 }
 
-/// Sums by kind of operation.
+/// Accumulator of sums by kind of operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Headline {
-    kinds: BTreeMap<String, Sums>,
-    /// From when to when the last operation took, at all ranks.
+    kinds: BTreeMap<String, KindSums>,
+    /// Time span of the last operation, over all ranks.
     last: Span,
 }
 
 impl Headline {
-    /// Counts an operation.
+    /// Adds an operation.
     pub(super) fn add(&mut self, task: &TaskTotals) {
         self.last = Span::default();
         self.beside(task);
         self.kinds.entry(task.kind.clone()).or_default().tasks += 1;
     }
 
-    /// Counts the same operation at another rank as a part of the last one: they took from the
-    /// first beginning to the last end.
+    /// Adds the same operation of another rank to the last one: together they last from the first
+    /// beginning to the last end.
     pub(super) fn beside(&mut self, task: &TaskTotals) {
         let before_ns = self.last.ns();
         self.last.add(task);
@@ -46,12 +46,12 @@ impl Headline {
         sums.bytes += if task.listed_bytes == 0 { task.bytes } else { task.listed_bytes };
     }
 
-    /// Per kind: the primary rate (bytes where the work is moving bytes, files where it is names),
-    /// the mean seconds and CPU seconds of one operation; and the CPU and time of all of them.
+    /// Metrics per kind: the primary rate (bytes where the work moves data, files where it changes
+    /// names), mean seconds and CPU seconds per operation; and the total CPU and time.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics: Vec<Metric> =
-            self.kinds.iter().flat_map(|(kind, sums)| of_kind(kind, *sums)).collect();
-        let total = |sum: fn(&Sums) -> u64| self.kinds.values().map(sum).sum::<u64>();
+            self.kinds.iter().flat_map(|(kind, sums)| kind_metrics(kind, *sums)).collect();
+        let total = |sum: fn(&KindSums) -> u64| self.kinds.values().map(sum).sum::<u64>();
         let tasks = total(|sums| sums.tasks);
         if tasks > 0 {
             for (spec, ns) in [
@@ -65,8 +65,8 @@ impl Headline {
     }
 }
 
-/// The metrics of a run with operations of these kinds, of files that are not all empty. Their
-/// values mean nothing.
+/// Metrics of a run with operations of these kinds, on files that are not all empty; the values are
+/// meaningless.
 pub(super) fn foreseen<'k>(kinds: impl Iterator<Item = &'k str>) -> Vec<Metric> {
     let mut headline = Headline::default();
     for kind in kinds {
@@ -76,7 +76,7 @@ pub(super) fn foreseen<'k>(kinds: impl Iterator<Item = &'k str>) -> Vec<Metric> 
     headline.metrics()
 }
 
-fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
+fn kind_metrics(kind: &str, sums: KindSums) -> Vec<Metric> {
     let seconds = sums.wall_ns.max(1) as f64 / 1e9;
     let tasks = sums.tasks as f64;
     let by_names = matches!(kind, "clean" | "delete" | "stat");
@@ -93,7 +93,7 @@ fn of_kind(kind: &str, sums: Sums) -> Vec<Metric> {
         metric(cpu::CPU_SECONDS, cpu_seconds / tasks),
     ];
     if sums.bytes == 0 {
-        // Names alone are moved: a rate of bytes would be a zero that means nothing.
+        // Operations on names move no data: a rate of bytes would be a meaningless zero.
         metrics.remove(0);
     }
     metrics

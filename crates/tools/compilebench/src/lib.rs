@@ -1,7 +1,7 @@
 //! compilebench: ages a filesystem with work on source trees, as Chris Mason's tool does.
 //!
-//! What is done is decided in the plans, from what in the recipes, and how in the scripts
-//! (`change_tree`, `walk_tree`). Nothing here calls the kernel except to read dataset files.
+//! The plans determine the operations, the recipes their files, and the scripts (`change_tree`,
+//! `walk_tree`) their calls. Nothing here calls the kernel except to read dataset files.
 
 mod change_tree;
 mod classic;
@@ -31,14 +31,14 @@ pub use plan::OPERATIONS as AGING_PHASE;
 use treering_kit::imitation;
 use treering_kit::imitation::Made;
 
-/// The line of compilebench in the registry.
+/// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool =
     treering_kit::Tool { workload: Some(&Compilebench), importer: Some(&import::Compilebench) };
 
 imitation!(Compilebench, AgingJob, over_ranks: Apart);
 
-/// The work as part of aging on purpose. In fast-forward, files that go before its end are
-/// allocated and not written.
+/// Job for deliberate aging. In fast-forward, files that are deleted before the end are allocated
+/// and not written.
 pub fn aging(settings: &Settings, fast_forward: bool) -> Made {
     Ok(Box::new(AgingJob::native(settings)?.with_fast_forward(fast_forward)))
 }

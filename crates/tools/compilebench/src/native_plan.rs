@@ -1,5 +1,5 @@
-//! The native sequence: the same operations with weights of the user's choice, any number side by
-//! side, drawn from treering's own generator.
+//! The native sequence: the operations with weights of the user's choice, any number concurrently,
+//! drawn from treering's own generator.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,7 +10,7 @@ use super::operation::{Kind, Operation};
 use super::plan::{CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, Work, native_order_phase};
 use super::tally::Tally;
 
-/// How often each kind of operation is drawn, as weights in the order of [`Kind::ALL`].
+/// Weights of the kinds of operations, in the order of [`Kind::ALL`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mix([u32; 7]);
 
@@ -21,7 +21,7 @@ impl Default for Mix {
 }
 
 impl Mix {
-    /// From `create=2,patch=1`; kinds that are not named are not done.
+    /// Parses `create=2,patch=1`; kinds that are not named have weight 0.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
         let kinds = || Kind::ALL.map(Kind::name).join(", ");
         let wrong = |what: String| {
@@ -53,25 +53,25 @@ impl Mix {
         Ok(Self(weights))
     }
 
-    /// The canonical text.
+    /// Canonical text of the mix.
     pub(super) fn text(&self) -> String {
         let named = Kind::ALL.iter().zip(self.0).filter(|(_, weight)| *weight > 0);
         named.map(|(kind, weight)| format!("{kind}={weight}")).collect::<Vec<_>>().join(",")
     }
 }
 
-/// When the data is flushed in native mode.
+/// Time of syncs in native mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SyncPolicy {
-    /// After every operation, inside its time.
+    /// After every operation, within its time.
     Each,
-    /// At the end of each phase.
+    /// After the last group of each phase.
     End,
     /// Never.
     Never,
 }
 
-/// What shapes the native sequence.
+/// Parameters of the native sequence.
 #[derive(Clone, Debug)]
 pub(super) struct NativeShape {
     pub(super) seed: u64,
@@ -82,11 +82,11 @@ pub(super) struct NativeShape {
     pub(super) mix: Mix,
     pub(super) sync: SyncPolicy,
     pub(super) drop_caches: bool,
-    /// Whether the filesystem's own order is looked for first.
+    /// True if the filesystem's native order is determined first.
     pub(super) native_order: bool,
 }
 
-/// All phases of a native run.
+/// Phases of a native run.
 pub(super) fn phases(shape: &NativeShape) -> Vec<PlannedPhase> {
     let mut sequence = Sequence::new(shape);
     let mut phases = Vec::new();
@@ -122,12 +122,12 @@ fn groups_of(name: &'static str, groups: Vec<Vec<Operation>>) -> PlannedPhase {
     PlannedPhase::new(name, groups.into_iter().map(works).collect())
 }
 
-/// The living trees with their states, and the generator.
+/// Living trees with their states, and the random generator.
 struct Sequence {
     random: Random,
     trees: BTreeMap<u32, State>,
     next_tree: u32,
-    /// Trees that the present group works on already.
+    /// Trees that the present group already works on.
     busy: HashSet<u32>,
 }
 
@@ -209,7 +209,7 @@ impl Sequence {
             .map(|(&tree, &state)| (tree, state))
     }
 
-    /// One operation on a tree that this group does not work on yet.
+    /// Draws one operation on a tree that the present group does not work on yet.
     fn one(&mut self, kind: Kind) -> Option<Operation> {
         if kind == Kind::Create {
             return Some(self.create(Tally::Create));
@@ -244,12 +244,12 @@ impl Sequence {
     }
 
     fn group_of(&mut self, kind: Kind, width: u16, count: usize) -> Vec<Vec<Operation>> {
-        let mut all: Vec<Operation> = (0..count).filter_map(|_| self.one(kind)).collect();
+        let mut operations: Vec<Operation> = (0..count).filter_map(|_| self.one(kind)).collect();
         self.busy.clear();
         let mut groups = Vec::new();
-        while !all.is_empty() {
-            let rest = all.split_off(all.len().min(usize::from(width)));
-            groups.push(std::mem::replace(&mut all, rest));
+        while !operations.is_empty() {
+            let remaining = operations.split_off(operations.len().min(usize::from(width)));
+            groups.push(std::mem::replace(&mut operations, remaining));
         }
         groups
     }
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_gives_one_sequence_whatever_the_day() {
+    fn one_seed_gives_one_sequence() {
         let shape = shape(3, "create=2,patch=1,delete=1");
         assert_eq!(phases(&shape), phases(&shape));
         assert_ne!(phases(&shape), phases(&NativeShape { seed: 2, ..shape.clone() }));

@@ -1,4 +1,4 @@
-//! The operations on trees: what is planned, in which state a tree is, and how it is said.
+//! Operations on trees: kinds, states of a tree before and after, names.
 
 use std::fmt;
 
@@ -7,27 +7,27 @@ use treering_datasets::State;
 use super::recipes::Recipe;
 use super::tally::Tally;
 
-/// What is done to a tree.
+/// Kind of operation on a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
-    /// Sources change to the later version.
+    /// Updates sources to the later version.
     Patch,
-    /// Build products are written.
+    /// Writes build products.
     Compile,
-    /// Build products are removed.
+    /// Removes build products.
     Clean,
-    /// The tree is removed.
+    /// Removes the tree.
     Delete,
-    /// A new clean tree.
+    /// Creates a clean tree.
     Create,
-    /// Every file is read.
+    /// Reads every file.
     Read,
-    /// Every name is stat'ed.
+    /// Stats every name.
     Stat,
 }
 
 impl Kind {
-    /// All kinds in the order of the table from which the original draws.
+    /// Kinds in the order of the table from which the original draws.
     pub(super) const ALL: [Self; 7] = [
         Self::Patch,
         Self::Compile,
@@ -38,7 +38,7 @@ impl Kind {
         Self::Stat,
     ];
 
-    /// The word used in options, tables and the store.
+    /// Name used in options, tables and the store.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Patch => "patch",
@@ -51,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// The states in which a tree can be the subject, in the order in which the original asks.
+    /// States in which a tree can be operated on, in the order in which the original checks them.
     pub(super) const fn candidates(self) -> &'static [State] {
         match self {
             Self::Patch => &[State::Unpatched, State::UnpatchedCompiled],
@@ -67,7 +67,7 @@ impl Kind {
         }
     }
 
-    /// The state after the operation; `None` when the tree is gone.
+    /// State after the operation; `None` for a removed tree.
     pub(super) const fn leads_to(self, from: State) -> Option<State> {
         match (self, from) {
             (Self::Patch, State::UnpatchedCompiled) => Some(State::PatchedCompiled),
@@ -80,7 +80,7 @@ impl Kind {
         }
     }
 
-    /// The recipe that turns a tree of this state into the next; reading and deleting need none.
+    /// Recipe that turns a tree of this state into the next; reading and deleting need none.
     pub(super) const fn recipe(self, from: State) -> Option<Recipe> {
         match (self, from) {
             (Self::Create, _) => Some(Recipe::Create),
@@ -94,7 +94,7 @@ impl Kind {
         }
     }
 
-    /// The row of the classic summary, `compiled` being what the caller takes the tree for.
+    /// Row of the classic summary; `compiled` is true if the caller takes the tree for compiled.
     pub(super) const fn tally(self, compiled: bool) -> Tally {
         match (self, compiled) {
             (Self::Create, _) => Tally::Create,
@@ -111,18 +111,18 @@ impl Kind {
     }
 }
 
-/// One planned operation on a tree.
+/// A planned operation on a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
-    /// What is done.
+    /// Kind of operation.
     pub(super) kind: Kind,
-    /// To which tree: `kernel-7`.
+    /// Name of the tree, such as `kernel-7`.
     pub(super) tree: String,
-    /// Its state before; of a new tree, the state it will have.
+    /// State of the tree before; for a new tree, the state after.
     pub(super) state: State,
-    /// Patch only: whether each file is unlinked before it is written.
+    /// True if each file is unlinked before it is written (patch only).
     pub(super) unlink_first: bool,
-    /// The row of the classic summary in which it counts.
+    /// Row of the classic summary in which the operation counts.
     pub(super) tally: Tally,
 }
 

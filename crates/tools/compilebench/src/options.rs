@@ -1,8 +1,8 @@
-//! The options of compilebench, each declared once: the classic ones of 0.6 and the native ones.
+//! Options of compilebench, each declared once: the classic ones of 0.6 and the native ones.
 
 use treering_script::{ClassicPayload, Manifest, Support, options};
 
-/// compilebench's name tag.
+/// Workload manifest: name, summary, options.
 pub(super) static MANIFEST: Manifest = Manifest {
     name: "compilebench",
     aliases: &[],
@@ -24,7 +24,7 @@ const TREES_MAX: u64 = 1_000_000;
 const RUNS_MAX: u64 = 10_000_000;
 
 options! {
-    /// The classic command line.
+    /// Options of the classic command line.
     pub(super) struct Classic {
         /// Bytes per read and write request.
         buffer_size('b'): u64 = Size, "262144";
@@ -58,7 +58,7 @@ options! {
 }
 
 options! {
-    /// The native command line, and plans.
+    /// Options of the native command line and of plans.
     pub(super) struct Native {
         /// The data set the trees are made of: a name from `treering dataset list`, or a directory
         /// with the original's four files.

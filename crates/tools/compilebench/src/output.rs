@@ -1,5 +1,4 @@
-//! compilebench's own way to run and to speak: lines on standard error, a summary on standard
-//! output.
+//! Classic output: lines on standard error, a summary on standard output.
 
 use std::path::PathBuf;
 
@@ -13,7 +12,7 @@ use super::options::Classic;
 use super::plan::INITIAL_CREATE;
 use super::text::{ClassicSummary, opening_line, task_line};
 
-/// How a classic command line is run.
+/// Classic mode for a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let options = Classic::read(settings)?;
     Ok(ClassicMode {
@@ -38,7 +37,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-/// The original's names of traces.
+/// Phases that the original traces, with its names of the traces.
 const TRACES: &[(&str, &str)] =
     &[(INITIAL_CREATE, "create-dirs-0"), ("makej compile", "compile-dirs-0")];
 
@@ -66,7 +65,7 @@ impl ClassicOutput for Output {
         let path = lacking.path.display();
         let why = format!("treering: {path}: {}\n", lacking.why);
         if lacking.is_there {
-            // The original goes on until its first file.
+            // The original runs on until its first file.
             return Said::err_line(&(self.open(scene).err + why.trim_end()));
         }
         Said::err_line(&format!("creating {}\n{}", self.directory, why.trim_end()))
@@ -92,8 +91,8 @@ impl ClassicOutput for Output {
                 | CautionCode::ConfinedByWalk => {
                     Said::err_line(&format!("treering: {}", caution.message))
                 }
-                // What is questionable about the machine stands in the store: the lines stay those
-                // of the original.
+                // Cautions about the machine are in the store: the printed lines stay those of the
+                // original.
                 _ => Said::default(),
             },
             _ => Said::default(),
@@ -101,11 +100,11 @@ impl ClassicOutput for Output {
     }
 
     fn close(&mut self, signal: Option<i32>) -> Said {
-        let mut said = Said { out: self.summary.lines().join("\n"), ..Said::default() };
-        said.out.push('\n');
+        let mut output = Said { out: self.summary.lines().join("\n"), ..Said::default() };
+        output.out.push('\n');
         if let Some(signal) = signal {
-            said.err = format!("caught signal {signal}\n");
+            output.err = format!("caught signal {signal}\n");
         }
-        said
+        output
     }
 }

@@ -1,42 +1,42 @@
-//! A plan: every operation of a run, decided before the first one is done.
+//! Plan of a run: every operation, determined before the first one is executed.
 //!
-//! What is drawn is in `classic_plan.rs` and `native_plan.rs`; what the operations are made of, in
-//! `recipes.rs`; how they are carried out, in `session.rs`.
+//! Draws are in `classic_plan.rs` and `native_plan.rs`, the files of operations in `recipes.rs`,
+//! the execution in `session.rs`.
 
 use treering_script::SyncScope;
 
 use super::operation::Operation;
 use super::recipes::NativeList;
 
-/// What a task does.
+/// Work of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Work {
-    /// Writes a list into a temporary tree, to learn the filesystem's order of it.
+    /// Writes a list into a temporary tree, to learn the filesystem's order.
     NativeCreate(NativeList),
-    /// Walks that tree; the order met becomes the order of the list.
+    /// Walks the temporary tree; the order found becomes the order of the list.
     NativeWalk(NativeList),
-    /// Removes it.
+    /// Removes the temporary tree.
     NativeDelete(NativeList),
     /// An operation on a tree.
     Operation(Operation),
 }
 
-/// A phase with its groups; the works of a group run side by side.
+/// A phase with its groups; the works of a group run concurrently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PlannedPhase {
-    /// Its name.
+    /// Name of the phase.
     pub(super) name: &'static str,
-    /// ParallelGroups of works.
+    /// Groups of concurrent works.
     pub(super) groups: Vec<Vec<Work>>,
-    /// Whether caches are dropped before each group.
+    /// Groups before which caches are dropped.
     pub(super) drop_caches: CacheDrop,
-    /// A sync as the last step of every work, inside its time.
+    /// Scope of a sync as the last step of every work, within its time.
     pub(super) sync_each: Option<SyncScope>,
-    /// A sync after the last group, outside all times.
+    /// Scope of a sync after the last group, outside all times.
     pub(super) sync_end: Option<SyncScope>,
 }
 
-/// When caches are dropped in a phase.
+/// Groups of a phase before which caches are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CacheDrop {
     /// Never.
@@ -48,25 +48,25 @@ pub(super) enum CacheDrop {
 }
 
 impl PlannedPhase {
-    /// A phase without sync and dropping.
+    /// Phase without sync and cache drop.
     pub(super) fn new(name: &'static str, groups: Vec<Vec<Work>>) -> Self {
         Self { name, groups, drop_caches: CacheDrop::Never, sync_each: None, sync_end: None }
     }
 
-    /// How many works.
+    /// Number of works.
     pub(super) fn works(&self) -> usize {
         self.groups.iter().map(Vec::len).sum()
     }
 }
 
-/// The name of the phase in which the native orders are found.
+/// Name of the phase that determines native orders.
 pub(super) const NATIVE_ORDER: &str = "native order";
-/// The name of the phase of the first trees.
+/// Name of the phase of the initial creates.
 pub(super) const INITIAL_CREATE: &str = "initial create";
-/// The name of the phase of random operations.
+/// Name of the phase of random operations.
 pub const OPERATIONS: &str = "operations";
 
-/// The phase that finds the native orders, one tree after the other.
+/// Phase that determines native orders, one tree after the other.
 pub(super) fn native_order_phase() -> PlannedPhase {
     let works = |list| [Work::NativeCreate(list), Work::NativeWalk(list), Work::NativeDelete(list)];
     let groups = NativeList::ALL.into_iter().flat_map(works).map(|work| vec![work]).collect();

@@ -1,8 +1,8 @@
-//! Recipes: which files an operation removes and which it writes, in classic and in native mode.
+//! Recipes: files that an operation removes and writes, in classic and in native mode.
 //!
 //! The classic recipes are the reductions of the original: a patched tree keeps files that the
 //! later version no longer has, a patch of a compiled tree rewrites products but not sources. The
-//! native ones are exact differences, so that a tree in a state always has exactly that state's
+//! native recipes are exact differences, so that a tree in a state always has exactly that state's
 //! files.
 
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use treering_datasets::{Dataset, FileList};
 use treering_script::{NameId, Names};
 
-/// What turns a tree of one state into another.
+/// Transition of a tree from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Recipe {
-    /// Nothing → unpatched.
+    /// New tree → unpatched.
     Create,
     /// Unpatched → patched.
     Patch,
@@ -32,30 +32,30 @@ pub(super) enum Recipe {
 /// Files to remove, then files to write, each in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Change {
-    /// Removed first.
+    /// Files removed first.
     pub(super) removes: Vec<NameId>,
-    /// Then written.
+    /// Files written then, with their sizes.
     pub(super) writes: Arc<FileList>,
-    /// The bytes that the operation's line names.
+    /// Bytes that the operation's output line names.
     pub(super) listed_bytes: u64,
 }
 
-/// Which tree a native order is taken from.
+/// List of files whose native order is determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NativeList {
-    /// What a create writes.
+    /// Files written by a create.
     Unpatched,
-    /// What a patch writes.
+    /// Files written by a patch.
     Patched,
-    /// What a patch of a compiled tree writes.
+    /// Files written by a patch of a compiled tree.
     PatchedCompiled,
 }
 
 impl NativeList {
-    /// The three lists in the order of the original.
+    /// Lists in the order of the original.
     pub(super) const ALL: [Self; 3] = [Self::Unpatched, Self::Patched, Self::PatchedCompiled];
 
-    /// The word in the line of the phase.
+    /// Name in the output line.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Unpatched => "unpatched",
@@ -65,10 +65,10 @@ impl NativeList {
     }
 }
 
-/// All recipes of a dataset.
+/// Recipes of a dataset.
 #[derive(Clone, Debug)]
 pub(super) struct Recipes {
-    /// The names that the lists refer to.
+    /// Names that the lists refer to.
     pub(super) names: Arc<Names>,
     create: Arc<Change>,
     patch: Arc<Change>,
@@ -80,17 +80,17 @@ pub(super) struct Recipes {
 }
 
 impl Recipes {
-    /// The original's reductions, in its order.
+    /// Recipes of the original, with its reductions and in its order.
     ///
-    /// Returned beside them: how many products the original shuffles, each but one costing a draw.
+    /// Also returns the number of products that the original shuffles, each but one costing a draw.
     pub(super) fn classic(dataset: &Dataset) -> (Self, usize) {
         let names = &dataset.names;
-        let unpatched = Lookup::of(names, &dataset.unpatched);
+        let unpatched = SizeTable::from_list(names, &dataset.unpatched);
         let compiled = without(&dataset.unpatched_compiled, |name, _| unpatched.has(name));
-        let patched_full = Lookup::of(names, &dataset.patched);
+        let patched_full = SizeTable::from_list(names, &dataset.patched);
         let patched_compiled = without(&dataset.patched_compiled, |name, _| patched_full.has(name));
         let patched = without(&dataset.patched, |name, size| unpatched.size(name) == Some(size));
-        let compiled_sizes = Lookup::of(names, &compiled);
+        let compiled_sizes = SizeTable::from_list(names, &compiled);
         let patched_compiled =
             without(&patched_compiled, |name, size| compiled_sizes.size(name) == Some(size));
         let shuffled = compiled.len();
@@ -108,7 +108,7 @@ impl Recipes {
         (recipes, shuffled)
     }
 
-    /// Exact differences between the states.
+    /// Recipes that are exact differences between the states.
     pub(super) fn native(dataset: &Dataset) -> Self {
         let between =
             |from: &FileList, to: &FileList| Arc::new(difference(&dataset.names, from, to));
@@ -124,7 +124,7 @@ impl Recipes {
         }
     }
 
-    /// A recipe.
+    /// Change of a recipe.
     pub(super) fn get(&self, recipe: Recipe) -> &Arc<Change> {
         match recipe {
             Recipe::Create => &self.create,
@@ -137,7 +137,7 @@ impl Recipes {
         }
     }
 
-    /// The list from which a native order is taken.
+    /// List from which a native order is taken.
     pub(super) fn native_list(&self, list: NativeList) -> &Arc<FileList> {
         match list {
             NativeList::Unpatched => &self.create.writes,
@@ -146,7 +146,7 @@ impl Recipes {
         }
     }
 
-    /// Puts what is written from a list, and what is removed of it, into the order given.
+    /// Reorders the files of a list where they are written and removed.
     pub(super) fn reorder(&mut self, list: NativeList, order: &[NameId]) {
         let shares_products = Arc::ptr_eq(&self.patch_compiled, &self.compile_patched);
         let recipe = match list {
@@ -166,7 +166,7 @@ impl Recipes {
         }
     }
 
-    /// Puts everything that a recipe writes and removes into an order of the caller's.
+    /// Reorders the files that a recipe writes, or removes if it writes none.
     pub(super) fn arrange(&mut self, recipe: Recipe, order: impl FnOnce(&Names, &mut Vec<NameId>)) {
         let names = Arc::clone(&self.names);
         let place = match recipe {
@@ -194,14 +194,14 @@ impl Recipes {
     }
 }
 
-/// Sizes by name: one word for every name of the tree.
-struct Lookup(Vec<u64>);
+/// Sizes indexed by name.
+struct SizeTable(Vec<u64>);
 
-/// No file has this size: readers refuse sums of 2^63.
+/// Marker for an absent file; readers refuse sums of 2^63.
 const ABSENT: u64 = u64::MAX;
 
-impl Lookup {
-    fn of(names: &Names, list: &FileList) -> Self {
+impl SizeTable {
+    fn from_list(names: &Names, list: &FileList) -> Self {
         let mut sizes = vec![ABSENT; names.len()];
         for (name, size) in list.iter() {
             sizes[name.index()] = size;
@@ -238,10 +238,10 @@ fn removing(list: &FileList) -> Change {
     }
 }
 
-/// What has to be removed and written to turn a tree with the files `from` into one with `to`.
+/// Changes that turn a tree with the files `from` into one with `to`.
 fn difference(names: &Names, from: &FileList, to: &FileList) -> Change {
-    let old = Lookup::of(names, from);
-    let new = Lookup::of(names, to);
+    let old = SizeTable::from_list(names, from);
+    let new = SizeTable::from_list(names, to);
     let gone = without(from, |name, _| new.has(name));
     let written = without(to, |name, size| old.size(name) == Some(size));
     let listed_bytes = if written.is_empty() { gone.bytes() } else { written.bytes() };
@@ -252,9 +252,9 @@ fn difference(names: &Names, from: &FileList, to: &FileList) -> Change {
     }
 }
 
-/// A list in the order given; what the order does not name keeps its place at the end.
+/// Reorders a list; files that the order does not name follow at the end, in their old order.
 fn in_order(names: &Names, list: &FileList, order: &[NameId]) -> FileList {
-    let mut sizes = Lookup::of(names, list);
+    let mut sizes = SizeTable::from_list(names, list);
     let mut ordered = FileList::default();
     let listed = list.iter().map(|(name, _)| name);
     for name in order.iter().copied().chain(listed) {

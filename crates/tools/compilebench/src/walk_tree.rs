@@ -1,8 +1,8 @@
-//! The walks through a tree in the order of its directories: read, stat, delete, find the order.
+//! Walks through a tree in directory order: read, stat, delete, determine the order.
 //!
-//! Reading walks from the top down, deleting and stating from the bottom up, as the original does.
-//! In classic style every entry is stat'ed when its directory has been listed, and each directory
-//! once more before it is entered: that is what the walk of Python 2 does.
+//! Reads walk from the top down, deletes and stats from the bottom up, as the original does. In
+//! classic style every entry is stat'ed when its directory has been listed, and each directory once
+//! more before it is entered, as the walk of Python 2 does.
 
 use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex};
@@ -14,22 +14,22 @@ use treering_script::{
 
 use super::cursor::TOP;
 
-/// What the walk does with what it finds.
+/// Action on the entries of a walk.
 #[derive(Clone, Debug)]
 pub(super) enum Visit {
-    /// Counters the order of the files.
+    /// Records the order of the files.
     Order(Arc<Names>, Arc<Mutex<Vec<NameId>>>),
-    /// Reads every file, so many bytes at a time.
+    /// Reads every file, with this many bytes per read.
     Read(u32),
     /// Stats files and directories.
     Stat,
-    /// Removes files and directories; the top directory when `true`.
+    /// Removes files and directories; the top directory too if `true`.
     Delete(bool),
 }
 
 const FILE: File = File(0);
 
-/// The code of a walk.
+/// Code of a walk.
 #[derive(Debug)]
 pub(super) struct WalkTree {
     tree: CString,
@@ -40,7 +40,7 @@ pub(super) struct WalkTree {
 }
 
 impl WalkTree {
-    /// The walk through the tree of this name.
+    /// Walk through the tree of this name.
     pub(super) fn new(
         tree: CString,
         visit: Visit,
@@ -54,8 +54,8 @@ impl WalkTree {
         matches!(self.visit, Visit::Order(..) | Visit::Read(_))
     }
 
-    /// Walks an open directory and all below it, and closes it. `entries` holds those of all
-    /// directories on the way down; `dir` is its name, where the order is noted.
+    /// Walks an open directory and everything below it, and closes it. `entries` holds those of all
+    /// directories on the way down; `dir` is its name when the order is recorded.
     fn directory(
         &mut self,
         io: &mut dyn Io,
@@ -104,11 +104,11 @@ impl WalkTree {
         if below.0 >= MAX_DIRS {
             return Ok(()); // deeper than anything we made
         }
-        let mut rest = start;
+        let mut offset = start;
         loop {
-            let mut list = Entries::new(&entries[rest..]);
+            let mut list = Entries::new(&entries[offset..]);
             let Some(entry) = list.find(is_directory) else { return Ok(()) };
-            rest = entries.len() - list.packed().len();
+            offset = entries.len() - list.packed().len();
             if self.stat_entries {
                 io.stat(here, entry.name)?;
             }
@@ -118,7 +118,7 @@ impl WalkTree {
         }
     }
 
-    /// Visits what is no directory among these entries.
+    /// Visits the entries that are not directories.
     fn files(
         &mut self,
         io: &mut dyn Io,
@@ -142,7 +142,7 @@ impl WalkTree {
         Ok(())
     }
 
-    /// An entry of a directory in the tree of names, when the order is noted.
+    /// Name of a directory's entry in the tree of names, when the order is recorded.
     fn known(&self, dir: Option<NameId>, name: &CStr) -> Option<NameId> {
         match &self.visit {
             Visit::Order(names, _) => names.find(dir?, name.to_bytes()),

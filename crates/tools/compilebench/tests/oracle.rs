@@ -1,5 +1,5 @@
 //! Random data sets and settings: after a session every living tree has exactly the files of its
-//! state, in memory and on a real disk, and both are alike. What a job foretells comes true.
+//! state, in memory and on a real disk alike. The forecasts of a job come true.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -21,7 +21,7 @@ use treering_testkit::{FileSizes, FourLists, temp_dir};
 
 use treering_testkit::{Tasks, assert_was_foreseen};
 
-/// Paths of files below up to four directories. No name is a file here and a directory there.
+/// Paths of files below up to four directories. No name is both a file and a directory.
 fn path() -> impl Strategy<Value = String> {
     let dir = prop_oneof![Just("d"), Just("e"), Just("include"), Just("\u{fc}ber alles")];
     let file = prop_oneof![Just("f"), Just("g.c"), Just("h h"), Just(".hidden"), Just("Makefile")];
@@ -57,7 +57,7 @@ fn lists() -> impl Strategy<Value = FourLists> {
     })
 }
 
-/// Weights of operations; creating is always possible.
+/// Weights of operations; create always has one.
 fn mix() -> impl Strategy<Value = String> {
     let kinds = ["patch", "compile", "clean", "delete", "create", "read", "stat"];
     vec(0..4_u32, kinds.len()).prop_map(move |weights| {
@@ -71,7 +71,7 @@ fn mix() -> impl Strategy<Value = String> {
 
 type Options = Vec<(String, String)>;
 
-/// Named options with their values; flags only when they are set.
+/// Options by name and value; flags only when they are set.
 fn options(named: impl IntoIterator<Item = (&'static str, String)>) -> Options {
     named
         .into_iter()
@@ -121,7 +121,7 @@ fn entry_order() -> impl Strategy<Value = EntryOrder> {
     prop_oneof![Just(EntryOrder::Creation), any::<u64>().prop_map(EntryOrder::Seeded)]
 }
 
-/// The job of these options on these lists.
+/// Job with these options on these lists.
 fn job(lists: &FourLists, mut options: Options, classic: bool) -> Box<dyn Job> {
     let dir = temp_dir();
     lists.write_to(dir.path());
@@ -133,7 +133,7 @@ fn job(lists: &FourLists, mut options: Options, classic: bool) -> Box<dyn Job> {
     job.unwrap()
 }
 
-/// Runs a session of the job to its end: its tasks, and the trees it says remain.
+/// Runs a session of the job to its end; returns its tasks and the remaining trees.
 fn session<P: Run>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<String>) {
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = Tasks::default();
@@ -147,7 +147,7 @@ fn session<P: Run>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<Strin
     (tasks.0, different)
 }
 
-/// The same in a new directory of a real filesystem; what stands there afterwards.
+/// Runs a session in a new directory of a real filesystem; returns its final content.
 fn session_on_disk(job: &dyn Job) -> Snapshot {
     let dir = temp_dir();
     let target = Target::open(dir.path()).unwrap();
@@ -155,7 +155,7 @@ fn session_on_disk(job: &dyn Job) -> Snapshot {
     Snapshot::of_directory(dir.path()).unwrap()
 }
 
-/// Which list a tree's files are those of.
+/// List of the files of a tree in this state.
 fn files_of<'l>(lists: &'l FourLists, state: &str) -> &'l FileSizes {
     match state {
         "unpatched" => &lists.unpatched,
@@ -166,7 +166,7 @@ fn files_of<'l>(lists: &'l FourLists, state: &str) -> &'l FileSizes {
     }
 }
 
-/// The living trees with their states after these tasks.
+/// Living trees with their states after these tasks.
 fn living(tasks: &[TaskTotals]) -> BTreeMap<&str, &'static str> {
     let mut trees: BTreeMap<&str, &'static str> = BTreeMap::new();
     for task in tasks.iter().filter(|task| task.subject.starts_with("kernel-")) {
@@ -188,13 +188,14 @@ fn living(tasks: &[TaskTotals]) -> BTreeMap<&str, &'static str> {
     trees
 }
 
-/// Files of a snapshot by path.
+/// Files of a snapshot with their sizes.
 fn files(snapshot: &Snapshot) -> FileSizes {
     let files = snapshot.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File);
     files.map(|(path, _, size)| (path.to_str().unwrap().to_owned(), *size)).collect()
 }
 
-/// Every living tree has the files of its state; nothing else stands but directories of the lists.
+/// Checks that every living tree has the files of its state, and that all other entries are
+/// directories of the lists.
 fn assert_exact(lists: &FourLists, tasks: &[TaskTotals], snapshot: &Snapshot) {
     let living = living(tasks);
     let mut expected = FileSizes::new();
@@ -222,7 +223,8 @@ fn assert_exact(lists: &FourLists, tasks: &[TaskTotals], snapshot: &Snapshot) {
     assert_eq!(tops, living.keys().copied().collect());
 }
 
-/// What was announced is what was done: operations one by one, files and bytes in all.
+/// Checks that the outline and the footprint agree with the operations, files and bytes of the
+/// tasks.
 fn assert_foretold(job: &dyn Job, tasks: &[TaskTotals]) {
     let facts = TargetFacts::unknown();
     let done = tasks.iter().filter(|task| !matches!(&*task.kind, "walk native" | "remove native"));
@@ -263,7 +265,7 @@ proptest! {
     }
 
     #[test]
-    fn classic_sessions_do_what_they_foretell(
+    fn classic_sessions_match_their_forecast(
         lists in lists(),
         options in classic_options(),
         order in entry_order(),
@@ -305,7 +307,7 @@ proptest! {
     }
 }
 
-/// A second classic session in the same place appends to what the first one left.
+/// Appends to the files of the first classic session with a second one in the same place.
 #[test]
 fn the_disk_is_as_the_memory_after_two_classic_sessions() {
     let named = [("initial-dirs", "3"), ("runs", "20"), ("no-sync", "true")];

@@ -1,7 +1,7 @@
-//! The classic sequence against the published listings and the measured totals of the original.
+//! Classic sequence, compared with the published listings and the measured totals of the original.
 //!
-//! The original's dataset files and the published report are not part of the project. Where they
-//! are not found beside the checkout, these tests say so and pass.
+//! The original's dataset files and the published report are not part of the project. If they are
+//! not found beside the checkout, these tests print that and pass.
 
 use std::path::Path;
 
@@ -18,8 +18,7 @@ fn job(sources: &Path, options: &[(&str, &str)]) -> Box<dyn Job> {
     Compilebench.classic(&Settings::new(given)).expect("the original's files are read")
 }
 
-/// The lines of operations in a published listing, without time and rate, and the summary's figure
-/// lines left out.
+/// Operation lines in a published listing, without time and rate.
 fn published(text: &str, listing: usize) -> Vec<String> {
     let start = text.match_indices("using working directory").nth(listing).expect("listing").0;
     let kinds = [
@@ -98,8 +97,8 @@ fn another_seed_is_another_sequence() {
     assert_eq!(second.outline(&facts).len(), 133);
 }
 
-// Sequences of a replay in Python from the description of the original: its generator, its hash,
-// its dictionaries. The initial lines are left out.
+// Sequences from a replay in Python, written from the description of the original: its generator,
+// hash and dictionaries. The initial lines are left out.
 const FIVE_TREES_TWENTY_RUNS: [&str; 20] = [
     "patch dir kernel-2 109MB",
     "compile dir kernel-2 691MB",

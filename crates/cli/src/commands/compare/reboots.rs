@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use treering_campaign::plan::{Machine, Plan};
 use treering_campaign::{PlannedCell, observing_rounds, rounds};
 use treering_lab::{
-    AskedBoot, BootLoader, Continuation, PlanIdentity, RebootLock, RebootRecord, Reboots,
+    BootLoader, BootRequest, Continuation, PlanIdentity, RebootLock, RebootRecord, Reboots,
 };
 use treering_model::filesystems::{is_in_memory, name_of};
 use treering_model::{DeviceSpec, Fact, REBOOT_KERNEL_FACT, TrialId};
@@ -119,7 +119,7 @@ impl<'a> Rebooting<'a> {
     pub(super) fn arrival(&mut self, wanted: &str) -> Arrival {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
         let asked = self.record.as_mut().and_then(|record| record.asked.take());
-        let is_done = |asked: &AskedBoot| asked.is_set && asked.from != boot;
+        let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
         let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
             // None was asked for, or it has not been done: perhaps we were killed before it.
             return Arrival::Nowhere;
@@ -140,7 +140,7 @@ impl<'a> Rebooting<'a> {
                 format!("the kernel {} did not come back: {release} did", asked.release)
             }
             _ => {
-                let reached = AskedBoot { reached: Some(boot), ..asked };
+                let reached = BootRequest { reached: Some(boot), ..asked };
                 return match self.remember(Some(reached)) {
                     Ok(()) => Arrival::Here,
                     Err(failure) => Arrival::Failed { why: failure.message().to_owned() },
@@ -163,7 +163,7 @@ impl<'a> Rebooting<'a> {
     }
 
     /// Writes down how far it is.
-    fn remember(&self, asked: Option<AskedBoot>) -> Result<(), Failure> {
+    fn remember(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
         let record = RebootRecord {
             plan: self.identity.clone(),
             campaign: self.campaign,
@@ -190,7 +190,7 @@ impl<'a> Rebooting<'a> {
             open_to_write(store)?;
         }
         let commands = self.machine.commands(self.loader, release)?;
-        let mut asked = AskedBoot {
+        let mut asked = BootRequest {
             release: release.to_owned(),
             from: self.machine.boot_id(),
             is_set: false,

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use treering_lab::{Copier, CopyError, EraseList, Likeness, Scratch, Sight, SightKind};
+use treering_lab::{
+    Copier, CopyError, EraseList, FilesystemProfile, ReadOnlyView, Scratch, ViewKind,
+};
 use treering_model::{CautionCode, ColdRead, CopiedTree, FreshCopy, LayoutUse, ReadRequests};
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, devices_under};
 use treering_observe::layout::{Survey, SurveyPlan, survey};
@@ -34,18 +36,18 @@ const READ_SHARE_LEAST: f64 = 0.9;
 
 /// Does what was asked for.
 pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
-    let sight = Sight::open(&args.path)?;
+    let original = ReadOnlyView::open(&args.path)?;
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
     let _as_many_as_we_may = raise_open_files();
-    let work = Work { args, sight: &sight, stop: signals.flag(), bar: bar() };
+    let work = Work { args, view: &original, stop: signals.flag(), bar: bar() };
     // Before anything is made.
-    if !matches!(sight.kind(), SightKind::Private { .. }) {
-        let _reported_by_whoever_wrote = sync_filesystem(sight.root());
+    if !matches!(original.kind(), ViewKind::Private { .. }) {
+        let _reported_by_whoever_wrote = sync_filesystem(original.root());
     }
     cold()?;
-    let like = Likeness::of(&sight, &args.path)?;
+    let like = FilesystemProfile::read(&original, &args.path)?;
     let erasing = EraseList::new(args.erase.iter().cloned());
     let mut scratch = Scratch::make(args.on.as_deref(), &like, &erasing, &lab::open())?;
     let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
@@ -59,7 +61,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let copy = compared?;
     released?;
     let path = args.path.to_string_lossy();
-    let through = through(sight.kind());
+    let through = through(original.kind());
     let view = View { path: &path, through: &through };
     if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| write_json(&copy, &view, out))?;
@@ -72,7 +74,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
 /// What the steps have in common.
 struct Work<'w> {
     args: &'w LayoutArgs,
-    sight: &'w Sight,
+    view: &'w ReadOnlyView,
     stop: &'w StopFlag,
     bar: Option<ProgressBar>,
 }
@@ -80,7 +82,7 @@ struct Work<'w> {
 impl Work<'_> {
     fn compare(&self, scratch: &mut Scratch, cautions: Vec<String>) -> Result<FreshCopy, Failure> {
         let cautions = [cautions, self.not_fresh(scratch)?].concat();
-        let aged = self.look(self.sight.root())?;
+        let aged = self.look(self.view.root())?;
         let copied = self.copy(scratch)?;
         let mkfs = scratch.command().to_vec();
         let on = match &self.args.on {
@@ -149,7 +151,7 @@ impl Work<'_> {
     }
 
     fn copy(&self, scratch: &Scratch) -> Result<CopiedTree, Failure> {
-        let (from, to) = (self.sight.root(), scratch.open()?);
+        let (from, to) = (self.view.root(), scratch.open()?);
         let copier = Copier::new(from, to.as_fd()).map_err(|error| copy_failure(&error))?;
         let mut copying = Copying { work: self, copier };
         let walked = traverse(Confinement::probe(from), from, &mut copying);
@@ -172,7 +174,7 @@ impl Work<'_> {
         cautions: &mut Vec<String>,
     ) -> Result<(u64, ColdRead), Failure> {
         let opened = scratch.open()?;
-        let top = if is_fresh { opened.as_fd() } else { self.sight.root() };
+        let top = if is_fresh { opened.as_fd() } else { self.view.root() };
         cold()?;
         let recorder = match record(top) {
             Ok(recorder) => Some(recorder),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_lab::{Sight, SightKind};
+use treering_lab::{ReadOnlyView, ViewKind};
 use treering_observe::hot::{HotError, HotPlaces, HotRequests};
 use treering_report::pages::heat::{page, write_json};
 use treering_trace::{Device, Entry};
@@ -19,11 +19,11 @@ use crate::failure::{Failure, Kind};
 pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> {
     let failed = |why: String| Failure::new(Kind::Environment, why);
     let not_known = |error: HotError| failed(error.to_string());
-    let sight = Sight::open(&args.path)?;
-    let target = match sight.kind() {
-        SightKind::Directory => args.path.clone(),
-        SightKind::Mounted { point, .. } => point.clone(),
-        SightKind::Private { .. } => {
+    let view = ReadOnlyView::open(&args.path)?;
+    let target = match view.kind() {
+        ViewKind::Directory => args.path.clone(),
+        ViewKind::Mounted { point, .. } => point.clone(),
+        ViewKind::Private { .. } => {
             let what = args.path.display();
             return Err(failed(format!("{what} is not mounted"))
                 .hint("mount it as it was when the trace was recorded, and name the directory"));
@@ -48,7 +48,7 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
     }
     let layer = if output::is_html(args.output.format()) {
         let plan = treering_observe::layout::SurveyPlan { map: true, ..Default::default() };
-        watched(&sight, &plan)?.map.map(|below| (below, map))
+        watched(&view, &plan)?.map.map(|below| (below, map))
     } else {
         None
     };

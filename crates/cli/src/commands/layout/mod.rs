@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use treering_lab::{Sight, SightKind};
+use treering_lab::{ReadOnlyView, ViewKind};
 use treering_model::LayoutMap;
 use treering_observe::layout::{Survey, SurveyError, SurveyPlan, WalkCounts, survey};
 use treering_report::drawings;
@@ -35,17 +35,17 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     if let Some(trace) = &args.heat {
         return heat::run(args, trace);
     }
-    let sight = Sight::open(&args.path)?;
+    let opened = ReadOnlyView::open(&args.path)?;
     let is_html = output::is_html(args.output.format());
     let plan = SurveyPlan {
         sample: args.sample,
         seed: args.seed,
         map: args.map.is_some() || (is_html && args.sample.is_none()),
-        write_back: !args.no_sync && !matches!(sight.kind(), SightKind::Private { .. }),
+        write_back: !args.no_sync && !matches!(opened.kind(), ViewKind::Private { .. }),
     };
-    let Survey { layout, map } = watched(&sight, &plan)?;
+    let Survey { layout, map } = watched(&opened, &plan)?;
     let path = args.path.to_string_lossy();
-    let through = through(sight.kind());
+    let through = through(opened.kind());
     let view = View { path: &path, through: &through };
     if let (Some(file), Some(map)) = (&args.map, &map) {
         draw(&path, map, file)?;
@@ -80,24 +80,24 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
 }
 
 /// In words, through what is looked.
-fn through(kind: &SightKind) -> String {
+fn through(kind: &ViewKind) -> String {
     match kind {
-        SightKind::Directory => String::new(),
-        SightKind::Mounted { point, root } => {
+        ViewKind::Directory => String::new(),
+        ViewKind::Mounted { point, root } => {
             let part = match root.to_str() {
                 Some("/") => String::new(),
                 _ => format!(", which shows only {} of it", root.display()),
             };
             format!("its mount at {}{part}", point.display())
         }
-        SightKind::Private { fs_type, options } => {
+        ViewKind::Private { fs_type, options } => {
             format!("a mount of treering's own ({fs_type}, {options}): the journal is not replayed")
         }
     }
 }
 
 /// The survey, with its progress on a terminal. It can be killed at any time: nothing is left.
-fn watched(sight: &Sight, plan: &SurveyPlan) -> Result<Survey, Failure> {
+fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<Survey, Failure> {
     let bar = stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
         let template = "{spinner} {pos} files{msg}  {per_sec}  {elapsed}";
@@ -116,7 +116,7 @@ fn watched(sight: &Sight, plan: &SurveyPlan) -> Result<Survey, Failure> {
         }
         ControlFlow::Continue(())
     };
-    let surveyed = survey(sight.root(), plan, &mut news);
+    let surveyed = survey(view.root(), plan, &mut news);
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }

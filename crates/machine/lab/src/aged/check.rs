@@ -1,5 +1,5 @@
-//! What a restored image must be: a filesystem without faults, with the layout it was saved with.
-//! Nothing of it is changed by looking.
+//! Verification of a restored image: a filesystem without faults, with the recorded layout. It
+//! changes nothing on the device.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -12,11 +12,11 @@ use treering_sys::{DeviceUse, device_bytes, open_device};
 
 use super::library::{ImageRecord, SavedImage};
 use crate::error::unfit;
-use crate::sight::Sight;
 use crate::tools;
+use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
-/// Runs the filesystem's own check on a device that is not mounted, where it has one.
+/// Runs the filesystem's own check, if it has one, on a device that is not mounted.
 pub(super) fn sound(
     node: &Path,
     filesystem: &'static Filesystem,
@@ -37,15 +37,15 @@ pub(super) fn sound(
     }
 }
 
-/// Bytes of a block device, which is only opened for that.
+/// Size of a block device in bytes; 0 for another file.
 fn bytes_of(path: &Path) -> Result<u64, LabError> {
     let device = open_device(path, DeviceUse::Look)
         .map_err(|errno| LabError::io("cannot find", path)(errno.into()))?;
-    // What is no block device has no bytes for an image.
+    // A file that is no block device gets size 0, which suits no image.
     Ok(device_bytes(&device).unwrap_or(0))
 }
 
-/// Whether its check can be run here.
+/// Checks that the filesystem's own checker is installed.
 pub(super) fn available(filesystem: &'static Filesystem, lab: &Lab) -> Result<(), LabError> {
     let is_there = filesystem.checking.is_none_or(|one| lab.tools.find(one.program).is_some());
     if is_there { Ok(()) } else { Err(missing(filesystem)) }
@@ -58,20 +58,20 @@ fn missing(filesystem: &'static Filesystem) -> LabError {
     DeviceError::Missing { filesystem: filesystem.name, why, how }.into()
 }
 
-/// The layout of all files on a device that is not mounted.
+/// Layout of all files on a device that is not mounted.
 pub(super) fn layout(node: &Path) -> Result<Layout, LabError> {
-    let sight = Sight::open(node)?;
+    let view = ReadOnlyView::open(node)?;
     let mut go_on = |_: &_, _| ControlFlow::Continue(());
-    let surveyed = survey(sight.root(), &SurveyPlan::default(), &mut go_on);
+    let surveyed = survey(view.root(), &SurveyPlan::default(), &mut go_on);
     let Survey { layout, .. } =
         surveyed.map_err(|error| unfit(format!("the layout cannot be measured: {error}")))?;
     Ok(layout)
 }
 
-/// The first measure in which two layouts differ, with both values.
+/// First measure in which two layouts differ, with both values.
 pub(super) fn difference(saved: &Layout, found: &Layout) -> Option<String> {
     let whole = |number: u64| number.to_string();
-    // JSON keeps 17 digits, which the reader may round.
+    // JSON has 17 digits, which the reader may round.
     let share = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{share:.9}"));
     let measures = |layout: &Layout| {
         let free = layout.free_space.as_ref();
@@ -97,8 +97,8 @@ pub(super) fn difference(saved: &Layout, found: &Layout) -> Option<String> {
 }
 
 impl SavedImage {
-    /// Whether it can be restored to a device with this filesystem: a loop device has its bytes, a
-    /// block device at least these.
+    /// Checks that the image can be restored to this device as this filesystem: a loop device must
+    /// have the recorded size, a block device at least that.
     ///
     /// # Errors
     /// When it cannot, or the device is not found.
@@ -124,21 +124,21 @@ impl SavedImage {
         )))
     }
 
-    /// Makes sure that a device has this image: the filesystem's own check finds no fault, and all
-    /// files lie where they did.
+    /// Verifies the image on a device: the filesystem's own check finds no fault, and the layout is
+    /// the recorded one.
     ///
     /// # Errors
     /// When one of these does not hold, or cannot be found out.
     pub(crate) fn check(&self, node: &Path, lab: &Lab) -> Result<(), LabError> {
         sound(node, self.filesystem(), lab)?;
-        let found = layout(node)?;
-        match difference(&self.record.layout, &found) {
+        let restored = layout(node)?;
+        match difference(&self.record.layout, &restored) {
             None => Ok(()),
             Some(what) => Err(self.wrong(format!("its layout is another than at saving: {what}"))),
         }
     }
 
-    /// Whether the filesystem's own check can be run here.
+    /// Checks that the filesystem's own checker is installed.
     ///
     /// # Errors
     /// When its program is not installed.

@@ -1,35 +1,35 @@
-//! The blocks of an image in one file: those that are not zero, each behind its place, as one zstd
-//! stream. Whatever is in such a file, reading it ends with blocks within the device or with words.
+//! Content file of an image: the non-zero blocks, each after its offset, as one zstd stream.
+//! Reading any file ends with blocks within the device or with an error.
 
 use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Blocks are compared with zeros, and kept, in pieces of this size.
+/// Size of the pieces in which blocks are compared with zeros, and kept.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
-/// Fast; what is random does not shrink at any level.
+/// Compression level: fast, since random data does not shrink at any level.
 const LEVEL: i32 = 1;
-/// What each file begins with.
+/// First bytes of each content file.
 const MAGIC: &[u8] = b"treering image 1\n";
-/// The place that means the end.
+/// Offset that marks the end of the pieces.
 const END: u64 = u64::MAX;
 
-/// What is known of a content.
+/// Fingerprint and size of a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Digest {
-    /// XXH3 with 128 bits over the places and bytes of all pieces, in hexadecimal digits.
+    /// XXH3 with 128 bits over the offsets and bytes of all pieces, in hexadecimal digits.
     pub(super) fingerprint: String,
-    /// Bytes in pieces.
+    /// Total bytes of all pieces.
     pub(super) data_bytes: u64,
 }
 
 #[derive(Default)]
-struct Digesting {
+struct DigestBuilder {
     state: Xxh3,
     bytes: u64,
 }
 
-impl Digesting {
+impl DigestBuilder {
     fn add(&mut self, place: u64, piece: &[u8]) {
         self.state.update(&place.to_le_bytes());
         self.state.update(piece);
@@ -42,10 +42,10 @@ impl Digesting {
     }
 }
 
-/// Writes a content, its pieces in order.
+/// Writer of a content file; pieces are added in order of their offsets.
 pub(super) struct Packer<W: Write> {
     out: zstd::Encoder<'static, W>,
-    digest: Digesting,
+    digest: DigestBuilder,
 }
 
 impl<W: Write> Packer<W> {
@@ -53,7 +53,7 @@ impl<W: Write> Packer<W> {
         out.write_all(MAGIC)?;
         let mut out = zstd::Encoder::new(out, LEVEL)?;
         out.include_checksum(true)?;
-        Ok(Self { out, digest: Digesting::default() })
+        Ok(Self { out, digest: DigestBuilder::default() })
     }
 
     /// Adds a piece of at most [`PIECE_BYTES`], unless it is all zeros.
@@ -77,7 +77,7 @@ impl<W: Write> Packer<W> {
     }
 }
 
-/// Reads a content for a device of so many bytes, and hands each piece with its place to `each`.
+/// Reads a content for a device of `device_bytes`, and passes each piece with its offset to `each`.
 ///
 /// # Errors
 /// `InvalidData` where it is no such content, or one of a larger device; else as reading and
@@ -93,7 +93,7 @@ pub(super) fn unpack(
         return Err(damaged("it does not begin as the content of an image does"));
     }
     let mut from = zstd::Decoder::new(from)?;
-    let mut digest = Digesting::default();
+    let mut digest = DigestBuilder::default();
     let mut piece = vec![0; PIECE_BYTES];
     let mut end = 0;
     loop {
@@ -103,7 +103,7 @@ pub(super) fn unpack(
         let place = u64::from_le_bytes(place);
         let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
         if place == END {
-            // The checksum of the stream is compared behind its last byte.
+            // zstd compares the checksum of the stream after its last byte.
             let is_last = length == 0 && from.read(&mut [0])? == 0;
             return is_last.then(|| digest.done()).ok_or_else(|| damaged("data follows its end"));
         }
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_back_without_its_zeros() {
+    fn unpacking_returns_all_pieces_but_zeros() {
         let whole = vec![7; PIECE_BYTES];
         let file = packed(&[(0, b"superblock"), (4096, &[0; 4096]), (1 << 20, &whole)]);
         let mut found = Vec::new();
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(found, [(0, b"superblock".to_vec()), (1 << 20, whole)]);
         let digest = digest.unwrap();
         assert_eq!(digest.data_bytes, 10 + PIECE_BYTES as u64);
-        // Other bytes, other places, another fingerprint.
+        // Different bytes or offsets give a different fingerprint.
         for other in [packed(&[(0, b"superblocK")]), packed(&[(1, b"superblock")])] {
             assert_ne!(unpack(other.as_slice(), 2 << 20, &mut |_, _| Ok(())).unwrap(), digest);
         }

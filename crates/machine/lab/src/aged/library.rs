@@ -1,5 +1,5 @@
-//! The folder of saved images: one folder each, with the record (`image.json`) and the content. An
-//! image is there as a whole or not at all.
+//! The library of saved images: one folder each, with the record (`image.json`) and the content. An
+//! image exists as a whole or not at all.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -21,50 +21,52 @@ use crate::{DeviceError, LabError};
 
 const RECORD: &str = "image.json";
 const CONTENT: &str = "content.zst";
-/// What is being saved has a name that no image has.
+/// Prefix of the folder of an image that is being saved; no image name begins like this.
 const UNFINISHED: &str = ".unfinished-";
-/// A longer record is none.
+/// Largest accepted record, in bytes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 const NAME_LENGTH_MAX: usize = 64;
-/// The version of the record and the content.
+/// Version of the record and the content.
 const VERSION: u32 = 1;
 
-/// What is known of a saved image.
+/// Record of a saved image: origin, size, fingerprint, layout.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImageRecord {
-    /// The version of this record; a reader refuses a larger one.
+    /// Version of this record; a reader refuses a larger one.
     pub version: u32,
-    /// The name, which is also that of the folder.
+    /// Name of the image, which is also that of its folder.
     pub name: String,
-    /// When it was saved, in milliseconds since 1970.
+    /// Time of saving, in milliseconds since 1970.
     pub saved_unix_ms: i64,
-    /// The type of its filesystem.
+    /// Type of its filesystem.
     pub filesystem: String,
-    /// Bytes of the device that it was saved from, and of any that it is restored to.
+    /// Size of the device that it was saved from, in bytes; a loop device to restore it to has the
+    /// same size.
     pub device_bytes: u64,
-    /// Bytes that are kept: blocks in use that are not zero.
+    /// Stored bytes before compression: blocks in use that are not zero.
     pub data_bytes: u64,
-    /// Bytes of the file that they are kept in.
+    /// Size of the content file, in bytes.
     pub stored_bytes: u64,
-    /// XXH3 with 128 bits over what is kept and where it belongs, in hexadecimal digits.
+    /// XXH3 with 128 bits over the stored blocks and their offsets, in hexadecimal digits.
     pub fingerprint: String,
-    /// How it was made, as names and values: what decides the operations and the filesystem.
+    /// Recipe of the image, as names and values: the parameters that determine the operations and
+    /// the filesystem.
     pub recipe: Vec<(String, String)>,
-    /// What came of it: the rule that ended it, the operations, the trial.
+    /// Outcome of the aging: the rule that ended it, the operations, the trial.
     #[serde(default)]
     pub outcome: Vec<(String, String)>,
-    /// The layout of all its files.
+    /// Layout of all its files at the time of saving.
     pub layout: Layout,
 }
 
 impl ImageRecord {
-    /// A value of the recipe.
+    /// Value of a recipe parameter, if present.
     pub fn made_with(&self, name: &str) -> Option<&str> {
-        let found = self.recipe.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        let pair = self.recipe.iter().find(|(known, _)| known == name);
+        pair.map(|(_, value)| value.as_str())
     }
 
-    /// 16 hexadecimal digits that are equal where filesystem, size and recipe are.
+    /// Fingerprint of filesystem, device size and recipe: 16 hexadecimal digits.
     pub fn recipe_key(&self) -> String {
         let mut print = treering_model::Fingerprint::of(self.filesystem.as_bytes());
         print.add(&self.device_bytes.to_le_bytes());
@@ -76,32 +78,32 @@ impl ImageRecord {
     }
 }
 
-/// The folder of saved images.
+/// Folder of saved images.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageLibrary {
     directory: PathBuf,
 }
 
 impl ImageLibrary {
-    /// The images in this directory, which need not be there.
+    /// Library in this directory, which may be missing.
     pub fn new(directory: &Path) -> Self {
         Self { directory: directory.to_owned() }
     }
 
-    /// Where it is.
+    /// Directory of the library.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The names of all images, sorted; those of damaged ones are among them.
+    /// Sorted names of all images, damaged ones included.
     pub fn names(&self) -> Vec<String> {
-        let mut found = names(&self.directory);
-        found.retain(|name| is_name(name) && self.directory.join(name).is_dir());
-        found.sort();
-        found
+        let mut image_names = names(&self.directory);
+        image_names.retain(|name| is_name(name) && self.directory.join(name).is_dir());
+        image_names.sort();
+        image_names
     }
 
-    /// The image of this name. Its record is read; of its content only the length.
+    /// Loads the image of this name. The record is read; of the content only the length is checked.
     ///
     /// # Errors
     /// When there is none, or it is not what was saved under this name.
@@ -109,10 +111,13 @@ impl ImageLibrary {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
         if !folder.is_dir() {
-            let there = self.names();
-            let all =
-                if there.is_empty() { "no image is saved".to_owned() } else { there.join(", ") };
-            return Err(unfit(format!("there is no saved image '{name}' ({all})")));
+            let known_names = self.names();
+            let listing = if known_names.is_empty() {
+                "no image is saved".to_owned()
+            } else {
+                known_names.join(", ")
+            };
+            return Err(unfit(format!("there is no saved image '{name}' ({listing})")));
         }
         let wrong =
             |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
@@ -177,18 +182,18 @@ impl ImageLibrary {
         Ok(image)
     }
 
-    /// Images that were begun and are not finished, in the order of their names.
+    /// Unfinished images, sorted by name.
     pub(crate) fn unfinished(&self) -> Vec<UnfinishedImage> {
         UnfinishedImage::all_in(&self.directory)
     }
 
-    /// The folders that killed runs left of images that they were saving.
+    /// Folders of unfinished images whose runs were killed.
     pub fn left_unfinished(&self) -> Vec<PathBuf> {
         let left = self.unfinished().into_iter().filter(|image| !image.is_alive);
         left.map(|image| image.folder).collect()
     }
 
-    /// Refuses what is no name for a new image.
+    /// Refuses an invalid or used name for a new image.
     ///
     /// # Errors
     /// When it is not a name, or one that is there already.
@@ -234,7 +239,7 @@ fn read_record(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Opens a regular file that is no link, without waiting for anybody.
+/// Opens a regular file, neither following a link nor blocking on a pipe.
 fn open_file(path: &Path) -> io::Result<File> {
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -256,21 +261,21 @@ fn remove_if_there(path: &Path) -> Result<(), LabError> {
 /// An image that is being saved, or that a killed run left unfinished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct UnfinishedImage {
-    /// Its folder.
+    /// Folder of the image.
     pub(crate) folder: PathBuf,
-    /// The process that saves it.
+    /// Process that saves it.
     pub(crate) pid: u32,
-    /// Whether it is being saved now: its folder is locked.
+    /// True if the folder is locked: the image is being saved now.
     pub(crate) is_alive: bool,
 }
 
 impl UnfinishedImage {
-    /// Images that were begun in a directory of ours.
+    /// Unfinished images in a private directory; empty for a directory that others can write to.
     fn all_in(directory: &Path) -> Vec<Self> {
         if !is_private_directory(directory) {
             return Vec::new();
         }
-        let mut found = Vec::new();
+        let mut unfinished = Vec::new();
         for name in names(directory) {
             let words = name.strip_prefix(UNFINISHED).and_then(|words| words.split_once('-'));
             let Some((pid, _)) = words.filter(|(_, of)| is_name(of)) else { continue };
@@ -279,13 +284,13 @@ impl UnfinishedImage {
                 && let Ok(file) = File::open(&folder)
             {
                 let is_alive = lock_exclusive(&file) == Err(LockError::Held);
-                found.push(Self { folder, pid, is_alive });
+                unfinished.push(Self { folder, pid, is_alive });
             }
         }
-        found
+        unfinished
     }
 
-    /// Removes it, unless somebody saves it or has removed it meanwhile.
+    /// Removes an unfinished image, unless a run is saving it. A missing folder is no error.
     pub(crate) fn remove(folder: &Path) -> Result<(), LabError> {
         let lock = match File::open(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -305,7 +310,7 @@ fn remove_folder(folder: &Path) -> Result<(), LabError> {
     fs::remove_dir(folder).map_err(LabError::io("cannot remove", folder))
 }
 
-/// An image that is being saved; what is not finished is removed.
+/// An image that is being saved. Dropping removes it unless it is finished.
 #[derive(Debug)]
 pub struct NewImage {
     folder: Option<PathBuf>,
@@ -314,14 +319,14 @@ pub struct NewImage {
 }
 
 impl NewImage {
-    /// The file for its content.
+    /// Creates the content file.
     pub(super) fn content(&self) -> Result<File, LabError> {
         let path = self.folder.as_deref().unwrap_or(Path::new("")).join(CONTENT);
         let options = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         options.map_err(LabError::io("cannot make", path))
     }
 
-    /// The image is there from now on.
+    /// Writes the record and publishes the image under its name.
     pub(super) fn finish(
         mut self,
         mut record: ImageRecord,
@@ -350,7 +355,7 @@ impl NewImage {
 impl Drop for NewImage {
     fn drop(&mut self) {
         if let Some(folder) = self.folder.take() {
-            // What stays is removed when the next image is saved.
+            // A remaining folder is removed when the next image is saved.
             let _unfinished = remove_folder(&folder);
         }
     }
@@ -359,14 +364,14 @@ impl Drop for NewImage {
 /// An image in the library.
 #[derive(Clone, Debug)]
 pub struct SavedImage {
-    /// What is known of it.
+    /// Record of the image.
     pub record: ImageRecord,
     filesystem: &'static Filesystem,
     folder: PathBuf,
 }
 
 impl SavedImage {
-    /// Its filesystem.
+    /// Filesystem of the image.
     pub fn filesystem(&self) -> &'static Filesystem {
         self.filesystem
     }
@@ -383,7 +388,7 @@ impl SavedImage {
         DeviceError::BadImage { name: self.record.name.clone(), why }.into()
     }
 
-    /// Reads all of its content and hands each piece to `each`.
+    /// Reads the whole content, passes each piece to `each`, and compares the fingerprint.
     pub(super) fn unpack(
         &self,
         each: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
@@ -392,7 +397,7 @@ impl SavedImage {
         let read =
             unpack(BufReader::new(self.open()?), self.record.device_bytes, &mut |at, piece| {
                 each(at, piece).map_err(|error| {
-                    // Whoever takes the pieces has failed, not the image.
+                    // The receiver of the pieces has failed, not the image.
                     failed = Some(error);
                     io::Error::other("not taken")
                 })
@@ -400,11 +405,11 @@ impl SavedImage {
         if let Some(error) = failed {
             return Err(LabError::io("cannot restore", self.content())(error));
         }
-        let found = read.map_err(|error| match error.kind() {
+        let digest = read.map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => self.wrong(format!("{CONTENT} is cut short")),
             _ => self.wrong(format!("{CONTENT}: {error}")),
         })?;
-        let Digest { fingerprint, data_bytes } = found;
+        let Digest { fingerprint, data_bytes } = digest;
         if (fingerprint.as_str(), data_bytes)
             != (self.record.fingerprint.as_str(), self.record.data_bytes)
         {
@@ -413,7 +418,7 @@ impl SavedImage {
         Ok(())
     }
 
-    /// Reads everything and compares it with what was saved.
+    /// Reads the whole content and compares its fingerprint with the record.
     ///
     /// # Errors
     /// When it cannot be read, or is not what was saved.
@@ -421,8 +426,8 @@ impl SavedImage {
         self.unpack(&mut |_, _| Ok(()))
     }
 
-    /// Restores it to a new file, sparse and as large as the device was. Where that fails, or is
-    /// killed, there is no file.
+    /// Restores the image to a new sparse file of the device's size. On failure or a kill there is
+    /// no file.
     ///
     /// # Errors
     /// When there is such a file, it cannot be written, or the image is not what was saved.
@@ -435,7 +440,7 @@ impl SavedImage {
         whole.publish().map_err(LabError::io("cannot write", path))
     }
 
-    /// Its content in a file without a name, in a directory.
+    /// Copies the content into a nameless file in this directory.
     pub(crate) fn master(&self, directory: &Path) -> Result<Master, LabError> {
         let master = Master::empty(directory, self.record.device_bytes)
             .map_err(LabError::io("cannot make a file in", directory))?;

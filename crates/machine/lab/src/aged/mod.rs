@@ -1,9 +1,9 @@
-//! Aged filesystems that are kept: images with the recipe they were made by, saved from a mounted
-//! device and put on devices again.
+//! Saved images of aged filesystems: saved from a mounted device with their recipe, restored to
+//! devices.
 //!
-//! `content` is the file of the blocks, `library` the folder of all images, `onto_device` puts one
-//! on a block device, `check` is what it must still be after it was restored, `saving` the way from
-//! a mounted filesystem to an image.
+//! `content` is the file format of the blocks, `library` the folder of all images, `onto_device`
+//! the restore to a block device, `check` the verification of a restored image, `saving` the way
+//! from a mounted filesystem to an image.
 
 mod check;
 mod content;

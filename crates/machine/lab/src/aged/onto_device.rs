@@ -1,5 +1,5 @@
-//! A saved image onto a block device. What is not kept of an image is zero, but on such a device
-//! there may be anything: it is emptied first, or read and zeroed where it cannot be.
+//! Restoring a saved image to a block device. Blocks absent from the image are zero, but such a
+//! device may contain anything: it is emptied first, or read and zeroed where it cannot be emptied.
 
 use std::fs::File;
 use std::io;
@@ -12,11 +12,11 @@ use treering_sys::{DeviceUse, open_device};
 use super::library::SavedImage;
 use crate::LabError;
 
-/// So much is read, and zeroed, at a time.
+/// Size of one read or of one write of zeros, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
 impl SavedImage {
-    /// Writes it onto a device that is ours, has at least its bytes, and is not in use.
+    /// Writes the image to an acquired device of at least its size that is not in use.
     ///
     /// # Errors
     /// When the device cannot be written, or the image is not what was saved.
@@ -37,23 +37,23 @@ impl SavedImage {
     }
 }
 
-/// Makes all of a device read as zeros without writing them. On a block device the kernel promises
-/// that where it punches a hole; after a discard anything may be read.
+/// Makes a whole device read as zeros without writing them. The kernel promises that for a punched
+/// hole on a block device; after a discard anything may be read.
 fn empty(device: &File, bytes: u64) -> bool {
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(device, hole, 0, bytes).is_ok()
 }
 
-/// The places between pieces.
+/// Ranges between the pieces of an image, which must read as zeros.
 struct Gaps<'d> {
     device: &'d File,
     is_emptied: bool,
-    /// Up to here all is written.
+    /// Offset up to which the device has its final content.
     at: u64,
 }
 
 impl Gaps<'_> {
-    /// Makes sure that all up to here is zero, and writes where it is not.
+    /// Zeroes the range up to `end` where it has other bytes.
     fn up_to(&mut self, end: u64) -> io::Result<()> {
         if self.is_emptied {
             return Ok(());
@@ -80,7 +80,7 @@ mod tests {
     use super::{Gaps, PIECE_BYTES};
 
     #[test]
-    fn where_a_device_cannot_be_emptied_what_lies_between_pieces_is_zeroed() {
+    fn gaps_between_pieces_are_zeroed_on_a_device_that_cannot_be_emptied() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("device");
         fs::write(&path, vec![7; 3 * PIECE_BYTES]).unwrap();

@@ -1,5 +1,5 @@
-//! From a mounted filesystem to a saved image: unmounted, checked, measured, its blocks in use
-//! copied, and mounted again as it was, whatever came of it.
+//! Saving a mounted filesystem as an image: it is unmounted, checked, measured, its blocks in use
+//! are copied, and it is mounted again as it was, also after an error.
 
 use std::fs::File;
 use std::io::{BufWriter, Read};
@@ -20,11 +20,11 @@ use super::library::{ImageLibrary, ImageRecord, NewImage};
 use crate::error::unfit;
 use crate::machine::block_number;
 use crate::remounting::{refuse_parts, refuse_used};
-use crate::sight::Sight;
-use crate::unmounted::{Unmounted, options_in_force};
+use crate::unmounted::{TemporaryUnmount, options_in_force};
+use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
-/// How long whoever looks at a device that was just unmounted may keep it.
+/// Longest wait for programs that open a device just after its unmount.
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(50);
 
@@ -39,12 +39,12 @@ pub struct AgedTarget {
 }
 
 impl AgedTarget {
-    /// The filesystem that a directory is on. Nothing is done to it yet.
+    /// Examines the filesystem of a directory, without any change.
     ///
     /// # Errors
     /// When it is none that can be unmounted, checked and mounted again, or images would be saved
     /// on it.
-    pub fn of(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
+    pub fn examine(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "saving an image" }.into());
         }
@@ -78,12 +78,12 @@ impl AgedTarget {
         Ok(Self { lab: lab.clone(), filesystem, mount, node, bytes })
     }
 
-    /// Where it is mounted.
+    /// Mount point of the filesystem.
     pub fn point(&self) -> &Path {
         &self.mount.point
     }
 
-    /// Saves it: unmounts it, looks at it, copies it and mounts it again as it was. `record` has
+    /// Unmounts the filesystem, checks and copies it, and mounts it again as it was. `record` has
     /// the name, the recipe and the time.
     ///
     /// # Errors
@@ -101,20 +101,20 @@ impl AgedTarget {
             self.mount.point.display()
         );
         let lab = (&*self.lab.register, &self.lab.machine);
-        let unmounted = Unmounted::begin(&self.mount, lab, &advice)?;
+        let unmounted = TemporaryUnmount::begin(&self.mount, lab, &advice)?;
         let saved = self.copy(image, record, stop);
         let mounted = unmounted.end();
         saved?;
         mounted
     }
 
-    /// As it is mounted now: options of the mount and of the filesystem.
+    /// Options in force: those of the mount and of the filesystem.
     pub fn options(&self) -> String {
         options_in_force(&self.mount)
     }
 
     fn copy(&self, image: NewImage, record: ImageRecord, stop: &StopFlag) -> Result<(), LabError> {
-        // Nobody else may mount it from here on; our own looks are past that.
+        // Check and private mounts come first: the exclusive open below would refuse them.
         check::sound(&self.node, self.filesystem, &self.lab)?;
         let layout = check::layout(&self.node)?;
         let free = free_ranges(&self.node)?;
@@ -136,7 +136,7 @@ impl AgedTarget {
         image.finish(record, &file)
     }
 
-    /// Reads the whole device once.
+    /// Reads the whole device once and packs the blocks outside of `free`.
     fn pack<'f>(
         &self,
         mut packer: Packer<BufWriter<&'f File>>,
@@ -169,7 +169,8 @@ impl AgedTarget {
     }
 }
 
-/// Refuses what cannot be unmounted since we need it ourselves.
+/// Refuses a mount that this process needs: the library of images or the current directory is on
+/// it.
 fn refuse_places(
     mount: &Mount,
     library: &ImageLibrary,
@@ -187,12 +188,13 @@ fn refuse_places(
     Ok(())
 }
 
-/// What is free on a device, in order, as the filesystem itself tells; nothing where it does not.
+/// Free byte ranges of a device in order, as reported by the filesystem (`FS_IOC_GETFSMAP`); empty
+/// if it does not report them.
 fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
-    let sight = Sight::open(node)?;
+    let view = ReadOnlyView::open(node)?;
     let mut ranges = Vec::new();
     let mut devices: Vec<u32> = Vec::new();
-    let asked = space_map(sight.root().as_fd(), |record: &SpaceRecord| {
+    let asked = space_map(view.root().as_fd(), |record: &SpaceRecord| {
         if !devices.contains(&record.device) {
             devices.push(record.device);
         }
@@ -200,7 +202,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
             ranges.push((record.physical, record.physical.saturating_add(record.length)));
         }
     });
-    // A log on a device of its own would have places of its own.
+    // Addresses on a separate log device are not those of the data device.
     if asked.is_err() || devices.len() > 1 {
         return Ok(Vec::new());
     }
@@ -208,7 +210,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
     Ok(ranges)
 }
 
-/// Opens a device for ourselves; whoever looks at what was unmounted has a moment.
+/// Opens a device exclusively, waiting up to [`PATIENCE`] for other programs to close it.
 fn open_when_free(node: &Path) -> Result<File, LabError> {
     let began = Instant::now();
     loop {

@@ -1,28 +1,28 @@
-//! Reading the user's options as getopt(3) would, to know which are given and that none of them is
-//! an operand: a bare word would be taken for a device.
+//! Parses the user's mkfs options as getopt(3) does, to know which are present and that none of
+//! them is an operand: a bare word would be taken for a device.
 
 use super::OptionRefusal;
 
-/// An option as mkfs will understand it.
+/// An option as mkfs will parse it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Given<'a> {
-    /// `E` or `label`.
+pub(super) struct MkfsOption<'a> {
+    /// Letter or long name, such as `E` or `label`.
     pub(super) name: &'a str,
-    /// What belongs to it.
+    /// Value of the option, if any.
     pub(super) value: Option<&'a str>,
-    /// The elements it takes, from and up to but not including.
+    /// Half-open range of the arguments that it takes.
     pub(super) place: (usize, usize),
 }
 
-/// Takes the options apart. `with_value` are the letters that want a value.
+/// Parses the options. `with_value` are the letters that require a value.
 ///
 /// # Errors
 /// When one is a bare word or `--`, behind which all are.
 pub(super) fn read<'a>(
     options: &'a [String],
     with_value: &str,
-) -> Result<Vec<Given<'a>>, OptionRefusal> {
-    let mut given = Vec::new();
+) -> Result<Vec<MkfsOption<'a>>, OptionRefusal> {
+    let mut parsed = Vec::new();
     let mut at = 0;
     while let Some(option) = options.get(at) {
         let begin = at;
@@ -32,15 +32,15 @@ pub(super) fn read<'a>(
                 Some((name, value)) => (name, Some(value)),
                 None => (long, None),
             };
-            // Which long options want a value changes with versions: a word that is no option
-            // itself belongs to the one before.
+            // The set of long options with a value changes with versions: a word that is no option
+            // itself belongs to the option before.
             if value.is_none()
                 && let Some(next) = options.get(at).filter(|next| !next.starts_with('-'))
             {
                 value = Some(next);
                 at += 1;
             }
-            given.push(Given { name, value, place: (begin, at) });
+            parsed.push(MkfsOption { name, value, place: (begin, at) });
             continue;
         }
         let letters = option.strip_prefix('-').filter(|rest| !rest.is_empty() && *rest != "-");
@@ -53,7 +53,7 @@ pub(super) fn read<'a>(
             let end = index + letter.len_utf8();
             let name = &letters[index..end];
             if !with_value.contains(letter) {
-                given.push(Given { name, value: None, place: (begin, at) });
+                parsed.push(MkfsOption { name, value: None, place: (begin, at) });
                 continue;
             }
             let mut value = Some(&letters[end..]).filter(|rest| !rest.is_empty());
@@ -61,15 +61,15 @@ pub(super) fn read<'a>(
                 value = options.get(at).map(String::as_str);
                 at = (at + 1).min(options.len());
             }
-            given.push(Given { name, value, place: (begin, at) });
+            parsed.push(MkfsOption { name, value, place: (begin, at) });
             break;
         }
     }
-    Ok(given)
+    Ok(parsed)
 }
 
-/// Everything in an option that could be a path: the whole, its parts between commas and equals
-/// signs, and what follows a letter.
+/// Substrings of an option that could be paths: the whole, its parts between commas and equals
+/// signs, and the text after a letter.
 pub(crate) fn paths_in(option: &str) -> Vec<&str> {
     let parts = option.split([',', '=']).chain(std::iter::once(option));
     let mut paths: Vec<&str> = Vec::new();
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_seen_wherever_they_hide() {
+    fn paths_are_found_in_any_part_of_an_option() {
         for option in [
             "/dev/sda",
             "logdev=/dev/sda",

@@ -1,5 +1,5 @@
-//! The arguments of mkfs and the mount options that are ours. What is added to the user's options
-//! is said in the filesystem's entry, with the reason; what the user gives wins.
+//! Arguments of mkfs and mount options. The options that treering adds are listed in the
+//! filesystem's entry, with the reason; the user's options win.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,20 +7,20 @@ use std::path::PathBuf;
 use treering_model::filesystems::{Filesystem, Making, Mkfs};
 
 use super::OptionRefusal;
-use super::getopt::{Given, read};
+use super::getopt::{MkfsOption, read};
 
-/// What mkfs is to do.
+/// Parameters of an mkfs run.
 #[derive(Clone, Copy, Debug)]
 pub struct MkfsRequest<'a> {
-    /// The devices, at least one.
+    /// Device nodes, at least one.
     pub devices: &'a [PathBuf],
-    /// A name for the filesystem, by which people know it again.
+    /// Label of the filesystem.
     pub label: &'a str,
-    /// The user's options, an element an argument.
+    /// The user's options, one element per argument.
     pub options: &'a [String],
 }
 
-/// The arguments of a filesystem's mkfs; none where it has no mkfs.
+/// Arguments of the filesystem's mkfs; empty for a filesystem without mkfs.
 ///
 /// # Errors
 /// When the user's options would do something else than make this filesystem on these devices.
@@ -40,23 +40,24 @@ pub fn arguments(
 }
 
 fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>, OptionRefusal> {
-    let given = read(request.options, mkfs.with_value)?;
+    let parsed = read(request.options, mkfs.with_value)?;
     for refused in mkfs.refused {
-        if given.iter().filter(|option| option.name == refused.letter).count() > refused.times_max {
+        if parsed.iter().filter(|option| option.name == refused.letter).count() > refused.times_max
+        {
             let option = format!("-{}", refused.letter);
             return Err(OptionRefusal { option, why: refused.why.to_owned() });
         }
     }
     let mut options: Vec<OsString> = request.options.iter().map(OsString::from).collect();
     let mut ours: Vec<OsString> = mkfs.force.iter().map(OsString::from).collect();
-    // Given twice, a label is an error for some.
+    // Some mkfs refuse a second label.
     if let Some(letter) = mkfs.label.first()
-        && !given.iter().any(|option| mkfs.label.contains(&option.name))
+        && !parsed.iter().any(|option| mkfs.label.contains(&option.name))
     {
         ours.extend([format!("-{letter}").into(), request.label.into()]);
     }
-    // Of several -E the last one counts, so ours go into it.
-    match given.iter().rfind(|option| option.name == "E") {
+    // The last of several -E counts, so the added options go into it.
+    match parsed.iter().rfind(|option| option.name == "E") {
         Some(theirs) if !mkfs.extended.is_empty() => merge(&mut options, theirs, mkfs.extended)?,
         None if !mkfs.extended.is_empty() => {
             ours.extend(["-E".into(), mkfs.extended.join(",").into()]);
@@ -70,7 +71,7 @@ fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>,
 
 fn merge(
     options: &mut [OsString],
-    theirs: &Given<'_>,
+    theirs: &MkfsOption<'_>,
     extended: &[&str],
 ) -> Result<(), OptionRefusal> {
     let Some(value) = theirs.value else {
@@ -88,8 +89,8 @@ fn merge(
     Ok(())
 }
 
-/// Mount options it needs besides the user's: for several devices their names, for none its size
-/// in bytes.
+/// Mount options added to the user's: for several devices their names, for a filesystem in memory
+/// its size in bytes.
 pub fn mount_options(
     filesystem: &Filesystem,
     devices: &[PathBuf],
@@ -123,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_gives_wins() {
+    fn options_of_the_user_win() {
         let made = |options: &[&str]| made("ext4", options).unwrap();
         let lazy = "lazy_itable_init=0,lazy_journal_init=0";
         assert_eq!(made(&[]), format!("-L l -E {lazy} /dev/x"));

@@ -1,6 +1,6 @@
-//! The filesystems the lab can make: those of [`treering_model::filesystems`] that are made by a
-//! program or by the mount. Here they are found out to be there; how their mkfs is called is in
-//! `mkfs`, how the user's options are read in `getopt`.
+//! The filesystems that the lab can make: those of [`treering_model::filesystems`] with an mkfs or
+//! made by the mount. This module determines their availability; `mkfs` has the arguments of mkfs,
+//! `getopt` the parser of the user's options.
 
 mod getopt;
 mod mkfs;
@@ -16,57 +16,57 @@ use crate::tools::{self, ToolPath};
 pub(crate) use getopt::paths_in;
 pub use mkfs::{MkfsRequest, arguments, mount_options};
 
-/// Why options cannot be given to mkfs.
+/// Refusal of an option that would make mkfs do something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionRefusal {
-    /// The option.
+    /// The refused option.
     pub option: String,
-    /// Why.
+    /// Reason for the refusal.
     pub why: String,
 }
 
-/// Every filesystem that can be made, in the order in which they are listed.
+/// Every filesystem that can be made, in the order of their list.
 pub fn makeable() -> impl Iterator<Item = &'static Filesystem> {
     all().filter(|filesystem| filesystem.making != Making::Never)
 }
 
-/// Their names.
+/// Names of the filesystems that can be made.
 pub fn names() -> Vec<&'static str> {
     makeable().map(|filesystem| filesystem.name).collect()
 }
 
-/// The filesystem with this name, if it can be made.
+/// Filesystem with this name, if it can be made.
 pub fn find(name: &str) -> Option<&'static Filesystem> {
     by_name(name).filter(|filesystem| filesystem.making != Making::Never)
 }
 
-/// Whether a filesystem can be made and mounted here.
+/// Availability of a filesystem on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It can.
+    /// The filesystem can be made and mounted.
     Ready {
-        /// The program that makes it, with its place; `None` when it needs none.
+        /// Path of its mkfs; `None` when it needs none.
         tool: Option<PathBuf>,
-        /// The version that the program tells.
+        /// Version that mkfs prints.
         version: Option<String>,
     },
-    /// Something is missing.
+    /// The mkfs or the kernel support is missing.
     Missing {
-        /// What.
+        /// Missing part.
         why: String,
-        /// How to get it.
+        /// Advice for getting it.
         how: String,
     },
 }
 
-/// Finds out whether a filesystem can be made and mounted here. The module of the kernel is loaded
-/// when there is one.
+/// Determines whether a filesystem can be made and mounted here, after loading its kernel module if
+/// there is one.
 pub(crate) fn availability(
     filesystem: &Filesystem,
     machine: &Machine,
     tools: &ToolPath,
 ) -> Availability {
-    let mut found = None;
+    let mut mkfs_tool = None;
     if let Some(tool) = filesystem.mkfs() {
         let Some(path) = tools.find(tool.program) else {
             let package = tool.package;
@@ -76,7 +76,7 @@ pub(crate) fn availability(
                 how,
             };
         };
-        found = Some((path, tool));
+        mkfs_tool = Some((path, tool));
     }
     let name = filesystem.name;
     if !kernel_has(name, machine) {
@@ -91,11 +91,11 @@ pub(crate) fn availability(
             how: format!("boot a kernel built with {option}, or install the module {name}"),
         };
     }
-    let version = found.as_ref().and_then(|(path, tool)| version(path, tool));
-    Availability::Ready { tool: found.map(|(path, _)| path), version }
+    let version = mkfs_tool.as_ref().and_then(|(path, tool)| version(path, tool));
+    Availability::Ready { tool: mkfs_tool.map(|(path, _)| path), version }
 }
 
-/// The first line that a tool says when it is asked for its version.
+/// First line of the version output of mkfs.
 fn version(path: &std::path::Path, tool: &Mkfs) -> Option<String> {
     let run = tools::run(path, &[tool.version_argument.into()], "/".as_ref()).ok()?;
     run.output.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
@@ -106,7 +106,7 @@ fn kernel_has(name: &str, machine: &Machine) -> bool {
     text.lines().any(|line| line.split_whitespace().next_back() == Some(name))
 }
 
-/// Whatever comes of it shows in the kernel's list.
+/// Runs modprobe; its result is read from `/proc/filesystems` afterwards.
 fn load_module(name: &str, tools: &ToolPath) {
     if let Some(modprobe) = tools.find("modprobe") {
         let _shown_by_the_list = tools::run(&modprobe, &["-q".into(), name.into()], "/".as_ref());
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_with_the_way_to_get_it() {
+    fn a_missing_tool_is_reported_with_advice() {
         let top = tempfile::tempdir().unwrap();
         let machine = Machine { proc: top.path().to_owned(), ..Machine::default() };
         std::fs::write(top.path().join("filesystems"), "nodev\ttmpfs\n\text4\n").unwrap();

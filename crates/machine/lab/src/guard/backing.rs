@@ -1,5 +1,5 @@
-//! The parts of a loop device that its file has blocks for: all else are holes, which read as
-//! zeroes and need not be read.
+//! Allocated extents of the file behind a loop device. All else are holes, which read as zeroes and
+//! need not be read.
 
 use std::fs::File;
 use std::io;
@@ -12,8 +12,8 @@ use treering_sys::{MountTable, loop_status, major_minor};
 use crate::machine::{DeviceNumber, Machine, word};
 use crate::master::next_data;
 
-/// Finds them, in bytes of the device; `None` where it is no loop device on a file, or the file
-/// cannot be found.
+/// Lists the allocated extents, in bytes of the device; `None` if the device is no loop device on a
+/// file, or the file cannot be found.
 ///
 /// # Errors
 /// When the device cannot be written back, or its file cannot be asked.
@@ -24,7 +24,7 @@ pub(super) fn extents(
     bytes: u64,
 ) -> io::Result<Option<Vec<Range<u64>>>> {
     let Some((file, offset)) = backing_file(machine, number, device) else { return Ok(None) };
-    // What somebody wrote to the device and the kernel still holds has no blocks yet.
+    // Dirty pages of the device have no blocks in the file yet.
     device.sync_all()?;
     let mut extents = Vec::new();
     let mut from = offset;
@@ -39,7 +39,7 @@ pub(super) fn extents(
     Ok(Some(extents))
 }
 
-/// The file of a whole loop device, and where in it the device begins.
+/// File behind a whole loop device, and the offset of the device in it.
 fn backing_file(machine: &Machine, number: DeviceNumber, device: &File) -> Option<(File, u64)> {
     let folder = machine.block_folder(number)?;
     let path = word(&folder.join("loop/backing_file"))?;
@@ -48,12 +48,12 @@ fn backing_file(machine: &Machine, number: DeviceNumber, device: &File) -> Optio
         return None;
     }
     let offset = word(&folder.join("loop/offset"))?.parse().ok()?;
-    // A path may lead elsewhere by now, and must not make us wait for a pipe.
+    // A path may lead elsewhere by now, and must not make the open wait for a pipe.
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
     let is_there = metadata.dev() == status.file_device
-        // A subvolume of btrfs has another number than the filesystem that it is in.
+        // A subvolume of btrfs has another device number than its filesystem.
         || MountTable::read().ok()?.mount_of(&file)?.device == major_minor(status.file_device);
     (metadata.is_file() && metadata.ino() == status.file_inode && is_there)
         .then_some((file, offset))

@@ -1,8 +1,8 @@
-//! What else leads to the bytes of a device: other loop devices on the same file, and the device
-//! that a loop device lies on.
+//! Other paths to the bytes of a device: further loop devices on the same file, and the device
+//! below a loop device.
 //!
-//! The kernel lets each of two loop devices on one file be opened exclusively, so that neither an
-//! exclusive open nor a holder tells of the other.
+//! The kernel allows exclusive opens of two loop devices on one file, so that neither an exclusive
+//! open nor a holder reveals the other.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,46 +14,46 @@ use treering_sys::{DeviceUse, loop_status, open_device};
 
 use crate::machine::{DeviceNumber, Machine, names, word};
 
-/// The kernel's unit of sizes and places, whatever the sectors of the device.
+/// Unit of sizes and offsets in sysfs, in bytes, for any sector size of the device.
 const SECTOR: u64 = 512;
 
-/// What lies below a device.
+/// Devices below a device, and its rivals.
 #[derive(Debug, Default)]
-pub(super) struct Below {
-    /// The device itself and all that it is made of.
+pub(super) struct LowerDevices {
+    /// The device itself and all its lower layers.
     pub(super) layers: BTreeSet<DeviceNumber>,
-    /// Block devices that loop devices among the layers lie on.
+    /// Block devices below loop devices among the layers.
     pub(super) carriers: Vec<DeviceNumber>,
-    /// Loop devices that lead to the same bytes.
-    pub(super) rivals: Vec<Rival>,
+    /// Other loop devices that lead to the same bytes.
+    pub(super) rivals: Vec<RivalLoop>,
 }
 
 /// A loop device on the same file or device as one of the layers.
 #[derive(Debug)]
-pub(super) struct Rival {
-    /// The name of that layer.
+pub(super) struct RivalLoop {
+    /// Kernel name of that layer.
     pub(super) layer: String,
     pub(super) name: String,
     pub(super) number: DeviceNumber,
 }
 
-/// What a loop device lies on.
+/// Backing store of a loop device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Backing {
-    /// A file, by the numbers of its filesystem and of itself.
+enum BackingStore {
+    /// A file, as its device number and inode number.
     File(u64, u64),
     Block(DeviceNumber),
 }
 
-/// Finds what lies below a device.
-pub(super) fn below(machine: &Machine, device: DeviceNumber) -> Below {
-    let mut found = Below::default();
-    walk(machine, device, 0..u64::MAX, &mut found);
-    found
+/// Finds the lower layers of a device, their carriers and their rivals.
+pub(super) fn below(machine: &Machine, device: DeviceNumber) -> LowerDevices {
+    let mut lower = LowerDevices::default();
+    walk(machine, device, 0..u64::MAX, &mut lower);
+    lower
 }
 
-/// Goes down from the bytes `part` of a device.
-fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut Below) {
+/// Descends from the byte range `part` of a device.
+fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut LowerDevices) {
     let Some(folder) = machine.block_folder(device) else { return };
     if !found.layers.insert(device) {
         return;
@@ -67,7 +67,7 @@ fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut B
     }
     for slave in names(&folder.join("slaves")) {
         if let Some(slave) = number_in(&folder.join("slaves").join(slave)) {
-            // Where in it our bytes are only the mapping knows.
+            // Only the mapping knows the offset in the lower device.
             walk(machine, slave, 0..u64::MAX, found);
         }
     }
@@ -80,31 +80,32 @@ fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut B
         let end = begin.saturating_add(bytes_of(&folder));
         let overlaps = begin < part.end && part.start < end;
         if overlaps && self::backing(&other, &folder) == Some(backing) {
-            found.rivals.push(Rival { layer: name.clone(), name: other, number });
+            found.rivals.push(RivalLoop { layer: name.clone(), name: other, number });
         }
     }
-    if let Backing::Block(carrier) = backing {
+    if let BackingStore::Block(carrier) = backing {
         found.carriers.push(carrier);
         walk(machine, carrier, part, found);
     }
 }
 
-/// What a loop device lies on, as its driver says; where it cannot be asked, as its path says.
-fn backing(name: &str, folder: &Path) -> Option<Backing> {
+/// Backing store of a loop device, from its driver; from its path in sysfs where the driver cannot
+/// be queried.
+fn backing(name: &str, folder: &Path) -> Option<BackingStore> {
     let path = word(&folder.join("loop/backing_file"))?;
     let device = open_device(&Path::new("/dev").join(name), DeviceUse::Look).ok();
     let status = device.and_then(|device| loop_status(&device).ok().flatten());
     if let Some(status) = status {
         return Some(match status.file_rdevice {
-            0 => Backing::File(status.file_device, status.file_inode),
-            number => Backing::Block(DeviceNumber::from_stat(number)),
+            0 => BackingStore::File(status.file_device, status.file_inode),
+            number => BackingStore::Block(DeviceNumber::from_stat(number)),
         });
     }
     let metadata = fs::metadata(PathBuf::from(path.trim_end_matches(" (deleted)"))).ok()?;
     Some(if metadata.file_type().is_block_device() {
-        Backing::Block(DeviceNumber::from_stat(metadata.rdev()))
+        BackingStore::Block(DeviceNumber::from_stat(metadata.rdev()))
     } else {
-        Backing::File(metadata.dev(), metadata.ino())
+        BackingStore::File(metadata.dev(), metadata.ino())
     })
 }
 

@@ -1,9 +1,9 @@
-//! Whether a device is empty: all of it where that takes no long time, places spread over it where
-//! it would.
+//! Search for data on a device: a small device is read as a whole, of a large one samples spread
+//! over it.
 //!
 //! No list of signatures is complete: raw databases, archives, virtual disks and filesystems that
-//! lost their superblocks carry none. So whatever is not zero counts as data of somebody. A device
-//! that reads as 0xff everywhere is erased flash, and empty.
+//! lost their superblocks have none. So any non-zero byte counts as data. A device that reads as
+//! 0xff everywhere is erased flash, and empty.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -14,61 +14,60 @@ use std::os::unix::fs::FileExt;
 
 use treering_sys::{Errno, Pages, forget, open_past_cache};
 
-/// A device of at most so many bytes is read from its beginning to its end.
+/// Largest device that is read as a whole, in bytes.
 const WHOLE_MOST: u64 = 4 << 30;
-/// Places of a larger one.
+/// Number of samples of a larger device.
 const PLACES: u64 = 4096;
-/// Bytes of each of them. A sector is not larger.
+/// Size of a sample, in bytes. A sector is not larger.
 const PLACE: u64 = 64 << 10;
-/// Bytes of the beginning, the middle and the end, which are always read.
+/// Size of the beginning, the middle and the end, in bytes, which are always read.
 const EDGE: u64 = 1 << 20;
-/// Bytes of one read.
+/// Size of one read, in bytes.
 const PIECE: u64 = 1 << 20;
-/// The middle begins at a multiple of this.
+/// Alignment of the middle, in bytes.
 const ALIGNED: u64 = 4096;
-/// What erased flash reads as.
+/// Byte that erased flash reads as.
 const ERASED: u8 = 0xff;
 
-/// How much of a device was read to find out whether it is empty.
+/// Part of a device that was read in search of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
-    /// Its first, middle and last MiB only.
+    /// The first, middle and last MiB only.
     Edges,
-    /// All of it.
+    /// The whole device.
     Whole,
-    /// It is a loop device: all that the filesystem below holds of its file, of which the rest are
-    /// holes.
+    /// The allocated extents of the file behind a loop device, of which the rest are holes.
     Extents {
-        /// Their bytes together.
+        /// Total size of the extents.
         bytes: u64,
     },
-    /// Its first, middle and last MiB, and in each of so many equal parts a place drawn anew.
+    /// The first, middle and last MiB, and a random sample in each of `count` equal parts.
     Places {
-        /// The parts.
+        /// Number of parts.
         count: u64,
-        /// Bytes of each place.
+        /// Size of each sample.
         bytes: u64,
     },
 }
 
-/// How closely a device is looked at.
+/// Depth of a search for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Depth {
-    /// Its edges only: for a list of devices, and for one whose old data were given up.
+pub(crate) enum SearchDepth {
+    /// The edges only: for a list of devices, and for a device whose old data were given up.
     Glance,
-    /// As closely as is told in the documents: before anything is formatted.
+    /// The documented search before a device is formatted.
     Full,
 }
 
-/// What was found of data.
+/// Result of a search for data.
 pub(super) struct DataSearch {
     pub(super) coverage: Coverage,
-    /// The first byte, of those that were read, which is no part of emptiness.
+    /// Offset of the first byte read that differs from the empty byte.
     pub(super) first: Option<u64>,
 }
 
-/// The first, middle and last MiB of a device of so many bytes, in order, none overlapping another:
-/// all of it when it is no larger than three MiB.
+/// The first, middle and last MiB of a device of this size, in order, without overlap; the whole
+/// device if it is no larger than three MiB.
 pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
     if bytes <= 3 * EDGE {
         return std::iter::once(0..bytes).collect();
@@ -78,23 +77,23 @@ pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
     vec![0..EDGE, middle..(middle + EDGE).min(last), last..bytes]
 }
 
-/// Searches a device for data. `extents` are the parts of a loop device that its file has blocks
-/// for, where they are known.
+/// Searches a device for data. `extents` are the allocated parts of a loop device, where they are
+/// known.
 ///
 /// # Errors
 /// When the device cannot be read there.
 pub(super) fn search(
     device: &File,
     bytes: u64,
-    depth: Depth,
+    depth: SearchDepth,
     extents: Option<Vec<Range<u64>>>,
 ) -> io::Result<DataSearch> {
     let mut reader = Reader::new(device);
     let empty = reader.empty_byte(bytes)?;
     let extents = extents.map(|extents| rounded(&extents, bytes));
     let (coverage, parts): (Coverage, Vec<Range<u64>>) = match extents {
-        _ if depth == Depth::Glance => (Coverage::Edges, Vec::new()),
-        // Holes read as zeroes: where zeroes are not what is looked for, they count as read.
+        _ if depth == SearchDepth::Glance => (Coverage::Edges, Vec::new()),
+        // Holes read as zeroes; they count as read only if zero is the empty byte.
         Some(parts) if empty == 0 && length(&parts) < bytes => {
             (Coverage::Extents { bytes: length(&parts) }, parts)
         }
@@ -110,7 +109,7 @@ pub(super) fn search(
     Ok(DataSearch { coverage, first: None })
 }
 
-/// A place at random in each of the equal parts of a device.
+/// A random sample in each of the equal parts of a device.
 fn drawn(bytes: u64) -> Vec<Range<u64>> {
     let random = RandomState::new();
     let slots = bytes / PLACE;
@@ -122,8 +121,7 @@ fn drawn(bytes: u64) -> Vec<Range<u64>> {
     (0..PLACES).map(place).collect()
 }
 
-/// Parts that begin and end where a device can be read past the page cache, joined where they
-/// touch.
+/// Ranges aligned for reads past the page cache, joined where they touch.
 fn rounded(parts: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for part in parts {
@@ -142,8 +140,8 @@ fn length(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-/// Reads a device past the page cache, so that a whole disk does not drive out what is there, and
-/// through it where that is not possible.
+/// Reader of a device: with direct I/O, so that a whole disk does not displace the page cache, and
+/// through the cache where that is not possible.
 struct Reader<'d> {
     device: &'d File,
     past_cache: Option<File>,
@@ -159,7 +157,7 @@ impl<'d> Reader<'d> {
         Self { device, past_cache, piece, uniform }
     }
 
-    /// The byte that an empty device would consist of: its first one decides.
+    /// Byte of which an empty device would consist: 0xff if the first byte is, otherwise 0.
     fn empty_byte(&mut self, bytes: u64) -> io::Result<u8> {
         if bytes == 0 {
             return Ok(0);
@@ -169,7 +167,7 @@ impl<'d> Reader<'d> {
         Ok(if self.piece[0] == ERASED { ERASED } else { 0 })
     }
 
-    /// Where the first byte of a part stands that is another than this.
+    /// Offset of the first byte of a range that differs from `byte`.
     fn first_other(&mut self, part: Range<u64>, byte: u8) -> io::Result<Option<u64>> {
         if self.uniform[0] != byte {
             self.uniform.fill(byte);
@@ -206,14 +204,14 @@ impl<'d> Reader<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Coverage, Depth, PLACE, PLACES, drawn, edges, rounded, search};
+    use super::{Coverage, PLACE, PLACES, SearchDepth, drawn, edges, rounded, search};
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
 
-    fn first(file: &File, bytes: u64, depth: Depth) -> Option<u64> {
+    fn first(file: &File, bytes: u64, depth: SearchDepth) -> Option<u64> {
         search(file, bytes, depth, None).unwrap().first
     }
 
@@ -234,10 +232,10 @@ mod tests {
         for bytes in [1, 511, 4096, MIB, 3 * MIB - 1, 3 * MIB + 1, 9 * MIB + 512] {
             let file = tempfile::tempfile().unwrap();
             file.set_len(bytes).unwrap();
-            assert_eq!(first(&file, bytes, Depth::Full), None, "{bytes}");
+            assert_eq!(first(&file, bytes, SearchDepth::Full), None, "{bytes}");
             for at in [bytes - 1, bytes * 2 / 3, bytes / 2, bytes * 3 / 8, 0] {
                 file.write_all_at(&[7], at).unwrap();
-                assert_eq!(first(&file, bytes, Depth::Full), Some(at), "{bytes}");
+                assert_eq!(first(&file, bytes, SearchDepth::Full), Some(at), "{bytes}");
                 file.write_all_at(&[0], at).unwrap();
             }
         }
@@ -248,10 +246,10 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(64 * MIB).unwrap();
         file.write_all_at(b"x", 20 * MIB).unwrap();
-        assert_eq!(first(&file, 64 * MIB, Depth::Glance), None);
-        assert_eq!(first(&file, 64 * MIB, Depth::Full), Some(20 * MIB));
+        assert_eq!(first(&file, 64 * MIB, SearchDepth::Glance), None);
+        assert_eq!(first(&file, 64 * MIB, SearchDepth::Full), Some(20 * MIB));
         file.write_all_at(b"x", 32 * MIB).unwrap();
-        assert_eq!(first(&file, 64 * MIB, Depth::Glance), Some(32 * MIB));
+        assert_eq!(first(&file, 64 * MIB, SearchDepth::Glance), Some(32 * MIB));
     }
 
     #[test]
@@ -259,27 +257,27 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let bytes = 5 * MIB;
         file.write_all_at(&vec![0xff; 5 << 20], 0).unwrap();
-        assert_eq!(first(&file, bytes, Depth::Full), None);
+        assert_eq!(first(&file, bytes, SearchDepth::Full), None);
         file.write_all_at(&[0], MIB + 7).unwrap();
-        assert_eq!(first(&file, bytes, Depth::Full), Some(MIB + 7));
+        assert_eq!(first(&file, bytes, SearchDepth::Full), Some(MIB + 7));
         file.write_all_at(&[0xff], MIB + 7).unwrap();
         file.write_all_at(&[0; 4096], 0).unwrap();
-        assert_eq!(first(&file, bytes, Depth::Full), Some(4096));
-        // A hole is zeroes: beside erased flash it is no emptiness.
+        assert_eq!(first(&file, bytes, SearchDepth::Full), Some(4096));
+        // A hole reads as zeroes, which are data on erased flash.
         file.write_all_at(&[0xff; 4096], 0).unwrap();
         let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
-        let found = search(&file, bytes, Depth::Full, extents).unwrap();
+        let found = search(&file, bytes, SearchDepth::Full, extents).unwrap();
         assert_eq!((found.coverage, found.first), (Coverage::Whole, None));
     }
 
     #[test]
-    fn of_a_file_with_holes_only_the_extents_are_read() {
+    fn only_allocated_extents_of_a_sparse_file_are_read() {
         let file = tempfile::tempfile().unwrap();
         let bytes = 64 * MIB;
         file.set_len(bytes).unwrap();
         file.write_all_at(b"x", 20 * MIB + 5).unwrap();
         let with = |extents| {
-            let found = search(&file, bytes, Depth::Full, Some(extents)).unwrap();
+            let found = search(&file, bytes, SearchDepth::Full, Some(extents)).unwrap();
             (found.coverage, found.first)
         };
         let some = vec![20 * MIB..20 * MIB + 100, 20 * MIB + 200..20 * MIB + 4096];
@@ -305,7 +303,7 @@ mod tests {
         }
         let file = tempfile::tempfile().unwrap();
         file.set_len(5 * GIB).unwrap();
-        let found = search(&file, 5 * GIB, Depth::Full, None).unwrap();
+        let found = search(&file, 5 * GIB, SearchDepth::Full, None).unwrap();
         assert_eq!(found.coverage, Coverage::Places { count: PLACES, bytes: PLACE });
         assert_eq!(found.first, None);
     }
@@ -314,6 +312,6 @@ mod tests {
     fn a_device_that_ends_too_early_is_an_error() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(MIB).unwrap();
-        assert!(search(&file, 8 * MIB, Depth::Full, None).is_err());
+        assert!(search(&file, 8 * MIB, SearchDepth::Full, None).is_err());
     }
 }

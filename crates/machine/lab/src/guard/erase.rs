@@ -1,8 +1,7 @@
-//! Taking away what a device carries, once the user has named it for that or it is our own image.
+//! Erasing signatures from a device that the user has named with `--erase`, or from a lab image.
 //!
-//! Only the places where something can be recognised are overwritten: the first, middle and last
-//! MiB, and each signature found, further copies of superblocks included, by which a tool would
-//! find the old content.
+//! Only recognisable places are overwritten: the first, middle and last MiB, and each signature
+//! found, backup superblocks included, by which a tool would find the old content.
 
 use std::fs::File;
 use std::io;
@@ -17,13 +16,13 @@ use super::{Inspection, Obstacle, find_signatures, obstacles_to_use, readers, us
 use crate::machine::{DeviceNumber, Machine};
 use crate::{DeviceError, LabError};
 
-/// Bytes around a signature, and of one write.
+/// Bytes erased around a signature, and of one write.
 const AROUND: u64 = PIECE.len() as u64;
 const PIECE: [u8; 4096] = [0; 4096];
-/// Under each signature another may come to light, but not for ever.
+/// Cap on the passes over a device: an erased signature may uncover another one.
 const ROUNDS: usize = 16;
 
-/// Takes away what `inspection` found. The device is held for ourselves meanwhile.
+/// Erases the content found by `inspection`, with the device opened exclusively.
 ///
 /// # Errors
 /// When somebody came to use it since, it is another device now, or something stays.
@@ -46,20 +45,20 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
     }
     let users = usage::users(machine, inspection.number)
         .map_err(LabError::io("cannot find out who uses", path))?;
-    // We have it open for writing ourselves, which `users` does not count.
+    // `users` does not count the descriptor of this process, which is open for writing.
     if !users.is_empty() {
         let refused = Inspection { obstacles: users, ..inspection.clone() };
         return Err(DeviceError::Refused(refused).into());
     }
     clear_signatures(&device, inspection.bytes).map_err(LabError::io("cannot erase", path))?;
     match reread_partitions(&device) {
-        // A device without partitions has nothing to read again.
+        // A device without partition support has nothing to read again.
         Ok(()) | Err(Errno::INVAL | Errno::NOTTY) => {}
         Err(errno) => {
             return Err(LabError::io("cannot read the partitions of", path)(errno.into()));
         }
     }
-    // A loop device has its partitions read only when it was attached for that.
+    // The kernel reads partitions of a loop device only if it was attached for that.
     for number in usage::partition_numbers(machine, inspection.number) {
         let _seen_below = delete_partition(&device, number);
     }
@@ -72,7 +71,7 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
     Err(DeviceError::Refused(Inspection { obstacles, ..inspection.clone() }).into())
 }
 
-/// Overwrites with zeroes wherever something can be recognised, until nothing is.
+/// Overwrites the edges and all recognised signatures with zeroes until none is left.
 ///
 /// # Errors
 /// When a write fails, or something is still recognised in the end.
@@ -81,22 +80,22 @@ pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
         zero(device, bytes, place.start, place.end - place.start)?;
     }
     for _ in 0..ROUNDS {
-        let found = find_signatures(device, bytes)?;
-        if found.is_empty() {
+        let signatures = find_signatures(device, bytes)?;
+        if signatures.is_empty() {
             return device.sync_all();
         }
-        for signature in found {
+        for signature in signatures {
             zero(device, bytes, signature.offset & !(AROUND - 1), AROUND)?;
         }
     }
-    let found = find_signatures(device, bytes)?;
-    match found.first() {
+    let signatures = find_signatures(device, bytes)?;
+    match signatures.first() {
         None => device.sync_all(),
         Some(left) => Err(io::Error::other(format!("it still contains {left}"))),
     }
 }
 
-/// Zeroes from `begin`, as far as the device goes.
+/// Writes `length` zeroes from `begin`, up to the end of the device.
 fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
     let end = begin.saturating_add(length).min(bytes);
     let mut at = begin;
@@ -111,7 +110,7 @@ fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::clear_signatures;
-    use crate::guard::content::{Depth, search};
+    use crate::guard::content::{SearchDepth, search};
     use crate::guard::find_signatures;
     use std::os::unix::fs::FileExt;
 
@@ -135,7 +134,7 @@ mod tests {
         assert_eq!(find_signatures(&file, bytes).unwrap().len(), 5);
         clear_signatures(&file, bytes).unwrap();
         assert_eq!(find_signatures(&file, bytes).unwrap(), []);
-        let found = search(&file, bytes, Depth::Glance, None).unwrap();
+        let found = search(&file, bytes, SearchDepth::Glance, None).unwrap();
         assert_eq!(found.first, None);
         let mut copy = [1; 80];
         file.read_exact_at(&mut copy, 64 << 20).unwrap();

@@ -1,4 +1,4 @@
-//! What a look at a device finds, and what stands against formatting it.
+//! Result of inspecting a device: its obstacles to formatting.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,89 +7,89 @@ use super::content::Coverage;
 use super::signatures::{Signature, place_in_words};
 use crate::machine::DeviceNumber;
 
-/// Something that stands against formatting a device.
+/// A reason not to format a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It is something else than a block device.
+    /// The path is not a block device.
     NotABlockDevice,
-    /// It has no bytes: no medium, or a loop device without a file.
+    /// The device has no bytes: no medium, or a loop device without a file.
     Empty,
-    /// It takes no writes.
+    /// The device is read-only.
     ReadOnly,
-    /// It, a partition of it or something made of it is mounted.
+    /// The device, a partition or a device above it is mounted.
     Mounted {
-        /// The kernel's name of what is mounted.
+        /// Kernel name of the mounted device.
         name: String,
-        /// Where.
+        /// Mount point.
         point: PathBuf,
     },
-    /// It, a partition of it or something made of it is swap in use.
+    /// The device, a partition or a device above it is swap in use.
     Swap {
-        /// The kernel's name of it.
+        /// Kernel name of the swap device.
         name: String,
     },
-    /// Something is made of it: RAID, LVM, a mapping, a cache, a loop device.
+    /// Another device is built on it: RAID, LVM, a mapping, a cache, a loop device.
     Held {
-        /// The kernel's name of it or its partition.
+        /// Kernel name of the device or its partition.
         name: String,
-        /// What is made of it.
+        /// Kernel name of the device built on it.
         by: String,
     },
-    /// It belongs to a mounted filesystem of several devices.
+    /// The device belongs to a mounted multi-device filesystem.
     Member {
-        /// The kernel's name of it.
+        /// Kernel name of the device.
         name: String,
-        /// Of what.
+        /// The mounted multi-device filesystem: type and UUID.
         of: String,
     },
-    /// A loop device on the same file or device leads to the same bytes.
+    /// Another loop device on the same file or device leads to the same bytes.
     SameBytes {
-        /// The kernel's name of the loop device that is asked for, or that it lies on.
+        /// Kernel name of the inspected loop device, or of the one below it.
         name: String,
-        /// The name of the other.
+        /// Kernel name of the other loop device.
         other: String,
     },
-    /// A program has it open for writing.
+    /// A program has the device open for writing.
     OpenForWriting {
-        /// The kernel's name of it.
+        /// Kernel name of the device.
         name: String,
-        /// The process.
+        /// Process ID.
         pid: String,
-        /// Its program.
+        /// Name of the program.
         program: String,
     },
-    /// A program has it open for reading, and would lose what it reads.
+    /// A program has the device open for reading; formatting would change the data under it.
     OpenForReading {
-        /// The kernel's name of it.
+        /// Kernel name of the device.
         name: String,
-        /// The process.
+        /// Process ID.
         pid: String,
-        /// Its program.
+        /// Name of the program.
         program: String,
     },
-    /// Somebody has it open for themselves.
+    /// A program or the kernel has the device open exclusively.
     Busy,
-    /// It has partitions.
+    /// The device has partitions.
     Partitions {
-        /// Their names.
+        /// Kernel names of the partitions.
         names: Vec<String>,
     },
-    /// An earlier file of the loop device left partitions: the present one has no table of them.
+    /// An earlier file of the loop device left partitions: the present file has no partition table.
     LeftoverPartitions {
-        /// Their names.
+        /// Kernel names of the partitions.
         names: Vec<String>,
     },
-    /// It carries something.
+    /// The device has a known signature.
     Carries(Signature),
-    /// It is not empty, and what it carries is not known.
+    /// The device has data without a known signature.
     Data {
-        /// Where a byte stands that is not zero, in bytes from the beginning.
+        /// Offset of the first byte of data, in bytes.
         offset: u64,
     },
 }
 
 impl Obstacle {
-    /// Whether naming the device for erasing removes it.
+    /// True if `--erase` of the device removes this obstacle.
     pub(crate) fn is_erasable(&self) -> bool {
         matches!(
             self,
@@ -100,7 +100,7 @@ impl Obstacle {
         )
     }
 
-    /// Whether it may be gone in a moment.
+    /// True if the obstacle may be gone in a moment.
     pub(super) fn is_fleeting(&self) -> bool {
         matches!(self, Self::Busy | Self::OpenForWriting { .. } | Self::OpenForReading { .. })
     }
@@ -142,30 +142,30 @@ impl fmt::Display for Obstacle {
     }
 }
 
-/// A look at a device.
+/// Result of inspecting a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
-    /// The path as the user gave it.
+    /// Path as the user wrote it.
     pub asked: PathBuf,
-    /// Where it leads.
+    /// Path with all links resolved.
     pub resolved: PathBuf,
-    /// The number of the device there.
+    /// Device number.
     pub number: DeviceNumber,
-    /// Its bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// What stands against formatting it.
+    /// Reasons not to format it; empty for a free and empty device.
     pub obstacles: Vec<Obstacle>,
-    /// How much was read in search of data; `None` where a signature was found before.
+    /// Part of the device that was read in search of data; `None` if a signature was found before.
     pub coverage: Option<Coverage>,
 }
 
 impl Inspection {
-    /// Whether something stands against it that naming the device for erasing does not remove.
+    /// True if an obstacle remains that `--erase` does not remove.
     pub fn is_in_use(&self) -> bool {
         self.obstacles.iter().any(|obstacle| !obstacle.is_erasable())
     }
 
-    /// What removes partitions that an earlier file left on a loop device, if there are some.
+    /// Advice for removing leftover partitions of a loop device, if there are some.
     pub fn leftover_hint(&self) -> Option<String> {
         let is_leftover = |one: &Obstacle| matches!(one, Obstacle::LeftoverPartitions { .. });
         let node = self.resolved.display();

@@ -1,8 +1,8 @@
-//! The guard: looks at a block device and says what stands against formatting it.
+//! The guard: inspects a block device and lists the obstacles to formatting it.
 //!
-//! What is in use (mounted, swap, held, open for writing) is never touched. What only lies on it
-//! (a partition table, a known signature or a further copy of one, any data) is touched when the
-//! user has named that device to be erased and nobody reads from it.
+//! A device in use (mounted, swap, held, open for writing) is never touched. A device with content
+//! (a partition table, a known signature or a backup of one, any data) is touched when the user has
+//! named it with `--erase` and no program reads from it.
 
 mod backing;
 mod below;
@@ -25,35 +25,35 @@ use crate::LabError;
 use crate::machine::{DeviceNumber, Machine, word};
 
 pub use content::Coverage;
-pub(crate) use content::Depth;
+pub(crate) use content::SearchDepth;
 pub(crate) use erase::{clear_signatures, erase};
 pub use inspection::{Inspection, Obstacle};
 pub use signatures::{Signature, find_signatures};
 
-/// Probes of udev and its like have a device open for a moment only; this long we wait for them.
+/// Longest wait for programs that have a device open for a moment, such as probes of udev.
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(100);
 
-/// Devices that the user has named to be erased.
+/// Devices that the user has named with `--erase`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EraseList {
     named: Vec<PathBuf>,
 }
 
 impl EraseList {
-    /// The devices with these paths and no others.
+    /// Erase list of exactly these paths.
     pub fn new(named: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { named: named.into_iter().collect() }
     }
 
-    /// Whether one of the paths leads to this very device: naming a disk does not name its
+    /// True if one of the paths leads to this very device: naming a disk does not name its
     /// partitions, nor the other way round.
     pub(crate) fn names(&self, resolved: &Path) -> bool {
         self.named.iter().any(|named| named.canonicalize().is_ok_and(|path| path == resolved))
     }
 }
 
-/// Looks at a device. Nothing is changed by it.
+/// Inspects a device without changing it.
 ///
 /// # Errors
 /// When there is nothing at the path, or the device cannot be read: what cannot be looked at is not
@@ -62,20 +62,20 @@ pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
     inspect_on(&Machine::default(), path)
 }
 
-/// Looks at a device without reading more of it than its first, middle and last MiB and the places
-/// of signatures: what it says of an empty device is not enough to format it.
+/// Inspects a device, reading only its first, middle and last MiB and the offsets of signatures.
+/// The result is not sufficient for formatting an empty device.
 ///
 /// # Errors
 /// As [`inspect`].
 pub fn glance(path: &Path) -> Result<Inspection, LabError> {
-    inspection(&Machine::default(), path, Depth::Glance)
+    inspection(&Machine::default(), path, SearchDepth::Glance)
 }
 
 pub(crate) fn inspect_on(machine: &Machine, path: &Path) -> Result<Inspection, LabError> {
-    inspection(machine, path, Depth::Full)
+    inspection(machine, path, SearchDepth::Full)
 }
 
-fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection, LabError> {
+fn inspection(machine: &Machine, path: &Path, depth: SearchDepth) -> Result<Inspection, LabError> {
     let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
     let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
@@ -110,8 +110,8 @@ fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection
     if folder.as_deref().and_then(|folder| word(&folder.join("ro"))).as_deref() == Some("1") {
         inspection.obstacles.push(Obstacle::ReadOnly);
     }
-    // What is refused in any case is not read at length: that would disturb who uses it.
-    let depth = if inspection.is_in_use() { Depth::Glance } else { depth };
+    // A device that is refused in any case is not read at length, which would disturb its users.
+    let depth = if inspection.is_in_use() { SearchDepth::Glance } else { depth };
     let unusable = inspection.obstacles.len();
     let carried = content_of(machine, number, (&device, inspection.bytes), depth)
         .map_err(LabError::io("cannot read", &resolved))?;
@@ -128,17 +128,17 @@ fn inspection(machine: &Machine, path: &Path, depth: Depth) -> Result<Inspection
     }
     inspection.obstacles.extend(carried.obstacles);
     inspection.coverage = carried.coverage;
-    // Nobody loses anything by reading what is empty.
+    // A reader of an empty device loses nothing.
     if inspection.obstacles.len() > unusable {
         inspection.obstacles.extend(readers(machine, number));
     }
     Ok(inspection)
 }
 
-/// What is on a device.
+/// Content of a device: signatures or data.
 #[derive(Debug)]
 pub(crate) struct Content {
-    /// All known signatures; without any, where data is.
+    /// All known signatures; without any, the first byte of data.
     pub(crate) obstacles: Vec<Obstacle>,
     coverage: Option<Coverage>,
 }
@@ -152,7 +152,7 @@ impl Content {
     }
 }
 
-/// Looks for all known signatures on a device of so many bytes; without any, for data.
+/// Searches a device of `bytes` for all known signatures; without any, for data.
 ///
 /// # Errors
 /// When the device cannot be read.
@@ -160,7 +160,7 @@ pub(crate) fn content_of(
     machine: &Machine,
     number: DeviceNumber,
     (device, bytes): (&File, u64),
-    depth: Depth,
+    depth: SearchDepth,
 ) -> io::Result<Content> {
     let known = find_signatures(device, bytes)?;
     if !known.is_empty() {
@@ -168,15 +168,15 @@ pub(crate) fn content_of(
         return Ok(Content { obstacles, coverage: None });
     }
     let extents = match depth {
-        Depth::Full => backing::extents(machine, number, device, bytes)?,
-        Depth::Glance => None,
+        SearchDepth::Full => backing::extents(machine, number, device, bytes)?,
+        SearchDepth::Glance => None,
     };
-    let found = content::search(device, bytes, depth, extents)?;
-    let data = found.first.map(|offset| Obstacle::Data { offset });
-    Ok(Content { obstacles: data.into_iter().collect(), coverage: Some(found.coverage) })
+    let result = content::search(device, bytes, depth, extents)?;
+    let data = result.first.map(|offset| Obstacle::Data { offset });
+    Ok(Content { obstacles: data.into_iter().collect(), coverage: Some(result.coverage) })
 }
 
-/// Programs that read from a device, waiting a moment for those that only probe it.
+/// Programs that have a device open for reading, after a wait for programs that only probe it.
 pub(crate) fn readers(machine: &Machine, number: DeviceNumber) -> Vec<Obstacle> {
     let mut waited = Duration::ZERO;
     loop {
@@ -189,7 +189,7 @@ pub(crate) fn readers(machine: &Machine, number: DeviceNumber) -> Vec<Obstacle> 
     }
 }
 
-/// Who uses a device, waiting a moment for those that only look at it.
+/// Users of a device, after a wait for programs that only probe it.
 pub(crate) fn obstacles_to_use(
     machine: &Machine,
     resolved: &Path,
@@ -201,7 +201,7 @@ pub(crate) fn obstacles_to_use(
             .map_err(LabError::io("cannot find out who uses", resolved))?;
         match open_device(resolved, DeviceUse::LookAlone) {
             Ok(_closed) => {}
-            // Whoever it is has been named already.
+            // The user has been named already.
             Err(Errno::BUSY) if obstacles.is_empty() => obstacles.push(Obstacle::Busy),
             Err(Errno::BUSY | Errno::NOMEDIUM | Errno::NXIO) => {}
             Err(errno) => return Err(LabError::io("cannot open", resolved)(errno.into())),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_block_device_is_refused() {
+    fn paths_to_other_files_are_refused() {
         for path in ["/dev/null", "/proc/self/stat", "/"] {
             let found = inspect(Path::new(path)).unwrap();
             assert_eq!(found.obstacles, [Obstacle::NotABlockDevice], "{path}");

@@ -1,8 +1,7 @@
-//! Who uses a block device: mounts, swap, what is made of it, programs that write to it.
+//! Users of a block device: mounts, swap, devices built on it, programs that have it open.
 //!
-//! It is asked for the device, its partitions, and all that is made of them, as far up as it goes;
-//! and for whatever else leads to the same bytes.
-//! What lies on a device that nobody uses is not looked at here.
+//! The search covers the device, its partitions, all devices built on them, at any depth, and other
+//! devices with the same bytes. The content of an unused device is not examined here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +16,7 @@ use super::below::below;
 use crate::families::mounted_families;
 use crate::machine::{DeviceNumber, Machine, block_number, names, word};
 
-/// Partitions of a device: names and numbers.
+/// Partitions of a device: kernel names and numbers.
 pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, DeviceNumber)> {
     let Some(folder) = machine.block_folder(of) else {
         return Vec::new();
@@ -30,7 +29,7 @@ pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, De
     inside.collect()
 }
 
-/// Everybody who uses the device.
+/// All users of the device, as obstacles.
 pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<Obstacle>> {
     let table = fs::read(machine.proc.join("self/mountinfo"))?;
     let below = below(machine, device);
@@ -60,7 +59,7 @@ pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<O
     Ok(obstacles)
 }
 
-/// Other processes that read from the device, a partition of it or the device below it.
+/// Other processes that have the device, a partition or the device below it open for reading only.
 pub(super) fn readers(machine: &Machine, device: DeviceNumber) -> Vec<Obstacle> {
     let openers = openers(machine, device, &below(machine, device).carriers).into_iter();
     let readers = openers.filter(|(_, opener)| !opener.writes);
@@ -69,7 +68,7 @@ pub(super) fn readers(machine: &Machine, device: DeviceNumber) -> Vec<Obstacle> 
     readers.map(obstacle).collect()
 }
 
-/// The numbers of its partitions among themselves.
+/// Partition indices of a device, as in its partition table.
 pub(super) fn partition_numbers(machine: &Machine, of: DeviceNumber) -> Vec<u32> {
     let Some(folder) = machine.block_folder(of) else { return Vec::new() };
     let number = |name: &String| word(&folder.join(name).join("partition"))?.parse().ok();
@@ -80,7 +79,7 @@ struct Search<'a> {
     machine: &'a Machine,
     mounts: Vec<Mount>,
     swaps: Vec<DeviceNumber>,
-    /// What the device is made of, and itself: none of these stands against it by lying on another.
+    /// The device and its lower layers; holders among these do not block formatting.
     layers: BTreeSet<DeviceNumber>,
     seen: BTreeSet<DeviceNumber>,
     obstacles: Vec<Obstacle>,
@@ -91,7 +90,7 @@ impl Search<'_> {
         self.machine.block_name(number).unwrap_or_else(|| number.to_string())
     }
 
-    /// Looks at the device, its partitions and all that is made of them.
+    /// Visits the device, its partitions and all devices built on them.
     fn visit(&mut self, number: DeviceNumber) {
         if !self.seen.insert(number) {
             return;
@@ -117,19 +116,20 @@ impl Search<'_> {
     }
 
     fn look_at_mounts(&mut self, name: &str, number: DeviceNumber) {
-        let found = self.mounts.iter().find(|mount| {
+        let first_mount = self.mounts.iter().find(|mount| {
             let by_number = mount.device == (number.major, number.minor);
-            // btrfs and others have a number of their own and tell the device as their source.
+            // btrfs and others have a device number of their own and name the device as their
+            // source.
             let source = Path::new(&mount.source);
             by_number || (source.is_absolute() && block_number(source) == Some(number))
         });
-        if let Some(mount) = found {
+        if let Some(mount) = first_mount {
             let point = mount.point.clone();
             self.obstacles.push(Obstacle::Mounted { name: name.to_owned(), point });
         }
     }
 
-    /// Filesystems of several devices list them.
+    /// Adds an obstacle if a mounted multi-device filesystem lists this device.
     fn look_at_members(&mut self, name: &str) {
         for family in mounted_families(self.machine) {
             if family.devices.iter().any(|device| device == name) {
@@ -139,9 +139,9 @@ impl Search<'_> {
         }
     }
 
-    /// What is made of a device: words for it, and its number when it is a block device.
+    /// Devices built on a device: description, and the number of a block device.
     fn holders(&self, of: DeviceNumber) -> Vec<(String, Option<DeviceNumber>)> {
-        let mut found = Vec::new();
+        let mut devices = Vec::new();
         if let Some(folder) = self.machine.block_folder(of) {
             for holder in names(&folder.join("holders")) {
                 let there = folder.join("holders").join(&holder);
@@ -150,30 +150,30 @@ impl Search<'_> {
                     Some(mapped) => format!("{holder} ({mapped})"),
                     None => holder,
                 };
-                found.push((by, number));
+                devices.push((by, number));
             }
         }
-        // A loop device on top of a block device holds nothing in the kernel's eyes.
+        // The kernel lists no holder for a loop device on top of a block device.
         for (name, folder) in self.machine.block_devices_with("loop") {
             let file = word(&folder.join("loop/backing_file"));
             let file = file.map(|path| path.trim_end_matches(" (deleted)").to_owned());
             if file.is_some_and(|path| block_number(Path::new(&path)) == Some(of)) {
                 let number = word(&folder.join("dev")).and_then(|text| text.parse().ok());
-                found.push((name, number));
+                devices.push((name, number));
             }
         }
-        found
+        devices
     }
 }
 
-/// Block devices that are swap now.
+/// Block devices in use as swap.
 fn swaps(machine: &Machine) -> Vec<DeviceNumber> {
     let text = fs::read(machine.proc.join("swaps")).unwrap_or_default();
     let lines = text.split(|&byte| byte == b'\n').skip(1);
     lines.filter_map(|line| block_number(&unescape(line))).collect()
 }
 
-/// The first field of a line, in which blanks are written as a backslash and three octal digits.
+/// First field of a line, in which blanks are escaped as a backslash and three octal digits.
 fn unescape(line: &[u8]) -> PathBuf {
     let field = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let mut plain = Vec::with_capacity(field.len());
@@ -194,15 +194,15 @@ fn unescape(line: &[u8]) -> PathBuf {
     std::ffi::OsString::from_vec(plain).into()
 }
 
-/// A process that has a device open without having it for itself, as virtual machines do.
+/// A process that has a device open, not exclusively, as virtual machines do.
 struct Opener {
     pid: String,
     program: String,
     writes: bool,
 }
 
-/// Other processes that have the device, a partition of it or one below it open, each with the name
-/// of what it has open.
+/// Other processes that have the device, a partition or a device below it open, each with the
+/// kernel name of the open device.
 fn openers(
     machine: &Machine,
     device: DeviceNumber,
@@ -213,7 +213,7 @@ fn openers(
     numbers.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
     let own = std::process::id().to_string();
     let is_other = |pid: &String| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own;
-    let mut found = Vec::new();
+    let mut processes = Vec::new();
     for pid in names(&machine.proc).into_iter().filter(is_other) {
         let open = open_devices(&machine.proc.join(&pid));
         for number in &numbers {
@@ -222,18 +222,18 @@ fn openers(
             let writes = *first || uses.any(|writes| *writes);
             let name = machine.block_name(*number).unwrap_or_else(|| number.to_string());
             let program = machine.program(&pid);
-            found.push((name, Opener { pid: pid.clone(), program, writes }));
+            processes.push((name, Opener { pid: pid.clone(), program, writes }));
         }
     }
-    found
+    processes
 }
 
-/// The block devices that a process has open, and whether for writing.
+/// Block devices that a process has open; `true` for writing.
 fn open_devices(process: &Path) -> Vec<(DeviceNumber, bool)> {
     let open = names(&process.join("fd")).into_iter().filter_map(|fd| {
         let target = fs::read_link(process.join("fd").join(&fd)).ok()?;
-        // Only what looks like a device is asked for its number: a path on a dead network
-        // filesystem would never answer.
+        // Only a path below /dev is resolved to a number: a path on a dead network filesystem would
+        // never answer.
         let is_likely = target.as_os_str().as_bytes().starts_with(b"/dev/");
         let number = is_likely.then(|| block_number(&target)).flatten()?;
         let info = fs::read_to_string(process.join("fdinfo").join(&fd)).ok()?;
@@ -257,12 +257,12 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
 
-    /// A machine made of files.
-    struct Fake {
+    /// Sysfs and procfs of a machine, made of files.
+    struct FakeMachine {
         top: tempfile::TempDir,
     }
 
-    impl Fake {
+    impl FakeMachine {
         fn new(mounts: &str) -> Self {
             let fake = Self { top: tempfile::tempdir().unwrap() };
             fake.write("proc/self/mountinfo", mounts);
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_mount_is_seen_through_partition_raid_and_mapping() {
-        let fake = Fake::new(ROOT_ON_LVM);
+        let fake = FakeMachine::new(ROOT_ON_LVM);
         fake.device("sda", "8:0");
         fake.partition("sda/sda1", "8:1");
         fake.device("md0", "9:0");
@@ -333,8 +333,8 @@ mod tests {
     }
 
     #[test]
-    fn a_mounted_partition_stands_against_its_disk_and_not_against_its_sister() {
-        let fake = Fake::new(ROOT_ON_LVM);
+    fn a_mounted_partition_blocks_its_disk_but_no_other_partition() {
+        let fake = FakeMachine::new(ROOT_ON_LVM);
         fake.device("sdb", "8:16");
         fake.partition("sdb/sdb1", "8:17");
         fake.partition("sdb/sdb2", "8:18");
@@ -349,8 +349,8 @@ mod tests {
     }
 
     #[test]
-    fn members_of_mounted_filesystems_are_known_by_name() {
-        let fake = Fake::new("");
+    fn members_of_mounted_filesystems_are_found_by_name() {
+        let fake = FakeMachine::new("");
         fake.device("sdc", "8:32");
         fake.device("sdd", "8:48");
         fake.write("sys/fs/btrfs/0-1-2/devices/sdc", "");
@@ -365,8 +365,8 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_of_holders_ends() {
-        let fake = Fake::new("");
+    fn a_cycle_of_holders_terminates() {
+        let fake = FakeMachine::new("");
         fake.device("dm-1", "253:1");
         fake.device("dm-2", "253:2");
         fake.hold("dm-1", "dm-2");
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_is_used_by_who_uses_the_same_file_or_the_device_below_it() {
-        let fake = Fake::new("30 1 7:990 / /mnt rw - ext4 /dev/loop990 rw\n");
+        let fake = FakeMachine::new("30 1 7:990 / /mnt rw - ext4 /dev/loop990 rw\n");
         let file = fake.top.path().join("image");
         fs::write(&file, "").unwrap();
         let attach = |name: &str, number: &str, offset: &str, sectors: &str| {
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn an_unknown_device_is_used_by_nobody_and_no_mountinfo_is_an_error() {
-        let fake = Fake::new("");
+        let fake = FakeMachine::new("");
         assert_eq!(fake.users("99:99"), []);
         let machine = Machine { proc: PathBuf::from("/nowhere"), ..fake.machine() };
         assert!(users(&machine, DeviceNumber { major: 1, minor: 1 }).is_err());

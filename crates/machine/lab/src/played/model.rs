@@ -1,4 +1,4 @@
-//! Which disk is played: one that is built in, or a TOML file.
+//! Models of played disks: built in, or read from a TOML file.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,22 +10,22 @@ use treering_trace::{Disk, DiskError};
 use crate::LabError;
 use crate::error::unfit;
 
-/// A longer file is no disk.
+/// Largest accepted file of a disk model, in bytes.
 const TEXT_BYTES_MAX: u64 = 1 << 16;
 
-/// A disk to be played.
+/// Model of a disk to be played.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayedModel {
-    /// As it was asked for: its name, or the path of its file.
+    /// Name of a built-in model, or path of a file, as the user wrote it.
     pub name: String,
-    /// The model.
+    /// The parsed model.
     pub disk: Disk,
-    /// What is written of it.
+    /// TOML text of the model.
     pub(crate) text: String,
 }
 
 impl PlayedModel {
-    /// The disk with this name, or in the file at this path.
+    /// Finds a model by name, or reads it from the file at this path.
     ///
     /// # Errors
     /// When there is none, or the file describes none.
@@ -50,7 +50,7 @@ impl PlayedModel {
         Ok(Self { name: name.to_owned(), disk, text: text.to_owned() })
     }
 
-    /// What it says of itself before it has done anything.
+    /// Status before the first request, with zero counters.
     pub(super) fn status(&self) -> PlayedStatus {
         PlayedStatus {
             disk: self.name.clone(),
@@ -60,7 +60,7 @@ impl PlayedModel {
         }
     }
 
-    /// What of it belongs to a trial.
+    /// Facts of the model that are recorded in a trial.
     pub fn facts(&self) -> Vec<Fact> {
         self.status().facts()
     }

@@ -1,4 +1,4 @@
-//! Our end of a played disk: mounted, its process started, told when to play, and taken away.
+//! The owner's end of a played disk: mounts it, starts its process, sets its timing, ends it.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -20,29 +20,28 @@ use super::{HURRY, IMAGE, PLAY, PlayedModel};
 use crate::LabError;
 use crate::error::unfit;
 use crate::machine::{DeviceNumber, Machine};
-use crate::tools::Myself;
+use crate::tools::SelfExec;
 
-/// How long a process that plays a disk may take to say a word, and to end.
+/// Longest wait for an answer of the process of a played disk, and for its end.
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 
-/// A played disk of ours.
+/// A played disk owned by this process.
 #[derive(Debug)]
 pub(crate) struct Player {
     point: PathBuf,
     child: Child,
-    /// The number of its mount.
+    /// Device number of its mount.
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
 impl Player {
-    /// Mounts the filesystem of a played disk at `point`, which is made, and starts the process
-    /// that plays it.
+    /// Mounts the filesystem of a played disk at `point`, which is made, and starts its process.
     pub(crate) fn start(
         point: &Path,
         mark: &str,
         (image, path, model): (&File, &Path, &PlayedModel),
-        myself: &Myself,
+        self_exec: &SelfExec,
     ) -> Result<Self, LabError> {
         let made = DirBuilder::new().mode(0o700).create(point);
         made.map_err(LabError::io("cannot make the mount point", point))?;
@@ -57,27 +56,28 @@ impl Player {
         mount(OsStr::new(mark), point, PLAYED_MOUNT, &options)
             .map_err(|errno| LabError::io("cannot mount", point)(errno.into()))?;
         let image = image.try_clone().map_err(LabError::io("cannot open again", point))?;
-        let mut command = Command::new(&myself.program);
-        command.args(&myself.arguments).arg(path).arg(&model.name).arg(&model.text);
-        // Neither the terminal's Ctrl-C nor its end is for it, nor our directory.
+        let mut command = Command::new(&self_exec.program);
+        command.args(&self_exec.arguments).arg(path).arg(&model.name).arg(&model.text);
+        // The process is detached from the terminal's Ctrl-C and hangup, and from the working
+        // directory.
         command.arg0("treering").process_group(0).current_dir("/");
         command.stdin(OwnedFd::from(connection)).stdout(OwnedFd::from(image));
         let child = command.stderr(Stdio::piped()).spawn();
-        let child = child.map_err(LabError::io("cannot start", &myself.program))?;
-        // Our end of the connection goes: when its process ends, so does the connection.
+        let child = child.map_err(LabError::io("cannot start", &self_exec.program))?;
+        // This end of the connection is closed, so that the connection ends with the process.
         drop(command);
         let mut player = Self { point: point.to_owned(), child, mounted: None };
         if let Err(error) = player.counts() {
             return Err(player.explain(error));
         }
         let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"));
-        let found = table?.mounts.into_iter().find(|mount| mount.point == point);
+        let own_mount = table?.mounts.into_iter().find(|mount| mount.point == point);
         player.mounted =
-            found.map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
+            own_mount.map(|mount| DeviceNumber { major: mount.device.0, minor: mount.device.1 });
         Ok(player)
     }
 
-    /// Why it does not play, in its own words where it has any.
+    /// Adds the standard error of the process to the error, if it has written any.
     fn explain(&mut self, error: LabError) -> LabError {
         let _gone_already = self.child.kill();
         let _ended = self.child.wait();
@@ -89,23 +89,23 @@ impl Player {
         if words.is_empty() { error } else { unfit(format!("no disk is played: {words}")) }
     }
 
-    /// The number of its process.
+    /// Process ID of the played disk.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// The image, as whose device it is seen.
+    /// Path of the image as the played disk shows it.
     pub(crate) fn image(&self) -> PathBuf {
         image_in(&self.point)
     }
 
-    /// Whether answers come when the disk would have them, or at once.
+    /// Switches between answers at modelled times (`true`) and at once (`false`).
     pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
         let failed = LabError::io("cannot reach the played disk at", &self.point);
         say(&self.point, if plays { PLAY } else { HURRY }).map_err(failed)
     }
 
-    /// What it did so far.
+    /// Counters of the played disk so far.
     pub(crate) fn counts(&self) -> Result<PlayedCounts, LabError> {
         let failed = || LabError::io("cannot reach the played disk at", &self.point);
         let mut text = String::new();
@@ -116,7 +116,7 @@ impl Player {
         Ok(status.map_err(|error| failed()(error.into()))?.counts)
     }
 
-    /// After its mount is gone: waits for the process, which has nothing to do any more.
+    /// Waits for the end of the process after its mount is gone.
     pub(crate) fn ended(mut self) {
         let mut waited = Duration::ZERO;
         while matches!(self.child.try_wait(), Ok(None)) {
@@ -139,20 +139,20 @@ fn say(point: &Path, word: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(point.join(PLAYED_STATUS))?.write_all(word.as_bytes())
 }
 
-/// A played disk whose owner may be gone.
+/// A played disk whose owner may be dead.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Remains<'a> {
-    /// Where its filesystem is mounted.
+pub(crate) struct OrphanDisk<'a> {
+    /// Mount point of its filesystem.
     pub(crate) point: &'a Path,
-    /// The number of the mount, where it is known.
+    /// Device number of the mount, if known.
     pub(crate) mounted: Option<DeviceNumber>,
-    /// The process that plays it, and when that began.
+    /// Process ID and start time of the process that plays it.
     pub(crate) player: Option<(u32, u64)>,
 }
 
-/// Makes sure that nobody waits for a played disk for ever: it answers at once from now on, or, if
-/// its process does not listen, everybody gets an error.
-pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
+/// Ends all waiting for a played disk: it answers at once from now on, or, if its process does not
+/// respond, every request fails.
+pub(crate) fn rescue(machine: &Machine, remains: OrphanDisk<'_>) {
     let is_there = MountTable::read().is_ok_and(|table| {
         table
             .mounts
@@ -162,12 +162,12 @@ pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
     if !is_there {
         return;
     }
-    // A thread that is left behind if it is not answered, until the connection breaks.
+    // A thread that gets no answer is left behind until the connection breaks.
     let (sender, answer) = mpsc::channel();
     let point = remains.point.to_owned();
     let told = thread::Builder::new().spawn(move || sender.send(say(&point, HURRY)));
     if told.is_ok() && answer.recv_timeout(PATIENCE).is_ok() {
-        // Heard, or the connection is broken already.
+        // The word was accepted, or the connection is broken already.
         return;
     }
     if let Some((pid, start)) = remains.player
@@ -177,7 +177,7 @@ pub(crate) fn rescue(machine: &Machine, remains: Remains<'_>) {
     }
     if let Some(number) = remains.mounted {
         let connection = Path::new(USER_SPACE_CONNECTIONS).join(number.minor.to_string());
-        // Gone, or connections are not shown.
+        // The write fails if the connection is gone, or connections are not shown.
         let _nothing_to_abort = std::fs::write(connection.join("abort"), "1");
     }
 }

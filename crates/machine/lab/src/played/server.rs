@@ -1,8 +1,8 @@
 //! The FUSE filesystem of a played disk: a directory with two files, the image and the status.
 //!
-//! What is read or written is read or written at once, and answered by the spindle later. Nothing
-//! here syncs or waits for anything but the file behind the image: what waits for us could be what
-//! we would wait for.
+//! Reads and writes are executed at once, and answered by the spindle later. Nothing here syncs or
+//! waits for anything but the file behind the image: anything else could itself be waiting for this
+//! filesystem.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -25,30 +25,29 @@ use treering_model::{PLAYED_STATUS, PlayedStatus};
 use treering_sys::serve_a_device;
 
 use super::model::PlayedModel;
-use super::spindle::{Answer, Request as Asked, Spindle};
+use super::spindle::{DelayedReply, QueuedRequest, Spindle};
 use super::{HURRY, IMAGE, PLAY};
 
 const ROOT_INODE: u64 = 1;
 const IMAGE_INODE: u64 = 2;
 const STATUS_INODE: u64 = 3;
-/// Nothing about the files changes.
+/// Validity of attributes and entries, which never change.
 const FOREVER: Duration = Duration::from_secs(1 << 30);
-/// Requests of the kernel that may be under way: more than the queue of any loop device holds.
+/// Limit on concurrent kernel requests: more than the queue of any loop device holds.
 const UNDER_WAY: u16 = 1024;
 
 struct PlayedFilesystem {
     spindle: Arc<Spindle>,
     image: File,
     bytes: u64,
-    /// Without its counts.
+    /// Status without current counters.
     status: PlayedStatus,
-    /// The texts of the status that are being read: each as it was when it was opened, however many
-    /// reads its reader needs.
+    /// Status texts of open handles: each is fixed at the open, however many reads follow.
     texts: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
-/// Plays a disk on a connection to the kernel that is mounted already, over the bytes of an image,
-/// until it is unmounted.
+/// Serves a played disk on a FUSE connection that is mounted already, over an image, until it is
+/// unmounted.
 ///
 /// # Errors
 /// When the description is none of a disk, or the connection breaks.
@@ -60,7 +59,7 @@ pub fn serve_played_disk(
 ) -> io::Result<()> {
     let model = PlayedModel::read(name, text).map_err(io::Error::other)?;
     let bytes = image.metadata()?.len();
-    // What is refused shows in the lateness of the answers.
+    // A refusal shows in the lateness of the answers.
     let _refused = serve_a_device();
     let spindle = Arc::new(Spindle::new(&model.disk));
     let turning = Arc::clone(&spindle);
@@ -71,11 +70,11 @@ pub fn serve_played_disk(
     let texts = Mutex::default();
     let filesystem =
         PlayedFilesystem { spindle: Arc::clone(&spindle), image, bytes, status, texts };
-    // Only root may come so far: the mount is the owner's alone.
+    // Only root gets here: the mount point is accessible to its owner alone.
     let session = Session::from_fd(filesystem, fuse, SessionACL::All, Config::default())?;
     let served = session.run();
     spindle.end();
-    // It ends when it is told to.
+    // The thread ends after `end`.
     let _ended = turning.join();
     served
 }
@@ -85,7 +84,7 @@ impl PlayedFilesystem {
         let (kind, size) = match inode {
             ROOT_INODE => (FileType::Directory, 0),
             IMAGE_INODE => (FileType::RegularFile, self.bytes),
-            // Read to its end, wherever that is.
+            // Size 0 makes readers read up to the end of file.
             STATUS_INODE => (FileType::RegularFile, 0),
             _ => return None,
         };
@@ -113,7 +112,7 @@ impl PlayedFilesystem {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Keeps the status for a reader; the number of its handle.
+    /// Stores the present status for a reader and returns its handle.
     fn open_status(&self) -> u64 {
         let status = PlayedStatus { counts: self.spindle.counts(), ..self.status.clone() };
         let text = serde_json::to_vec(&status).unwrap_or_default();
@@ -130,7 +129,7 @@ impl PlayedFilesystem {
         reply.data(&text[at(offset)..at(offset.saturating_add(u64::from(size)))]);
     }
 
-    /// Reads what is within the image; the rest of the kernel's buffer stays as it is.
+    /// Reads the part within the image; the rest of the kernel's buffer stays as it is.
     fn read_image(&self, offset: u64, size: u32) -> io::Result<Vec<u8>> {
         let bytes = self.bytes.saturating_sub(offset).min(u64::from(size));
         let mut data = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
@@ -141,7 +140,7 @@ impl PlayedFilesystem {
 
 impl Filesystem for PlayedFilesystem {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Without it requests come one at a time, and the queue of the disk stays empty.
+        // Without this capability requests come one at a time, and the disk's queue stays empty.
         let _older_kernels_have_none = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
         let _known = config.set_max_background(UNDER_WAY);
         let _known = config.set_congestion_threshold(UNDER_WAY);
@@ -185,7 +184,7 @@ impl Filesystem for PlayedFilesystem {
         _flags: Option<fuser::BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        // A disk keeps its size; the status is "truncated" by who writes a word to it.
+        // A disk keeps its size; the status is "truncated" when a word is written to it.
         match self.attributes(inode.0) {
             Some(_) if inode.0 == IMAGE_INODE && size.is_some_and(|size| size != self.bytes) => {
                 reply.error(Errno::EPERM);
@@ -223,8 +222,8 @@ impl Filesystem for PlayedFilesystem {
             (IMAGE_INODE, FileType::RegularFile, IMAGE),
             (STATUS_INODE, FileType::RegularFile, PLAYED_STATUS),
         ];
-        let rest = (1..).zip(entries).skip(usize::try_from(from).unwrap_or(usize::MAX));
-        for (next, (inode, kind, name)) in rest {
+        let remaining = (1..).zip(entries).skip(usize::try_from(from).unwrap_or(usize::MAX));
+        for (next, (inode, kind, name)) in remaining {
             if reply.add(INodeNo(inode), next, kind, name) {
                 break;
             }
@@ -246,9 +245,9 @@ impl Filesystem for PlayedFilesystem {
         if inode.0 == STATUS_INODE {
             return self.read_status(handle.0, offset, size, reply);
         }
-        let asked = Asked::new(offset, u64::from(size), false);
+        let request = QueuedRequest::new(offset, u64::from(size), false);
         match self.read_image(offset, size) {
-            Ok(data) => self.spindle.take(asked, Answer::Read(reply, data)),
+            Ok(data) => self.spindle.take(request, DelayedReply::Read(reply, data)),
             Err(error) => reply.error(error.into()),
         }
     }
@@ -282,15 +281,15 @@ impl Filesystem for PlayedFilesystem {
         if offset.saturating_add(u64::from(bytes)) > self.bytes {
             return reply.error(Errno::ENOSPC);
         }
-        let asked = Asked::new(offset, u64::from(bytes), true);
+        let request = QueuedRequest::new(offset, u64::from(bytes), true);
         match self.image.write_all_at(data, offset) {
-            Ok(()) => self.spindle.take(asked, Answer::Written(reply, bytes)),
+            Ok(()) => self.spindle.take(request, DelayedReply::Written(reply, bytes)),
             Err(error) => reply.error(error.into()),
         }
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // Of the page cache above, which there is not.
+        // There is no page cache above to flush.
         reply.ok();
     }
 
@@ -317,11 +316,11 @@ impl Filesystem for PlayedFilesystem {
         if !is_discard && !flags.contains(FallocateFlags::ZERO_RANGE) {
             return reply.error(Errno::EOPNOTSUPP);
         }
-        let asked = Asked::new(offset, length, true);
+        let request = QueuedRequest::new(offset, length, true);
         match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
-            // A disk with a head has nothing to do for it; it is there so that images stay sparse.
+            // A disk with a head ignores a discard; it exists so that images stay sparse.
             Ok(()) if is_discard => reply.ok(),
-            Ok(()) => self.spindle.take(asked, Answer::Done(reply)),
+            Ok(()) => self.spindle.take(request, DelayedReply::Done(reply)),
             Err(errno) => reply.error(Errno::from_i32(errno.raw_os_error())),
         }
     }

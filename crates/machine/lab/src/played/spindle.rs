@@ -1,5 +1,5 @@
-//! The disk at work: requests come from the kernel, wait for the model's head, and are answered at
-//! its time. A late answer delays nothing after it: the next one is due by the model's clock.
+//! Timing of a played disk: requests of the kernel queue for the model's head, and are answered at
+//! the modelled time. A late answer delays no later one, since each is due by the model's clock.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,14 +10,14 @@ use treering_model::PlayedCounts;
 use treering_sys::{monotonic_ns, process_cpu_ns, sleep_until};
 use treering_trace::{Disk, DiskAnswer, DiskRequest, PlayedHead};
 
-/// How somebody who waits is answered.
-pub(super) enum Answer {
+/// FUSE reply to a request, with its result.
+pub(super) enum DelayedReply {
     Read(ReplyData, Vec<u8>),
     Written(ReplyWrite, u32),
     Done(ReplyEmpty),
 }
 
-impl Answer {
+impl DelayedReply {
     fn send(self) {
         match self {
             Self::Read(reply, data) => reply.data(&data),
@@ -27,43 +27,43 @@ impl Answer {
     }
 }
 
-/// What somebody asked for.
+/// A request of the kernel.
 #[derive(Clone, Copy)]
-pub(super) struct Request {
-    /// When it came.
+pub(super) struct QueuedRequest {
+    /// Arrival time on the monotonic clock.
     pub(super) at_ns: u64,
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) is_write: bool,
 }
 
-impl Request {
-    /// Of now.
+impl QueuedRequest {
+    /// Request that arrives now.
     pub(super) fn new(offset: u64, bytes: u64, is_write: bool) -> Self {
         Self { at_ns: monotonic_ns(), offset, bytes, is_write }
     }
 }
 
-/// What is done already, but for the answer.
-struct Waiting {
-    answer: Answer,
+/// Completed request whose FUSE reply is delayed until its modelled time.
+struct PendingReply {
+    answer: DelayedReply,
     bytes: u64,
     is_write: bool,
 }
 
 struct State {
     head: PlayedHead,
-    waiting: BTreeMap<u64, Waiting>,
-    /// The request that the head is at.
+    waiting: BTreeMap<u64, PendingReply>,
+    /// Number of the request that the head is serving.
     served: Option<u64>,
-    /// Flushes with the number of the first request that they need not wait for.
+    /// Pending flushes with the number of the first request that they need not wait for.
     flushes: Vec<(u64, ReplyEmpty)>,
     next_number: u64,
     counts: PlayedCounts,
     is_over: bool,
 }
 
-/// A disk at work.
+/// Queue and clock of a played disk.
 pub(super) struct Spindle {
     state: Mutex<State>,
     work: Condvar,
@@ -71,7 +71,7 @@ pub(super) struct Spindle {
 }
 
 impl Spindle {
-    /// At rest, in a hurry until it is told to play.
+    /// Idle disk that answers at once until switched to modelled times.
     pub(super) fn new(disk: &Disk) -> Self {
         let state = State {
             head: PlayedHead::new(disk),
@@ -86,23 +86,23 @@ impl Spindle {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // What panicked did not leave anything half done that matters to an answer.
+        // A panic leaves no half-done state that matters to an answer.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A request that is done already is to be answered when the disk would have done it, had it
-    /// come when it came to us.
-    pub(super) fn take(&self, request: Request, answer: Answer) {
-        let Request { at_ns, offset, bytes, is_write } = request;
+    /// Queues a completed request for its answer at the time at which the modelled disk would have
+    /// completed it.
+    pub(super) fn take(&self, request: QueuedRequest, answer: DelayedReply) {
+        let QueuedRequest { at_ns, offset, bytes, is_write } = request;
         let mut state = self.state();
         let number = state.next_number;
         state.next_number += 1;
-        state.waiting.insert(number, Waiting { answer, bytes, is_write });
+        state.waiting.insert(number, PendingReply { answer, bytes, is_write });
         state.head.take(at_ns, DiskRequest { number, offset, bytes, is_write });
         self.work.notify_one();
     }
 
-    /// A flush: answered when all that came before it is on the platter.
+    /// Answers a flush once all earlier requests are on the platter.
     pub(super) fn flush(&self, reply: ReplyEmpty) {
         let mut state = self.state();
         if !self.hurries() {
@@ -116,35 +116,35 @@ impl Spindle {
         state.flushes.push((before, reply));
     }
 
-    /// Whether answers come at once.
+    /// True if answers come at once.
     pub(super) fn hurries(&self) -> bool {
         self.hurries.load(Ordering::Relaxed)
     }
 
-    /// Says whether answers come at once.
+    /// Switches between answers at once (`true`) and at modelled times.
     pub(super) fn hurry(&self, hurries: bool) {
         self.hurries.store(hurries, Ordering::Relaxed);
     }
 
-    /// What was done so far.
+    /// Counters so far.
     pub(super) fn counts(&self) -> PlayedCounts {
         PlayedCounts { cpu_ns: process_cpu_ns(), ..self.state().counts.clone() }
     }
 
-    /// Nothing comes any more.
+    /// Ends [`Spindle::turn`] once all queued requests are answered.
     pub(super) fn end(&self) {
         self.state().is_over = true;
         self.work.notify_one();
     }
 
-    /// Answers until nothing comes any more.
+    /// Answers queued requests until [`Spindle::end`] is called.
     pub(super) fn turn(&self) {
         while let Some((answer, waiting)) = self.next() {
             let plays = !self.hurries();
             if plays {
                 sleep_until(answer.due_ns);
             }
-            let Waiting { answer: reply, bytes, is_write } = waiting;
+            let PendingReply { answer: reply, bytes, is_write } = waiting;
             reply.send();
             let now_ns = monotonic_ns();
             let mut state = self.state();
@@ -163,7 +163,7 @@ impl Spindle {
         }
     }
 
-    fn next(&self) -> Option<(DiskAnswer, Waiting)> {
+    fn next(&self) -> Option<(DiskAnswer, PendingReply)> {
         let mut state = self.state();
         while state.head.is_idle() {
             if state.is_over {

@@ -1,4 +1,4 @@
-//! The menus of boot loaders: which entry boots a kernel. Reads grub.cfg and the entries of the
+//! Boot loader menus: finds the entry that boots a kernel. Reads grub.cfg and the entries of the
 //! Boot Loader Specification; writes nothing.
 
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::machine::names;
 
-/// A menu is smaller.
+/// Largest accepted menu, in bytes.
 const BYTES_MAX: u64 = 4 << 20;
 /// Directories with entries of the Boot Loader Specification, beneath the root.
 const ENTRIES: [&str; 3] = ["boot/loader/entries", "efi/loader/entries", "boot/efi/loader/entries"];
@@ -15,8 +15,8 @@ const IMAGES: [&str; 3] = ["boot/EFI/Linux", "efi/EFI/Linux", "boot/efi/EFI/Linu
 /// Words of kernel command lines that ask for a shell instead of the system.
 const RESCUE: [&str; 4] = ["single", "recovery", "rescue", "emergency"];
 
-/// The entry of a grub.cfg that boots this release, as `grub-reboot` takes it: the identifiers of
-/// its submenus and its own, with `>` between them.
+/// Finds the entry of a grub.cfg that boots this release, in the form of `grub-reboot`: the
+/// identifiers of its submenus and its own, separated by `>`.
 pub(super) fn in_grub_menu(menu: &str, release: &str) -> Option<String> {
     let mut open: Vec<Option<Entry>> = Vec::new();
     for line in menu.lines() {
@@ -53,13 +53,13 @@ impl Entry {
         let id = words.iter().position(is_key).and_then(after).cloned();
         let id = id
             .or_else(|| words.iter().find_map(|word| Some(word.strip_prefix("--id=")?.to_owned())));
-        // Without an identifier it goes by its title, in which GRUB wants each > twice.
+        // An entry without an identifier is named by its title, in which GRUB wants each > twice.
         let title = || words.get(1).map(|title| title.replace('>', ">>")).unwrap_or_default();
         Self { id: id.unwrap_or_else(title) }
     }
 }
 
-/// The words of a line of GRUB's script: quotation marks as in a shell, without expansion.
+/// Splits a line of GRUB's script into words: quotation marks as in a shell, without expansion.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -80,20 +80,20 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The file name of the entry of the Boot Loader Specification that boots this release.
+/// File name of the Boot Loader Specification entry that boots this release.
 pub(super) fn in_entries(root: &Path, release: &str) -> Option<String> {
-    let found = ENTRIES.iter().map(|folder| root.join(folder)).find_map(|folder| {
+    let entry = ENTRIES.iter().map(|folder| root.join(folder)).find_map(|folder| {
         let names = names(&folder).into_iter().filter(|name| name.strip_suffix(".conf").is_some());
         names.into_iter().find(|name| is_entry_of(&folder.join(name), release))
     });
-    found.or_else(|| {
+    entry.or_else(|| {
         IMAGES.iter().map(|folder| root.join(folder)).find_map(|folder| {
             names(&folder).into_iter().find(|name| is_unified_image_of(name, release))
         })
     })
 }
 
-/// The text of a file, unless it is larger than any menu.
+/// Reads a file as text; `None` if it is larger than [`BYTES_MAX`].
 pub(super) fn text(path: &Path) -> Option<String> {
     let size = fs::metadata(path).ok()?.len();
     (size <= BYTES_MAX)
@@ -117,7 +117,7 @@ fn is_entry_of(path: &Path, release: &str) -> bool {
     is_it && !is_rescue
 }
 
-/// Whether a path is that of the image of this release: `/vmlinuz-6.1.0` or `/ID/6.1.0/linux`.
+/// True if a path is that of the image of this release: `/vmlinuz-6.1.0` or `/ID/6.1.0/linux`.
 fn is_image_of(path: &str, release: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
@@ -126,7 +126,8 @@ fn is_image_of(path: &str, release: &str) -> bool {
         || (folder == release && name.starts_with("linux"))
 }
 
-/// Whether a file is called as the unified image of this release: `ID-6.1.0.efi`, `ID-6.1.0+3.efi`.
+/// True if a file has the name of a unified image of this release: `ID-6.1.0.efi`,
+/// `ID-6.1.0+3.efi`.
 fn is_unified_image_of(name: &str, release: &str) -> bool {
     let Some(name) = name.strip_suffix(".efi") else { return false };
     let name = name.split_once('+').map_or(name, |(name, _tries)| name);

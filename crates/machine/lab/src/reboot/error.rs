@@ -1,64 +1,64 @@
-//! Why a machine cannot be booted into another kernel, and what to do about it.
+//! Errors in booting the machine into another kernel, with advice.
 
 use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why a reboot cannot be had.
+/// Error of a reboot campaign.
 #[derive(Debug, Error)]
 pub enum RebootError {
-    /// Neither a boot loader nor kexec can be asked for another kernel.
+    /// Neither a boot loader nor kexec can boot another kernel once.
     #[error("no boot loader that can boot a kernel once was found: {}", reasons.join("; "))]
     NoLoader {
-        /// What each of them lacks.
+        /// Name and reason of each loader.
         reasons: Vec<String>,
     },
-    /// The one that was asked for cannot.
+    /// The requested loader cannot boot a kernel once.
     #[error("{loader} cannot be used: {why}")]
     Unusable {
-        /// Its name.
+        /// Name of the loader.
         loader: &'static str,
-        /// What it lacks.
+        /// Reason why it cannot be used.
         why: String,
     },
     /// The kernel has no entry in the menu, or no image.
     #[error("the kernel {release} cannot be booted by {loader}: {why}")]
     NoKernel {
-        /// Its release.
+        /// Release of the kernel.
         release: String,
-        /// The loader's name.
+        /// Name of the loader.
         loader: &'static str,
-        /// What is missing, and where it was looked for.
+        /// The missing part, with the searched path.
         why: String,
     },
     /// A command failed.
     #[error("`{command}` failed{ended}: {output}")]
     Command {
-        /// The command line.
+        /// Command line, as text.
         command: String,
-        /// How it ended.
+        /// Exit status in parentheses, after a blank.
         ended: String,
-        /// What it wrote.
+        /// Output of the command.
         output: String,
     },
     /// The record of the campaign cannot be read.
     #[error("{} is damaged: {why}", path.display())]
     Damaged {
-        /// The record.
+        /// Path of the record.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why it cannot be parsed.
         why: &'static str,
     },
     /// Another process conducts the campaign.
     #[error("another process is conducting the campaign recorded in {}", path.display())]
     Held {
-        /// The directory of the record.
+        /// Directory of the record.
         path: PathBuf,
     },
 }
 
 impl RebootError {
-    /// What to do about it, where that is known.
+    /// Advice for the user, if any.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::NoLoader { .. } => Some(

@@ -1,4 +1,5 @@
-//! Who boots a kernel once: GRUB, systemd-boot or kexec; whether each can, and with which commands.
+//! Boot loaders that can boot a kernel once: GRUB, systemd-boot, kexec; their availability and
+//! commands.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,43 +8,43 @@ use super::entries::{in_entries, in_grub_menu, text};
 use super::error::RebootError;
 use crate::machine::word;
 
-/// The variable in which systemd-boot says that it has booted the machine.
+/// EFI variable of systemd-boot that shows that it has booted the machine.
 const LOADER_INFO: &str =
     "sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-/// Where programs of the system are, beneath the root.
+/// Folders of system programs, beneath the root.
 const PROGRAMS: [&str; 6] =
     ["usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin"];
-/// What GRUB's programs and directories begin with, as distributions call them.
+/// Prefixes of GRUB's programs and directories in the distributions.
 const GRUBS: [&str; 2] = ["grub", "grub2"];
 
-/// Who can boot a kernel once.
+/// A program that can boot a kernel once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BootLoader {
     /// systemd-boot, by `bootctl set-oneshot`.
     SystemdBoot,
     /// GRUB, by `grub-reboot`.
     Grub,
-    /// The kernel that runs, by `kexec`: firmware and boot loader take no part.
+    /// The running kernel, by `kexec`: firmware and boot loader take no part.
     Kexec,
 }
 
-/// A command, an element an argument.
+/// A command, one element per argument.
 pub type CommandLine = Vec<String>;
 
-/// The commands of one boot.
+/// Commands of one boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootCommands {
-    /// Make this kernel the next to be booted, once.
+    /// Commands that make this kernel the next to be booted, once.
     pub prepare: Vec<CommandLine>,
-    /// Boot.
+    /// Command that reboots the machine.
     pub boot: CommandLine,
 }
 
 impl BootLoader {
-    /// Every one, in the order in which they are tried.
+    /// All boot loaders, in the order in which they are tried.
     pub const ALL: [Self; 3] = [Self::SystemdBoot, Self::Grub, Self::Kexec];
 
-    /// The word used on the command line and in facts.
+    /// Name used on the command line and in facts.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SystemdBoot => "systemd-boot",
@@ -52,12 +53,12 @@ impl BootLoader {
         }
     }
 
-    /// The one with this name.
+    /// Boot loader with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// The one asked for, or the first that can boot a kernel once on this machine.
+    /// Returns the requested loader, or the first that can boot a kernel once on this machine.
     ///
     /// # Errors
     /// When it cannot, or none can: says what is missing.
@@ -76,7 +77,7 @@ impl BootLoader {
         Err(RebootError::NoLoader { reasons })
     }
 
-    /// Why it cannot be used here.
+    /// Reason why the loader cannot be used here, if any.
     fn lacks(self, root: &Path) -> Option<String> {
         match self {
             Self::SystemdBoot => {
@@ -119,7 +120,7 @@ impl BootLoader {
         }
     }
 
-    /// The commands that boot this kernel once.
+    /// Commands that boot this kernel once.
     ///
     /// # Errors
     /// When the kernel is not installed, or the loader does not know it.
@@ -154,7 +155,7 @@ impl BootLoader {
         Ok(BootCommands { prepare: vec![prepare], boot: systemctl("reboot") })
     }
 
-    /// The command after which the next boot is the usual one.
+    /// Command that restores the usual next boot.
     pub(super) fn cancel(self, root: &Path) -> CommandLine {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         match self {
@@ -185,7 +186,7 @@ fn kexec(
     let image = image.ok_or_else(|| missing(format!("there is no /boot/vmlinuz-{release}")))?;
     let initrd = first(&[of("initrd.img-", ""), of("initramfs-", ".img"), of("initrd-", "")]);
     let line = word(&root.join("proc/cmdline")).unwrap_or_default();
-    // What the boot loader has put in for the kernel that runs.
+    // Words that the boot loader added for the running kernel are left out.
     let is_own = |word: &&str| !word.starts_with("BOOT_IMAGE=") && !word.starts_with("initrd=");
     let line: Vec<&str> = line.split_whitespace().filter(is_own).collect();
     let mut load = vec![tool(root, "kexec"), "-l".to_owned(), image.display().to_string()];
@@ -195,10 +196,10 @@ fn kexec(
     Ok(BootCommands { prepare: vec![load], boot })
 }
 
-/// GRUB as it is installed.
+/// The installed GRUB.
 struct Grub {
     name: &'static str,
-    /// The program that sets the next entry.
+    /// Path of `grub-reboot`, which sets the next entry.
     reboot: PathBuf,
     menu: PathBuf,
     text: String,
@@ -212,13 +213,13 @@ fn grub(root: &Path) -> Option<Grub> {
     })
 }
 
-/// Where a program is. Beneath another root only what is there counts: tests of another machine
+/// Path of a program. Beneath another root only programs there count: tests of another machine
 /// never reach the programs of this one.
 fn program(root: &Path, name: &str) -> Option<PathBuf> {
     PROGRAMS.iter().map(|folder| root.join(folder).join(name)).find(|path| path.is_file())
 }
 
-/// The same where it has to be run; one that is missing fails then by its usual place.
+/// Path of a program to be run; the usual path if it is missing, so that the run fails with that.
 fn tool(root: &Path, name: &str) -> String {
     let usual = || root.join("usr/bin").join(name);
     program(root, name).unwrap_or_else(usual).display().to_string()

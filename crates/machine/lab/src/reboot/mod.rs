@@ -1,6 +1,6 @@
-//! Reboots into other kernels: the next boot is set once, a systemd unit goes on with the campaign
-//! after it, and a record says which kernel was asked for. Everything that changes the machine is
-//! done here, beneath one root: `/`, or in tests a directory that stands for it.
+//! Reboots into other kernels: the next boot is set once, a systemd unit continues the campaign
+//! after it, and a record tells which kernel was requested. All changes to the machine are made
+//! here, beneath one root: `/`, or a directory in tests.
 
 mod entries;
 mod error;
@@ -18,51 +18,52 @@ use treering_sys::{LockError, lock_exclusive, write_whole_file};
 
 pub use error::RebootError;
 pub use loader::{BootCommands, BootLoader, CommandLine};
-pub use record::{AskedBoot, RebootRecord};
+pub use record::{BootRequest, RebootRecord};
 pub use unit::Continuation;
 
 use crate::LabError;
 use crate::machine::word;
 use crate::tools::run;
 
-/// Where the record is, beneath the root.
+/// Folder of the campaign's record, beneath the root.
 const FOLDER: &str = "var/lib/treering/reboot";
 const LOCK: &str = "lock";
 const UNITS: &str = "etc/systemd/system";
 const WANTS: &str = "etc/systemd/system/multi-user.target.wants";
-/// On the kernel's command line it ends a campaign, when a machine can be reached only there.
+/// Word on the kernel's command line that ends a campaign, for a machine that can be reached only
+/// there.
 const STOP_WORD: &str = "treering.stop";
 
-/// The boots of a machine.
+/// Control of the boots of a machine.
 #[derive(Clone, Debug)]
 pub struct Reboots {
     root: PathBuf,
 }
 
-/// As long as it is there, no other process conducts the campaign.
+/// Lock of the campaign: while it is held, no other process conducts the campaign.
 #[derive(Debug)]
 pub struct RebootLock {
     _file: File,
 }
 
 impl Reboots {
-    /// Of the machine whose root this is: `/`, or a directory that stands for it. Beneath another
-    /// root than `/` no program and no file of this machine is used.
-    pub fn of(root: &Path) -> Self {
+    /// Controls the machine with this root: `/`, or a directory in its place. With another root
+    /// than `/` no program and no file of this machine is used.
+    pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
 
-    /// The release of the kernel that runs.
+    /// Release of the running kernel.
     pub fn release(&self) -> String {
         word(&self.root.join("proc/sys/kernel/osrelease")).unwrap_or_default()
     }
 
-    /// The identifier of this boot.
+    /// Identifier of this boot.
     pub fn boot_id(&self) -> String {
         word(&self.root.join("proc/sys/kernel/random/boot_id")).unwrap_or_default()
     }
 
-    /// The boot loader asked for, or the first that can boot a kernel once.
+    /// Returns the requested boot loader, or the first that can boot a kernel once.
     ///
     /// # Errors
     /// When there is none.
@@ -70,7 +71,7 @@ impl Reboots {
         Ok(BootLoader::choose(&self.root, asked)?)
     }
 
-    /// The commands that boot this kernel once.
+    /// Commands that boot this kernel once.
     ///
     /// # Errors
     /// When it is not installed, or the boot loader does not know it.
@@ -78,38 +79,39 @@ impl Reboots {
         Ok(loader.commands(&self.root, release)?)
     }
 
-    /// The command after which the next boot is the usual one.
+    /// Command that restores the usual next boot.
     pub fn cancel_command(&self, loader: BootLoader) -> CommandLine {
         loader.cancel(&self.root)
     }
 
-    /// The unit that goes on after a boot.
+    /// Path of the unit that continues the campaign after a boot.
     pub fn unit_path(&self) -> PathBuf {
         self.root.join(UNITS).join(unit::NAME)
     }
 
-    /// The link by which it is started.
+    /// Path of the link that enables the unit.
     pub fn link_path(&self) -> PathBuf {
         self.root.join(WANTS).join(unit::NAME)
     }
 
-    /// The record of the campaign.
+    /// Path of the campaign's record.
     pub fn record_path(&self) -> PathBuf {
         self.root.join(FOLDER).join("campaign")
     }
 
-    /// A campaign ends where this file is.
+    /// Path of the stop file, whose existence ends a campaign.
     pub fn stop_path(&self) -> PathBuf {
         self.root.join(FOLDER).join("stop")
     }
 
-    /// Whether somebody wants the campaign to end: by the file, or on the kernel's command line.
+    /// True if the campaign is to end: the stop file exists, or the kernel's command line has the
+    /// stop word.
     pub fn is_stopped(&self) -> bool {
         let line = word(&self.root.join("proc/cmdline")).unwrap_or_default();
         self.stop_path().exists() || line.split_whitespace().any(|word| word == STOP_WORD)
     }
 
-    /// The campaign that goes on across boots; none where there is none.
+    /// Reads the record of the campaign; `None` without a campaign.
     ///
     /// # Errors
     /// When its record cannot be read.
@@ -124,13 +126,13 @@ impl Reboots {
         }
     }
 
-    /// Whether anything of a campaign is there.
+    /// True if a record, unit or link of a campaign exists.
     pub fn is_there(&self) -> bool {
         let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
         is_there(self.record_path()) || is_there(self.unit_path()) || is_there(self.link_path())
     }
 
-    /// Keeps the campaign for this process.
+    /// Locks the campaign for this process, without waiting.
     ///
     /// # Errors
     /// When another one has it, or the directory cannot be made.
@@ -146,13 +148,13 @@ impl Reboots {
         }
     }
 
-    /// Whether a process conducts it now.
+    /// True if a process holds the lock of the campaign.
     pub fn is_held(&self) -> bool {
         let file = File::open(self.root.join(FOLDER).join(LOCK));
         file.is_ok_and(|file| lock_exclusive(&file) == Err(LockError::Held))
     }
 
-    /// Writes the record; it is on disk when this returns.
+    /// Writes the record and syncs it.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -160,7 +162,7 @@ impl Reboots {
         write_whole(&self.record_path(), &record.to_text())
     }
 
-    /// Installs the unit that goes on after the next boot.
+    /// Installs and enables the unit that continues the campaign after the next boot.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -177,7 +179,7 @@ impl Reboots {
             .map_err(LabError::io("cannot make", &link))
     }
 
-    /// The text of the unit.
+    /// Text of the unit.
     pub fn unit_text(&self, continuation: &Continuation, plan: &str) -> String {
         continuation.unit(plan)
     }
@@ -196,22 +198,22 @@ impl Reboots {
         Err(RebootError::Command { command, ended: format!(" ({ended})"), output }.into())
     }
 
-    /// Ends the campaign: the next boot is the usual one again, where another was set, and unit,
-    /// record and stop file are removed. What was measured stays in the store.
+    /// Ends the campaign: restores the usual next boot where another was set, and removes unit,
+    /// record and stop file. Results stay in the store.
     ///
     /// # Errors
     /// When something of it stays.
     pub fn end(&self) -> Result<(), LabError> {
-        let asked = self.record().ok().flatten();
+        let campaign = self.record().ok().flatten();
         let mut removed = Ok(());
-        // The link first: without it nothing is started any more.
+        // The link goes first: without it the unit is not started any more.
         for path in [self.link_path(), self.unit_path(), self.stop_path()] {
             removed = removed.and(remove(&path));
         }
         let is_waiting = |record: &RebootRecord| {
-            record.asked.as_ref().is_some_and(|asked| asked.from == self.boot_id())
+            record.asked.as_ref().is_some_and(|campaign| campaign.from == self.boot_id())
         };
-        if let Some(record) = asked.filter(is_waiting) {
+        if let Some(record) = campaign.filter(is_waiting) {
             removed = removed.and(self.run(&self.cancel_command(record.loader)));
         }
         removed = removed.and(remove(&self.record_path()));
@@ -221,7 +223,7 @@ impl Reboots {
     }
 }
 
-/// Removes a file, which may be gone already.
+/// Removes a file; a missing file is no error.
 fn remove(path: &Path) -> Result<(), LabError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -231,7 +233,7 @@ fn remove(path: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Writes a file so that after a crash either the old or the new one is there, whole.
+/// Writes a file atomically: after a crash either the old or the new content is there, whole.
 fn write_whole(path: &Path, text: &str) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(LabError::io("cannot make", folder))?;

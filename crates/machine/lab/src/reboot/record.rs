@@ -1,5 +1,5 @@
-//! The record of a campaign that goes on after a boot, as it is on disk: which plan, which
-//! campaign, which kernel was asked for and whether it came. Results are in the store, not here.
+//! On-disk record of a campaign across boots: plan, campaign, requested kernel, and whether it came
+//! up. Results are in the store, not here.
 
 use std::str::FromStr;
 
@@ -8,32 +8,32 @@ use treering_model::TrialId;
 use super::loader::BootLoader;
 use crate::PlanIdentity;
 
-/// The first line.
+/// First line of a record.
 const HEADER: &str = "treering reboot 1";
 
-/// A campaign across boots.
+/// Record of a campaign across boots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RebootRecord {
-    /// The plan.
+    /// Name and digest of the plan.
     pub plan: PlanIdentity,
-    /// The campaign: the identity of its first trial.
+    /// Campaign, as the ID of its first trial.
     pub campaign: TrialId,
-    /// Who boots.
+    /// Boot loader in use.
     pub loader: BootLoader,
-    /// The boot that was asked for last; none before the first.
-    pub asked: Option<AskedBoot>,
+    /// Last requested boot; `None` before the first.
+    pub asked: Option<BootRequest>,
 }
 
-/// A boot that was asked for.
+/// A requested boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AskedBoot {
-    /// The release of the kernel.
+pub struct BootRequest {
+    /// Release of the kernel.
     pub release: String,
-    /// The identifier of the boot in which it was asked for.
+    /// Identifier of the boot in which the request was made.
     pub from: String,
-    /// Whether the boot loader has accepted it.
+    /// True once the boot loader has accepted the request.
     pub is_set: bool,
-    /// The identifier of the boot in which the kernel came up.
+    /// Identifier of the boot in which the kernel came up.
     pub reached: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl RebootRecord {
         lines.join("\n")
     }
 
-    /// Reads one; says what is wrong with it.
+    /// Parses a record; the error is the reason why it is damaged.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let mut lines = text.lines();
         if lines.next() != Some(HEADER) {
@@ -75,7 +75,7 @@ impl RebootRecord {
                 "loader" => loader = BootLoader::named(value),
                 "asked" | "asking" => {
                     let (from, release) = value.split_once(' ').ok_or("a boot has no kernel")?;
-                    asked = Some(AskedBoot {
+                    asked = Some(BootRequest {
                         release: release.to_owned(),
                         from: from.to_owned(),
                         is_set: key == "asked",
@@ -95,7 +95,7 @@ impl RebootRecord {
 
 #[cfg(test)]
 mod tests {
-    use super::{AskedBoot, RebootRecord};
+    use super::{BootRequest, RebootRecord};
     use crate::PlanIdentity;
     use crate::reboot::BootLoader;
     use treering_model::TrialId;
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_record_reads_back_and_a_part_of_it_does_not() {
         let plan = PlanIdentity { name: "two\nlines".to_owned(), digest: "9f3c".to_owned() };
-        let boot = |reached: Option<&str>, is_set| AskedBoot {
+        let boot = |reached: Option<&str>, is_set| BootRequest {
             release: "6.1.0-47-amd64".to_owned(),
             from: "0ff1".to_owned(),
             is_set,

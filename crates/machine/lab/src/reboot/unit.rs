@@ -1,21 +1,21 @@
-//! The systemd unit that goes on with a campaign after a boot, as text.
+//! Text of the systemd unit that continues a campaign after a boot.
 
-/// Its name.
+/// File name of the unit.
 pub(super) const NAME: &str = "treering-reboot.service";
 
-/// What the unit runs, and as what.
+/// Command, directory and environment of the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Continuation {
-    /// The program with its arguments, the program by an absolute path.
+    /// Absolute path of the program, and its arguments.
     pub command: Vec<String>,
-    /// The directory in which it is run.
+    /// Working directory.
     pub directory: String,
-    /// Variables of its environment.
+    /// Names and values of environment variables.
     pub environment: Vec<(String, String)>,
 }
 
 impl Continuation {
-    /// The unit.
+    /// Text of the unit.
     pub(super) fn unit(&self, plan: &str) -> String {
         let words: Vec<String> = self.command.iter().map(|word| quoted(word, true)).collect();
         let environment: Vec<String> = self
@@ -48,7 +48,8 @@ impl Continuation {
     }
 }
 
-/// A word as systemd reads it back. In command lines variables are put in for a dollar sign.
+/// Quotes a word for systemd. In command lines a dollar sign is doubled against variable
+/// substitution.
 fn quoted(word: &str, is_command: bool) -> String {
     let mut quoted = String::from("\"");
     for character in word.chars() {

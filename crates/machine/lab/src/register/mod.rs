@@ -1,8 +1,8 @@
-//! The register: a record on disk of each thing the lab makes, written before the thing is made and
-//! removed after it is gone, so that whatever kills us, nothing is forgotten.
+//! The register: an on-disk record of each resource of the lab, written before the resource is made
+//! and removed after it is gone, so that a killed run leaves nothing unrecorded.
 //!
-//! A record is locked by its owner for as long as the owner lives: the kernel takes the lock away
-//! with the process. How what is left is freed is in `leftovers_of_devices`.
+//! A record is locked by its owner as long as the owner lives: the kernel releases the lock with
+//! the process. `release` frees the leftovers.
 
 mod record;
 
@@ -21,28 +21,29 @@ use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, RecordId, escape, file_line, loop_line,
-    mounted_line, player_line, text,
+    DeviceIdentity, Facts, FileNumber, ForeignMount, RecordId, ResourceKind, escape, file_line,
+    loop_line, mounted_line, player_line, text,
 };
 
-/// How long we wait for another process that looks through the register.
+/// Longest wait for another process that holds the lock of the register.
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
-/// No record of ours is longer.
+/// Largest accepted record, in bytes.
 const RECORD_BYTES_MAX: u64 = 64 << 10;
 
-/// Tells apart what one process makes.
+/// Number of records of this process, which makes their IDs unique.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-/// The directory of the records.
+/// Directory of the records.
 #[derive(Debug)]
 pub(crate) struct Register {
     folder: PathBuf,
-    /// Named in the records that are written.
+    /// Plan that is named in new records.
     plan: Option<PlanIdentity>,
 }
 
-/// A record of ours: its lock is held until it is dropped, its file stays until it is removed.
+/// A record owned by this process: its lock is held until it is dropped, its file stays until it is
+/// removed.
 #[derive(Debug)]
 pub(crate) struct Record {
     path: PathBuf,
@@ -50,58 +51,58 @@ pub(crate) struct Record {
     id: RecordId,
 }
 
-/// A record that is there, and whether its owner is.
+/// A record in the register, and whether its owner is alive.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct ListedRecord {
     pub(crate) id: RecordId,
     pub(crate) path: PathBuf,
     pub(crate) is_held: bool,
-    /// What it says, or why it cannot be read.
+    /// Parsed content, or the reason why it cannot be read.
     pub(crate) facts: Result<Facts, String>,
 }
 
 impl Register {
-    /// Opens the register, making its directory when it is missing.
+    /// Opens the register, making its directory if missing.
     pub(crate) fn open(folder: &Path) -> Result<Self, LabError> {
         let register = Self { folder: private_directory(folder)?, plan: None };
         register.make()?;
         Ok(register)
     }
 
-    /// The register in this directory, which need not be there. Nothing is made before something
-    /// is recorded, and nothing is read from a directory that is not ours alone.
+    /// Register in this directory, which may be missing. Nothing is made before the first record,
+    /// and nothing is read from a directory that others can write to.
     pub(crate) fn unopened(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), plan: None }
     }
 
-    /// Makes its directories when they are missing.
+    /// Makes the missing directories of the register.
     fn make(&self) -> Result<(), LabError> {
         private_directory(&self.folder)?;
         private_directory(&self.folder.join("mounts"))?;
         private_directory(&self.folder.join("devices")).map(drop)
     }
 
-    /// The directory of the records.
+    /// Directory of the records.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The same register, whose new records name this plan.
+    /// Clones the register; new records name this plan.
     pub(crate) fn for_plan(&self, plan: PlanIdentity) -> Self {
         Self { folder: self.folder.clone(), plan: Some(plan) }
     }
 
-    /// Where the mount point of a record is.
+    /// Path of the mount point of a record.
     pub(crate) fn mount_point(&self, id: &RecordId) -> PathBuf {
         self.folder.join("mounts").join(id.as_str())
     }
 
-    /// An empty directory, for programs to run in.
+    /// Path of an empty directory, in which programs are run.
     pub(crate) fn empty_folder(&self) -> Result<PathBuf, LabError> {
         private_directory(&self.folder.join("empty"))
     }
 
-    /// Takes a block device for ourselves among the runs of treering.
+    /// Locks a block device against other runs of treering.
     pub(crate) fn take_device(&self, number: DeviceNumber, path: &Path) -> Result<File, LabError> {
         self.make()?;
         let name = format!("{}-{}", number.major, number.minor);
@@ -113,11 +114,11 @@ impl Register {
         }
     }
 
-    /// Writes a record of something that is about to be made. `facts` gets its identifier.
+    /// Writes a record of a resource that is about to be made. `kind` is called with its ID.
     pub(crate) fn record(
         &self,
         machine: &Machine,
-        kind: impl FnOnce(&RecordId) -> Kind,
+        kind: impl FnOnce(&RecordId) -> ResourceKind,
     ) -> Result<Record, LabError> {
         self.make()?;
         let _register = self.lock()?;
@@ -139,19 +140,19 @@ impl Register {
             let why = "somebody else has locked it".to_owned();
             return Err(DeviceError::Damaged { path: record.path, why }.into());
         }
-        let facts = Facts::new(pid, start, boot, kind(&record.id)).of_plan(self.plan.clone());
+        let facts = Facts::new(pid, start, boot, kind(&record.id)).with_plan(self.plan.clone());
         record.append(&facts.to_text())?;
         self.sync()?;
         Ok(record)
     }
 
-    /// All records.
-    pub(crate) fn all(&self) -> Result<Vec<Found>, LabError> {
+    /// Lists all records; empty for a directory that others can write to.
+    pub(crate) fn all(&self) -> Result<Vec<ListedRecord>, LabError> {
         if !is_private_directory(&self.folder) {
             return Ok(Vec::new());
         }
         let _register = self.lock()?;
-        let mut found = Vec::new();
+        let mut records = Vec::new();
         for name in names(&self.folder) {
             let Some(id) = name.strip_suffix(".record").and_then(RecordId::parse) else {
                 continue;
@@ -165,16 +166,16 @@ impl Register {
             let is_held = lock_exclusive(&file) == Err(LockError::Held);
             let facts = read(&file);
             if !is_held && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-                // Killed before its first line was written: nothing was made yet.
+                // The owner was killed before its first line was written: nothing was made yet.
                 fs::remove_file(&path).map_err(LabError::io("cannot remove", &path))?;
                 continue;
             }
-            found.push(Found { id, path, is_held, facts });
+            records.push(ListedRecord { id, path, is_held, facts });
         }
-        Ok(found)
+        Ok(records)
     }
 
-    /// Takes over a record whose owner is gone; `None` where there is none any more.
+    /// Takes over a record whose owner is dead; `None` if the record no longer exists.
     pub(crate) fn claim(&self, id: &RecordId) -> Result<Option<(Record, Facts)>, LabError> {
         let _register = self.lock()?;
         let path = self.path(id);
@@ -197,7 +198,7 @@ impl Register {
         self.folder.join(format!("{}.record", id.as_str()))
     }
 
-    /// One process at a time makes or looks through records.
+    /// Locks the register: one process at a time makes or lists records.
     fn lock(&self) -> Result<File, LabError> {
         let path = self.folder.join("lock");
         let file = open_lock(&path)?;
@@ -219,17 +220,17 @@ impl Register {
 }
 
 impl Record {
-    /// Its name.
+    /// ID of the record.
     pub(crate) fn id(&self) -> &RecordId {
         &self.id
     }
 
-    /// Its file.
+    /// Path of its file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Adds what is known only now; it is on disk when this returns.
+    /// Appends lines that become known later, and syncs them.
     pub(crate) fn append(&mut self, text: &str) -> Result<(), LabError> {
         self.file
             .write_all(text.as_bytes())
@@ -237,15 +238,15 @@ impl Record {
             .map_err(LabError::io("cannot write the record", &self.path))
     }
 
-    /// What it says.
+    /// Reads and parses the record.
     pub(crate) fn facts(&self) -> Result<Facts, LabError> {
         let damaged = |why| DeviceError::Damaged { path: self.path.clone(), why };
-        // Another opening, since ours stands at the end.
+        // A second descriptor, since the first one is at the end of the file.
         let file = File::open(&self.path).map_err(LabError::io("cannot open", &self.path))?;
         Ok(read(&file).map_err(damaged)?)
     }
 
-    /// The thing is gone: so goes the record.
+    /// Removes the record, after its resource is gone.
     pub(crate) fn remove(self) -> Result<(), LabError> {
         fs::remove_file(&self.path).map_err(LabError::io("cannot remove the record", &self.path))
     }
@@ -268,11 +269,11 @@ fn open_lock(path: &Path) -> Result<File, LabError> {
         .map_err(LabError::io("cannot open", path))
 }
 
-/// A directory that is ours alone, made when it is missing. What others can write to could name
-/// things of theirs as ours.
+/// Checks that a directory belongs to this user and nobody else can write to it, making it if
+/// missing. Others could name their own files or devices in the records.
 pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
-        // A link to nothing, or a file, is looked at below.
+        // A dangling link, or a file, is examined below.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => made.map_err(LabError::io("cannot make", path))?,
     }
@@ -282,7 +283,7 @@ pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
     }
 }
 
-/// Whether there is a directory that is ours alone.
+/// True if the path is a directory of this user that nobody else can write to.
 pub(crate) fn is_private_directory(path: &Path) -> bool {
     why_not_private(path).is_ok_and(|why| why.is_none())
 }
@@ -304,18 +305,18 @@ fn why_not_private(path: &Path) -> io::Result<Option<&'static str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Register, private_directory};
+    use super::{Register, ResourceKind, private_directory};
     use crate::machine::{DeviceNumber, Machine};
     use crate::{DeviceError, LabError};
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::PathBuf;
 
-    fn image(path: &str) -> Kind {
-        Kind::Loop { image: PathBuf::from(path), file: None, number: None }
+    fn image(path: &str) -> ResourceKind {
+        ResourceKind::Loop { image: PathBuf::from(path), file: None, number: None }
     }
 
     #[test]
-    fn a_record_outlives_its_owner_and_not_its_thing() {
+    fn a_record_outlives_its_owner_until_its_resource_is_gone() {
         let top = tempfile::tempdir().unwrap();
         let register = Register::open(&top.path().join("register")).unwrap();
         let machine = Machine::default();

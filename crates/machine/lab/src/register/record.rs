@@ -1,5 +1,5 @@
-//! What a record says, as text: a line a fact, the later line counts, an unfinished last line does
-//! not. What is read is checked: a record is believed only in the form in which we write it.
+//! Text of a record: one fact per line, the later line wins, an unfinished last line is ignored. A
+//! record is accepted only in the form in which treering writes it.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -11,22 +11,22 @@ use treering_model::Cell;
 
 use crate::machine::DeviceNumber;
 
-/// The first line.
+/// First line of a record.
 const HEADER: &str = "treering lab 1";
 
-/// The name of a record: digits, letters `a` to `f` and dashes only.
+/// ID of a record: digits, letters `a` to `f` and dashes only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RecordId(String);
 
 impl RecordId {
-    /// A name that no other thing of this machine has: by process, its begin, the boot and a count.
+    /// ID that is unique on this machine: boot, start time of the process, process ID and a count.
     pub(crate) fn new(pid: u32, start: u64, boot: &str, count: u32) -> Self {
         let boot: String =
             boot.chars().filter(char::is_ascii_hexdigit).take(8).collect::<String>().to_lowercase();
         Self(format!("{boot:0>8}-{start:x}-{pid:x}-{count:x}"))
     }
 
-    /// The name, when it is one.
+    /// Parses an ID; `None` if it has another form.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let fits =
             |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte) || byte == b'-';
@@ -36,23 +36,23 @@ impl RecordId {
         is_name.then(|| Self(text.to_owned()))
     }
 
-    /// The name.
+    /// Text of the ID.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// By this a loop device or tmpfs is known as ours.
+    /// Mark by which a loop device or tmpfs is recognised as treering's.
     pub(crate) fn mark(&self) -> String {
         format!("{MARK}{}", self.0)
     }
 
-    /// The file name of an image.
+    /// File name of the image.
     pub(crate) fn image_name(&self) -> String {
         format!("{IMAGE_BEGIN}{}{IMAGE_END}", self.0)
     }
 
-    /// From the file name of an image.
-    pub(crate) fn of_image(path: &Path) -> Option<Self> {
+    /// Parses the ID in the file name of an image.
+    pub(crate) fn from_image_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         Self::parse(name.strip_prefix(IMAGE_BEGIN)?.strip_suffix(IMAGE_END)?)
     }
@@ -62,88 +62,89 @@ const MARK: &str = "treering ";
 const IMAGE_BEGIN: &str = "treering-";
 const IMAGE_END: &str = ".img";
 
-/// A file, as the kernel numbers it.
+/// Identity of a file: device and inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileNumber {
     /// Number of its filesystem (`st_dev`).
     pub(crate) device: u64,
-    /// Its number there.
+    /// Inode number.
     pub(crate) inode: u64,
 }
 
-/// What was made.
+/// Kind of a recorded resource, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ResourceKind {
     /// An image file and a loop device on it.
     Loop {
-        /// The image.
+        /// Path of the image.
         image: PathBuf,
-        /// Which file it is, known once it is made.
+        /// Identity of the image file, known once it is made.
         file: Option<FileNumber>,
-        /// The number of the loop device, for people: it is looked for by its file and mark.
+        /// Number of the loop device, for messages: the device is found by its file and mark.
         number: Option<u32>,
     },
-    /// An image file, a played disk over it, and a loop device on that. The record's name says
-    /// where the filesystem of the played disk is mounted.
+    /// An image file, a played disk over it, and a loop device on that. The ID of the record
+    /// determines the mount point of the played disk.
     Played {
-        /// The image.
+        /// Path of the image.
         image: PathBuf,
-        /// Which file it is, known once it is made.
+        /// Identity of the image file, known once it is made.
         file: Option<FileNumber>,
-        /// The number under which the played disk is mounted, known once it is.
+        /// Device number of the played disk's mount, known once it is mounted.
         mounted: Option<DeviceNumber>,
-        /// The process that plays it, and when that began.
+        /// Process ID and start time of the process that plays it.
         player: Option<(u32, u64)>,
-        /// The number of the loop device, for people.
+        /// Number of the loop device, for messages.
         number: Option<u32>,
     },
-    /// A mounted filesystem; the record's name says where.
+    /// A mounted filesystem; the ID of the record determines its mount point.
     Mount {
-        /// Its type.
+        /// Filesystem type.
         fs_type: String,
-        /// The devices it is on; none for one in memory.
+        /// Numbers of its devices; empty for a filesystem in memory.
         devices: Vec<DeviceNumber>,
-        /// The number it is mounted under, known once it is mounted.
+        /// Device number of the mount, known once it is mounted.
         mounted: Option<DeviceNumber>,
     },
-    /// A filesystem of somebody else's that is unmounted for a while, as it was mounted.
+    /// A foreign filesystem that is unmounted for a while, with its mount parameters.
     Unmounted(ForeignMount),
 }
 
-/// A mount that somebody else made.
+/// Parameters of a mount that treering did not make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ForeignMount {
-    /// Where.
+    /// Mount point.
     pub(crate) point: PathBuf,
-    /// The node of its device.
+    /// Path of the device node.
     pub(crate) source: PathBuf,
-    /// Its type.
+    /// Filesystem type.
     pub(crate) fs_type: String,
     /// Options of the mount and of the filesystem, separated by commas.
     pub(crate) options: String,
-    /// The number of the mount that the mount point is on.
+    /// ID of the mount that holds the mount point.
     pub(crate) parent: u64,
-    /// Whether its loop device goes away with its last user.
+    /// True if its loop device is detached with its last user.
     pub(crate) autoclear: bool,
-    /// Which device it is on.
+    /// Identity of the device.
     pub(crate) device: DeviceIdentity,
 }
 
-/// What a device that gets the same name or number later does not share.
+/// Identity of a device, distinct from a device that gets the same name or number later.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeviceIdentity {
-    /// Its number.
+    /// Major and minor number.
     pub(crate) number: DeviceNumber,
-    /// The count that the kernel gives each disk as it appears (`diskseq`, since Linux 5.15).
+    /// Disk sequence number, which the kernel counts up for each new disk (`diskseq`, since Linux
+    /// 5.15).
     pub(crate) sequence: Option<u64>,
-    /// The file of a loop device.
+    /// Backing file of a loop device.
     pub(crate) file: Option<FileNumber>,
-    /// The UUID of the filesystem, in hexadecimal digits.
+    /// UUID of the filesystem, in hexadecimal digits.
     pub(crate) uuid: Option<String>,
 }
 
-impl Kind {
-    /// In words.
+impl ResourceKind {
+    /// Description for messages.
     pub(crate) fn what(&self) -> String {
         match self {
             Self::Loop { image, .. } => format!("the image {}", image.display()),
@@ -154,13 +155,13 @@ impl Kind {
     }
 }
 
-/// The plan that a run carries out. What the run makes is recorded with it, so that the plan, when
-/// it is resumed, frees what is its own and nothing else.
+/// Plan of a run. Resources are recorded with it, so that a resumed plan releases its own and no
+/// others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanIdentity {
-    /// Its name, for people.
+    /// Name, for messages.
     pub name: String,
-    /// The digest by which it is recognised.
+    /// Digest by which the plan is recognised.
     pub digest: String,
 }
 
@@ -171,7 +172,7 @@ impl From<&Cell> for PlanIdentity {
 }
 
 impl PlanIdentity {
-    /// As a line of a record or a mark says it, behind the word `plan`.
+    /// Text in a line of a record or mark, after the word `plan`.
     pub(crate) fn to_text(&self) -> String {
         let part = |text: &str| escape(text.as_bytes());
         format!("{} {}", part(&self.digest), part(&self.name))
@@ -183,31 +184,31 @@ impl PlanIdentity {
     }
 }
 
-/// All that a record says.
+/// Parsed content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
-    /// The process that made the thing.
+    /// Process that made the resource.
     pub(crate) pid: u32,
-    /// When it began, in ticks since the boot.
+    /// Start time of the process, in ticks since the boot.
     pub(crate) start: u64,
-    /// The boot.
+    /// Identifier of the boot.
     pub(crate) boot: String,
-    /// The plan it was made for; none outside of plans.
+    /// Plan of the run; `None` outside of plans.
     pub(crate) plan: Option<PlanIdentity>,
-    /// The thing.
-    pub(crate) kind: Kind,
+    /// The resource.
+    pub(crate) kind: ResourceKind,
 }
 
 impl Facts {
-    pub(crate) fn new(pid: u32, start: u64, boot: String, kind: Kind) -> Self {
+    pub(crate) fn new(pid: u32, start: u64, boot: String, kind: ResourceKind) -> Self {
         Self { pid, start, boot, plan: None, kind }
     }
 
-    pub(crate) fn of_plan(self, plan: Option<PlanIdentity>) -> Self {
+    pub(crate) fn with_plan(self, plan: Option<PlanIdentity>) -> Self {
         Self { plan, ..self }
     }
 
-    /// As it is written.
+    /// Formats the first lines of a record.
     pub(crate) fn to_text(&self) -> String {
         let (pid, start, boot) = (self.pid, self.start, escape(self.boot.as_bytes()));
         let mut lines = vec![
@@ -218,14 +219,14 @@ impl Facts {
         ];
         lines.extend(self.plan.as_ref().map(|plan| format!("plan {}\n", plan.to_text())));
         match &self.kind {
-            Kind::Unmounted(mount) => lines.extend(unmounted_lines(mount)),
-            Kind::Loop { image, file, number } => {
+            ResourceKind::Unmounted(mount) => lines.extend(unmounted_lines(mount)),
+            ResourceKind::Loop { image, file, number } => {
                 lines.push("kind loop\n".to_owned());
                 lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
                 lines.extend(file.map(file_line));
                 lines.extend(number.map(loop_line));
             }
-            Kind::Played { image, file, mounted, player, number } => {
+            ResourceKind::Played { image, file, mounted, player, number } => {
                 lines.push("kind played\n".to_owned());
                 lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
                 lines.extend(file.map(file_line));
@@ -233,7 +234,7 @@ impl Facts {
                 lines.extend(player.map(player_line));
                 lines.extend(number.map(loop_line));
             }
-            Kind::Mount { fs_type, devices, mounted } => {
+            ResourceKind::Mount { fs_type, devices, mounted } => {
                 lines.push("kind mount\n".to_owned());
                 lines.push(format!("type {}\n", escape(fs_type.as_bytes())));
                 lines.extend(devices.iter().map(|device| format!("device {device}\n")));
@@ -243,28 +244,28 @@ impl Facts {
         lines.concat()
     }
 
-    /// As it is read.
+    /// Parses a record.
     ///
     /// # Errors
     /// Why it is not believed.
-    pub(crate) fn parse(text: &str) -> Result<Self, NoRecord> {
-        // A line that we were killed over has no end.
+    pub(crate) fn parse(text: &str) -> Result<Self, RecordError> {
+        // A line during which the writer was killed has no newline.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines();
         if lines.next() != Some(HEADER) {
-            return Err(NoRecord::Header);
+            return Err(RecordError::Header);
         }
-        let mut read = Lines::default();
+        let mut read = ParsedLines::default();
         for line in lines {
-            read.take(line).ok_or_else(|| NoRecord::Line(line.to_owned()))?;
+            read.take(line).ok_or_else(|| RecordError::Line(line.to_owned()))?;
         }
-        read.facts().ok_or(NoRecord::Incomplete)
+        read.facts().ok_or(RecordError::Incomplete)
     }
 }
 
-/// Why a record is not believed.
+/// Reason for rejecting a record.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub(crate) enum NoRecord {
+pub(crate) enum RecordError {
     #[error("it does not begin as ours do")]
     Header,
     #[error("`{}`", .0.escape_debug())]
@@ -273,12 +274,12 @@ pub(crate) enum NoRecord {
     Incomplete,
 }
 
-/// The line that tells which file an image is.
+/// Line with the identity of an image file.
 pub(crate) fn file_line(file: FileNumber) -> String {
     format!("file {} {}\n", file.device, file.inode)
 }
 
-/// The line that tells the number of a loop device.
+/// Line with the number of a loop device.
 pub(crate) fn loop_line(number: u32) -> String {
     format!("loop {number}\n")
 }
@@ -302,18 +303,18 @@ fn unmounted_lines(mount: &ForeignMount) -> Vec<String> {
     lines
 }
 
-/// The line that tells which process plays a disk, and when it began.
+/// Line with the process of a played disk, and its start time.
 pub(crate) fn player_line((pid, start): (u32, u64)) -> String {
     format!("player {pid} {start}\n")
 }
 
-/// The line that tells under which number a filesystem is mounted.
+/// Line with the device number of a mount.
 pub(crate) fn mounted_line(number: DeviceNumber) -> String {
     format!("mounted {number}\n")
 }
 
 #[derive(Default)]
-struct Lines {
+struct ParsedLines {
     pid: Option<u32>,
     start: Option<u64>,
     boot: Option<String>,
@@ -335,7 +336,7 @@ struct Lines {
     uuid: Option<String>,
 }
 
-impl Lines {
+impl ParsedLines {
     fn take(&mut self, line: &str) -> Option<()> {
         let (key, value) = line.split_once(' ')?;
         match key {
@@ -372,20 +373,24 @@ impl Lines {
 
     fn facts(self) -> Option<Facts> {
         let kind = match self.kind?.as_str() {
-            "loop" => {
-                Kind::Loop { image: image(self.image?)?, file: self.file, number: self.number }
-            }
-            "played" => Kind::Played {
+            "loop" => ResourceKind::Loop {
+                image: image(self.image?)?,
+                file: self.file,
+                number: self.number,
+            },
+            "played" => ResourceKind::Played {
                 image: image(self.image?)?,
                 file: self.file,
                 mounted: self.mounted,
                 player: self.player,
                 number: self.number,
             },
-            "mount" => {
-                Kind::Mount { fs_type: self.fs_type?, devices: self.devices, mounted: self.mounted }
-            }
-            "unmounted" => Kind::Unmounted(ForeignMount {
+            "mount" => ResourceKind::Mount {
+                fs_type: self.fs_type?,
+                devices: self.devices,
+                mounted: self.mounted,
+            },
+            "unmounted" => ResourceKind::Unmounted(ForeignMount {
                 point: plain(self.point?)?,
                 source: plain(self.source?)?,
                 fs_type: self.fs_type?,
@@ -406,20 +411,19 @@ impl Lines {
     }
 }
 
-/// Only an absolute path without detours, with the name that we give.
+/// Accepts only an absolute path without `..`, with the file name of an image.
 fn image(image: PathBuf) -> Option<PathBuf> {
-    plain(image).filter(|image| RecordId::of_image(image).is_some())
+    plain(image).filter(|image| RecordId::from_image_path(image).is_some())
 }
 
-/// Only an absolute path without detours.
+/// Accepts only an absolute path without `..`.
 fn plain(path: PathBuf) -> Option<PathBuf> {
     let mut parts = path.components().skip(1);
     let is_plain = parts.all(|part| matches!(part, std::path::Component::Normal(_)));
     (path.is_absolute() && is_plain).then_some(path)
 }
 
-/// Everything but plain printing characters is written as a percent sign and two hexadecimal
-/// digits.
+/// Escapes all but printable ASCII characters as a percent sign and two hexadecimal digits.
 pub(crate) fn escape(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for &byte in bytes {
@@ -433,7 +437,7 @@ pub(crate) fn escape(bytes: &[u8]) -> String {
     text
 }
 
-/// Escaped text that is UTF-8.
+/// Unescapes text; `None` if it is not UTF-8.
 pub(crate) fn text(escaped: &str) -> Option<String> {
     String::from_utf8(unescape(escaped)?).ok()
 }
@@ -462,23 +466,23 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        DeviceIdentity, Facts, FileNumber, ForeignMount, Kind, PlanIdentity, RecordId, escape,
-        unescape,
+        DeviceIdentity, Facts, FileNumber, ForeignMount, PlanIdentity, RecordId, ResourceKind,
+        escape, unescape,
     };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
 
-    fn facts(kind: Kind) -> Facts {
+    fn facts(kind: ResourceKind) -> Facts {
         Facts::new(7, 9, "b-1".to_owned(), kind)
     }
 
-    fn image(path: &str) -> Kind {
+    fn image(path: &str) -> ResourceKind {
         let file = Some(FileNumber { device: 66_304, inode: u64::MAX });
-        Kind::Loop { image: PathBuf::from(path), file, number: Some(3) }
+        ResourceKind::Loop { image: PathBuf::from(path), file, number: Some(3) }
     }
 
-    fn unmounted(point: &str) -> Kind {
-        Kind::Unmounted(ForeignMount {
+    fn unmounted(point: &str) -> ResourceKind {
+        ResourceKind::Unmounted(ForeignMount {
             point: PathBuf::from(point),
             source: PathBuf::from("/dev/mapper/a b"),
             fs_type: "xfs".to_owned(),
@@ -495,17 +499,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read() {
+    fn records_are_read_back_as_written() {
         let number = DeviceNumber { major: 7, minor: 300 };
         for kind in [
             image("/a b/ü%/treering-1a-2.img"),
             unmounted("/mnt/ü b"),
-            Kind::Mount { fs_type: "ext4".to_owned(), devices: vec![number; 4], mounted: None },
-            Kind::Mount { fs_type: "tmpfs".to_owned(), devices: vec![], mounted: Some(number) },
+            ResourceKind::Mount {
+                fs_type: "ext4".to_owned(),
+                devices: vec![number; 4],
+                mounted: None,
+            },
+            ResourceKind::Mount {
+                fs_type: "tmpfs".to_owned(),
+                devices: vec![],
+                mounted: Some(number),
+            },
         ] {
             let facts = facts(kind);
             let plan = PlanIdentity { name: "my plan %\n".to_owned(), digest: "9f3c".to_owned() };
-            let of_plan = facts.clone().of_plan(Some(plan));
+            let of_plan = facts.clone().with_plan(Some(plan));
             for facts in [facts, of_plan] {
                 assert_eq!(Facts::parse(&facts.to_text()), Ok(facts));
             }
@@ -516,7 +528,8 @@ mod tests {
     fn an_unfinished_line_does_not_count() {
         let whole = facts(image("/treering-1.img")).to_text();
         let killed = format!("{whole}loop 12");
-        let Ok(Facts { kind: Kind::Loop { number, .. }, .. }) = Facts::parse(&killed) else {
+        let Ok(Facts { kind: ResourceKind::Loop { number, .. }, .. }) = Facts::parse(&killed)
+        else {
             panic!("{killed}")
         };
         assert_eq!(number, Some(3));
@@ -552,7 +565,10 @@ mod tests {
         let id = RecordId::new(1, 2, "9F3c-77aa-b", 3);
         assert_eq!(id.as_str(), "9f3c77aa-2-1-3");
         assert_eq!(RecordId::parse(id.as_str()), Some(id.clone()));
-        assert_eq!(RecordId::of_image(Path::new(&format!("/x/{}", id.image_name()))), Some(id));
+        assert_eq!(
+            RecordId::from_image_path(Path::new(&format!("/x/{}", id.image_name()))),
+            Some(id)
+        );
         let longest = RecordId::new(u32::MAX, u64::MAX, "ffffffff", u32::MAX);
         assert!(longest.mark().len() < 64 && RecordId::parse(longest.as_str()).is_some());
         for name in ["", "../a", "a/b", "A", "g", "-1", &"1".repeat(60)] {

@@ -1,7 +1,7 @@
-//! A tree made again elsewhere: names, content with its holes, links, modes, owners and times.
+//! Copying a tree: names, content with its holes, links, modes, owners and times.
 //!
-//! Who walks through the original tells each directory and entry as it is met; so the copy is made
-//! in the order in which the original is read.
+//! The caller walks through the original and passes each directory and entry, so that the copy is
+//! made in the order in which the original is read.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -16,10 +16,10 @@ use rustix::fs::{Gid, Uid};
 use treering_model::CopiedTree;
 use treering_sys::{Confinement, Errno, FileType, dir_again, make_dir, open_to_look, read, write};
 
-/// Bytes of a read and a write.
+/// Size of a read and a write, in bytes.
 const PIECE: usize = 1 << 20;
 
-/// Why a copy cannot go on.
+/// Error that ends a copy: a call on the copy failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyError {
     what: &'static str,
@@ -36,7 +36,7 @@ impl fmt::Display for CopyError {
 impl std::error::Error for CopyError {}
 
 impl CopyError {
-    /// Whether the copy has no room.
+    /// True if the copy is out of space (`ENOSPC` or `EDQUOT`).
     pub fn is_full(&self) -> bool {
         matches!(self.errno, Errno::NOSPC | Errno::DQUOT)
     }
@@ -47,23 +47,23 @@ impl CopyError {
     }
 }
 
-/// What makes a copy.
+/// Writer of a copy.
 #[derive(Debug)]
 pub struct Copier {
     confinement: Confinement,
     top: OwnedFd,
-    /// The directories that we are in, by their names, with what they are to look like at last.
-    /// Only the deepest is open.
+    /// Names of the present directory and those above, with the attributes that each gets at the
+    /// end. Only the deepest is open.
     path: Vec<(CString, Stat)>,
     here: OwnedFd,
-    /// Where files with several names were made first.
+    /// First path in the copy of each file with several links, by device and inode.
     names: HashMap<(u64, u64), CString>,
     buffer: Vec<u8>,
     copied: CopiedTree,
 }
 
 impl Copier {
-    /// Copies into this directory. `from` is the top of what is copied.
+    /// Copies into the directory `to`. `from` is the top of the original.
     ///
     /// # Errors
     /// When the directory cannot be opened.
@@ -80,17 +80,17 @@ impl Copier {
         })
     }
 
-    /// What was copied so far.
+    /// Counts of copied files, directories, links and bytes so far.
     pub fn copied(&self) -> CopiedTree {
         self.copied
     }
 
-    /// Something could not be looked at.
+    /// Counts entries that could not be examined.
     pub fn failed(&mut self, count: u64) {
         self.copied.failed += count;
     }
 
-    /// A directory in the present one.
+    /// Makes a directory in the present one and enters it.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -98,7 +98,7 @@ impl Copier {
         let failed = |errno| CopyError::new("make the directory", name)(errno);
         let like = rustix::fs::fstat(dir).map_err(failed)?;
         match make_dir(self.here.as_fd(), name) {
-            // lost+found of a fresh ext4.
+            // A fresh ext4 has lost+found.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed(errno)),
         }
@@ -108,7 +108,7 @@ impl Copier {
         Ok(())
     }
 
-    /// The present directory is done.
+    /// Leaves the present directory, after setting its attributes.
     ///
     /// # Errors
     /// When the one above cannot be opened.
@@ -118,12 +118,12 @@ impl Copier {
             .map_err(CopyError::new("leave the directory", &name))?;
         let dir = open_dir(self.here.as_fd(), &name);
         look_like(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
-        // Afterwards, so that what is made in the one above does not count for it.
+        // Times are set last, so that entries made later in the parent do not change them.
         let _only_for_show = utimensat(&self.here, &name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
         Ok(())
     }
 
-    /// Anything else in the present directory.
+    /// Copies a file or symbolic link into the present directory; other kinds are counted.
     ///
     /// # Errors
     /// When it cannot be made or written. What of the original cannot be read is counted.
@@ -186,16 +186,16 @@ impl Copier {
         Ok(())
     }
 
-    /// Copies what there is between the holes; whether all could be read.
+    /// Copies the data between the holes; false if some could not be read.
     fn content(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<bool, Errno> {
         let mut at = 0;
         let mut is_whole = true;
         while at < bytes {
             let data = match seek(from, SeekFrom::Data(at)) {
                 Ok(data) => data,
-                // Nothing but a hole up to the end.
+                // There is only a hole up to the end.
                 Err(Errno::NXIO) => break,
-                // A filesystem without holes.
+                // The filesystem does not support SEEK_DATA.
                 Err(_) => at,
             };
             let hole = seek(from, SeekFrom::Hole(data)).unwrap_or(bytes).min(bytes);
@@ -212,7 +212,8 @@ impl Copier {
         Ok(is_whole)
     }
 
-    /// Copies so many bytes; how many there were.
+    /// Copies up to `bytes`; returns the number copied, which is less at the end of the file or
+    /// after a read error.
     fn stretch(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<u64, Errno> {
         let mut done = 0;
         while done < bytes {
@@ -229,7 +230,7 @@ impl Copier {
         Ok(done)
     }
 
-    /// From the top of the copy.
+    /// Path of an entry of the present directory, relative to the top of the copy.
     fn path_of(&self, name: &CStr) -> CString {
         let mut path = Vec::new();
         for (dir, _) in &self.path {
@@ -241,13 +242,13 @@ impl Copier {
     }
 }
 
-/// A directory in the copy, where nothing but what we made is.
+/// Opens a directory of the copy, which contains only what this process made.
 fn open_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(at, name, flags, Mode::empty())
 }
 
-/// Mode, owner and times, as far as we may.
+/// Sets mode, owner and times; failures are ignored.
 fn look_like(made: &OwnedFd, like: &Stat) {
     let (owner, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
     let _only_for_show = fchown(made, Some(owner), Some(group));

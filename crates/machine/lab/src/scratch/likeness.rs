@@ -1,5 +1,5 @@
-//! What is known of a filesystem by which another one can be made like it: its type, its size, and
-//! what of its making its superblock tells.
+//! Parameters for making a filesystem like another: type, size, and the mkfs options that its
+//! superblock tells.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,40 +12,40 @@ use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
 
 use crate::error::unfit;
 use crate::machine::{Machine, block_number, word};
-use crate::sight::{Sight, SightKind};
+use crate::view::{ReadOnlyView, ViewKind};
 use crate::{DeviceCaution, LabError};
 
-/// How a filesystem can be made like another.
+/// Parameters of a filesystem from which another like it is made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Likeness {
-    /// Its type.
+pub struct FilesystemProfile {
+    /// Filesystem type.
     pub fs_type: String,
-    /// Options of its mkfs, as far as they are known.
+    /// Options of mkfs, as far as they are known.
     pub mkfs: Vec<String>,
-    /// Options of its mount that decide what is written where.
+    /// Mount options that influence allocation.
     pub mount: Vec<String>,
-    /// Its bytes; none where they are not known.
+    /// Size in bytes, if known.
     pub bytes: Option<u64>,
-    /// What is looked at.
+    /// Path of the original tree.
     pub(super) path: PathBuf,
-    /// The part of the path below where it is mounted.
+    /// Path of the tree relative to its mount point.
     pub(super) below: PathBuf,
-    /// Where the image is that it is in, and whether that is read past the page cache.
+    /// Path of the image that holds the filesystem; true if it is read with direct I/O.
     image: Option<(PathBuf, bool)>,
-    /// The disk that is played over the image.
+    /// Name of the disk that is played over the image.
     disk: Option<String>,
-    /// Why its size is unknown.
+    /// Reason why the size is unknown.
     problem: Option<String>,
 }
 
-/// What a superblock tells: the bytes of the filesystem, and options of its mkfs.
+/// Parser of a superblock: size of the filesystem in bytes, and options of its mkfs.
 type Reader = fn(&File) -> Option<(u64, Vec<String>)>;
 
-/// Who reads which superblock.
+/// Superblock parsers by filesystem type.
 const SUPERBLOCKS: &[(&str, Reader)] =
     &[(EXT2.name, ext), (EXT3.name, ext), (EXT4.name, ext), (XFS.name, xfs), (BTRFS.name, btrfs)];
 
-/// Numbers in a superblock.
+/// Bytes of a superblock, with accessors for numbers.
 struct Superblock(Vec<u8>);
 
 impl Superblock {
@@ -59,7 +59,7 @@ impl Superblock {
         self.0.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
     }
 
-    /// Whether one of these stands in this block, which begins so far into the device.
+    /// True if one of the signatures is in this block, which begins at byte `at` of the device.
     fn has(&self, at: u64, signatures: &[Signature]) -> bool {
         signatures.iter().any(|signature| {
             let Place::Begin(offset) = signature.place else { return false };
@@ -79,26 +79,26 @@ impl Superblock {
     }
 }
 
-impl Likeness {
-    /// Of what is being looked at by this path.
+impl FilesystemProfile {
+    /// Reads the parameters of the filesystem behind a view.
     ///
     /// # Errors
     /// When the table of mounts cannot be read.
-    pub fn of(sight: &Sight, path: &Path) -> Result<Self, LabError> {
+    pub fn read(view: &ReadOnlyView, path: &Path) -> Result<Self, LabError> {
         let path = path.canonicalize().map_err(LabError::io("cannot find", path))?;
         let mut like = Self { path: path.clone(), ..Self::default() };
-        let source = match sight.kind() {
-            SightKind::Private { fs_type, .. } => {
+        let source = match view.kind() {
+            ViewKind::Private { fs_type, .. } => {
                 (*fs_type).clone_into(&mut like.fs_type);
                 path
             }
-            SightKind::Directory | SightKind::Mounted { .. } => {
+            ViewKind::Directory | ViewKind::Mounted { .. } => {
                 let table = MountTable::read();
                 let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
                 let none = || unfit(format!("the device of {} is unknown", path.display()));
-                let mount = table.mount_of(sight.root()).ok_or_else(none)?;
+                let mount = table.mount_of(view.root()).ok_or_else(none)?;
                 like.fs_type.clone_from(&mount.fs_type);
-                let top = fd_path(sight.root()).unwrap_or(path);
+                let top = fd_path(view.root()).unwrap_or(path);
                 let below = top.strip_prefix(&mount.point).unwrap_or(Path::new(""));
                 below.clone_into(&mut like.below);
                 let options = mount.super_options.split(',');
@@ -111,7 +111,7 @@ impl Likeness {
         Ok(like)
     }
 
-    /// What the superblock tells, and where the image is.
+    /// Reads the superblock of the device and finds the image that holds it.
     fn learn(&mut self, source: &Path) {
         let is_device = block_number(source).is_some();
         let opened = match is_device {
@@ -138,7 +138,8 @@ impl Likeness {
             let direct = loop_status(&file).ok().flatten().is_some_and(|loops| loops.direct_io);
             let backing = backing.map(PathBuf::from);
             match backing.as_deref().and_then(played_disk_at) {
-                // What is shown of the image is not a place for another one; the image is.
+                // The directory of the played disk's file cannot hold another image; that of the
+                // real image can.
                 Some(PlayedStatus { disk, image, .. }) => {
                     self.disk = Some(disk);
                     Some((PathBuf::from(image), direct))
@@ -150,15 +151,15 @@ impl Likeness {
         };
     }
 
-    /// The options of mkfs that do not hang on the size.
-    pub(super) fn of_any_size(&self) -> Vec<String> {
+    /// Options of mkfs that do not depend on the size.
+    pub(super) fn mkfs_without_size(&self) -> Vec<String> {
         let is_sized = |pair: &&[String]| {
             pair.iter().any(|option| option == "-N" || option.starts_with("agcount="))
         };
         self.mkfs.chunks(2).filter(|pair| !is_sized(pair)).flatten().cloned().collect()
     }
 
-    /// What makes times on it questionable.
+    /// Cautions about times measured on the original.
     pub fn cautions(&self) -> Vec<DeviceCaution> {
         let cached = self.image.iter().filter(|(_, direct)| !direct);
         cached
@@ -169,7 +170,8 @@ impl Likeness {
             .collect()
     }
 
-    /// An image like it: beside its own, where it is in one.
+    /// Specification of an image with these parameters: in the directory of the original's image,
+    /// if it has one.
     pub(super) fn image(&self) -> Result<DeviceSpec, LabError> {
         let Some(bytes) = self.bytes else {
             let why = self.problem.as_deref().unwrap_or("its size is unknown");
@@ -179,7 +181,7 @@ impl Likeness {
         };
         let beside = self.image.as_ref().and_then(|(image, _)| image.parent());
         Ok(DeviceSpec::Loop {
-            // A whole number of sectors, and of pages.
+            // The size is a multiple of sectors and pages.
             bytes: bytes.next_multiple_of(4096),
             count: 1,
             sparse: true,
@@ -191,8 +193,8 @@ impl Likeness {
     }
 }
 
-/// Bytes and options of mke2fs. With the same seed of its hash the entries of a directory come in
-/// the same order.
+/// Size and mke2fs options of an ext filesystem. With the same hash seed the entries of a directory
+/// come in the same order.
 fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 1024)?;
     ext_signature(&block.bytes(0))?;
@@ -216,7 +218,7 @@ fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     Some((block_bytes.checked_mul(blocks)?, options))
 }
 
-/// Bytes and options of mkfs.xfs.
+/// Size and mkfs options of an XFS filesystem.
 fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 0)?;
     if !block.has(0, &XFS.signatures[..1]) {
@@ -237,7 +239,7 @@ fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     Some((bytes, options.concat()))
 }
 
-/// Bytes and options of mkfs.btrfs.
+/// Size and mkfs options of a btrfs filesystem.
 fn btrfs(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 64 << 10)?;
     if !block.has(64 << 10, BTRFS.signatures) {
@@ -254,9 +256,9 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use super::{Likeness, btrfs, ext, xfs};
+    use super::{FilesystemProfile, btrfs, ext, xfs};
 
-    /// An image as mkfs makes it; `None` where there is no such mkfs.
+    /// Image made by mkfs; `None` if there is no such mkfs.
     fn made(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
         let image = dir.join(kind);
         File::create(&image).unwrap().set_len(512 << 20).unwrap();
@@ -278,9 +280,9 @@ mod tests {
                 assert!(mkfs.windows(2).any(|two| two == pair), "{pair:?} {mkfs:?}");
             }
             assert!(xfs(&image).is_none() && btrfs(&image).is_none());
-            let like = Likeness { mkfs, ..Likeness::default() };
-            assert!(!like.of_any_size().contains(&"-N".to_owned()));
-            assert!(like.of_any_size().contains(&seed.to_owned()));
+            let like = FilesystemProfile { mkfs, ..FilesystemProfile::default() };
+            assert!(!like.mkfs_without_size().contains(&"-N".to_owned()));
+            assert!(like.mkfs_without_size().contains(&seed.to_owned()));
         }
         if let Some(image) = made(dir.path(), "xfs", &["-d", "agcount=3", "-i", "size=1024"]) {
             let (bytes, mkfs) = xfs(&image).unwrap();

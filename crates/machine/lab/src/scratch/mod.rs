@@ -1,5 +1,5 @@
-//! An empty filesystem to copy a tree to: an image or a device, made like the one that the tree is
-//! on, or an empty directory that was named. It is ours until it is released.
+//! Empty filesystems to copy a tree to: an image or a device, made like the filesystem of the tree,
+//! or an empty directory named by the user; owned until released.
 
 mod copy;
 mod likeness;
@@ -11,45 +11,47 @@ use treering_model::{DeviceSpec, Variant};
 use treering_sys::{MountTable, open_top};
 
 use crate::error::unfit;
-use crate::{Device, DeviceCaution, EraseList, Lab, LabError, Mounted, PlayedModel, Workplace};
+use crate::{
+    Device, DeviceCaution, EraseList, Lab, LabError, MountedVolume, PlayedModel, Workplace,
+};
 
 pub use copy::{Copier, CopyError};
-pub use likeness::Likeness;
+pub use likeness::FilesystemProfile;
 
-/// What the copy is called in a directory that was named; `treering clean` knows it.
+/// Name of the copy in a directory of the user; `treering clean` knows it.
 const TREE: &str = "copy-1";
-/// What a fresh filesystem has in it.
+/// Entries of a fresh filesystem.
 const FRESH: [&str; 1] = ["lost+found"];
-/// In the mark of a directory it stands for the name of a trial.
+/// Trial name in the mark of a directory.
 const MARK: &str = "fresh-copy";
 
-/// An empty filesystem.
+/// An empty filesystem for a copy.
 #[derive(Debug)]
 pub struct Scratch {
-    held: Option<Held>,
-    /// Where the copy goes.
+    held: Option<ScratchStorage>,
+    /// Directory of the copy.
     top: PathBuf,
-    /// The part of it below where it is mounted.
+    /// Path of the copy relative to the mount point.
     below: PathBuf,
-    /// What else is on the filesystem of a directory.
+    /// Other entries on the filesystem of a directory.
     beside: Vec<String>,
 }
 
 #[derive(Debug)]
-enum Held {
-    Ours(Box<Mounted>),
+enum ScratchStorage {
+    Ours(Box<MountedVolume>),
     Theirs(Box<Workplace>),
 }
 
 impl Scratch {
-    /// Makes one: where nothing is named an image of the lab's; else a device is formatted, or an
-    /// empty directory used.
+    /// Makes an empty filesystem: on an image of the lab if `on` is `None`, else by formatting a
+    /// device or taking an empty directory.
     ///
     /// # Errors
     /// When it cannot be made, the guard refuses the device, or the directory is not empty.
     pub fn make(
         on: Option<&Path>,
-        like: &Likeness,
+        like: &FilesystemProfile,
         erasing: &EraseList,
         lab: &Lab,
     ) -> Result<Self, LabError> {
@@ -65,7 +67,7 @@ impl Scratch {
         }
         let (device, mkfs) = match on {
             Some(device) => {
-                (DeviceSpec::Block { paths: vec![device.to_owned()] }, like.of_any_size())
+                (DeviceSpec::Block { paths: vec![device.to_owned()] }, like.mkfs_without_size())
             }
             None => (like.image()?, like.mkfs.clone()),
         };
@@ -84,42 +86,47 @@ impl Scratch {
         let device = Device::acquire(&variant, erasing, lab)?;
         let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         let mounted = volume.mount(&variant.mount)?;
-        // As deep as the original: filesystems spread the directories at their top.
+        // The copy is as deep as the original: filesystems spread the directories at their top.
         let below = like.below.clone();
         let top = mounted.root().join(&below);
         std::fs::create_dir_all(&top).map_err(LabError::io("cannot make", &top))?;
-        Ok(Self { held: Some(Held::Ours(Box::new(mounted))), top, below, beside: Vec::new() })
+        Ok(Self {
+            held: Some(ScratchStorage::Ours(Box::new(mounted))),
+            top,
+            below,
+            beside: Vec::new(),
+        })
     }
 
-    fn in_directory(directory: &Path, like: &Likeness) -> Result<Self, LabError> {
-        let found = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
+    fn in_directory(directory: &Path, like: &FilesystemProfile) -> Result<Self, LabError> {
+        let resolved = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
         let what = directory.display();
-        if found.starts_with(&like.path) {
+        if resolved.starts_with(&like.path) {
             return Err(unfit(format!("{what} is inside the tree to be copied")));
         }
-        let mut place = Workplace::take(&found)?;
+        let mut place = Workplace::take(&resolved)?;
         place.refuse_leftovers()?;
-        let there = place.target().facts()?.existing;
-        if let Some(name) = there.iter().find(|name| !FRESH.contains(&name.as_str())) {
+        let entries = place.target().facts()?.existing;
+        if let Some(name) = entries.iter().find(|name| !FRESH.contains(&name.as_str())) {
             return Err(unfit(format!("{what} is not empty: it has {name}")));
         }
-        let beside = beside(&found)?;
+        let beside = beside(&resolved)?;
         place.mark(MARK, None)?;
-        let top = found.join(TREE);
+        let top = resolved.join(TREE);
         if let Err(error) = place.target().make_tree(TREE) {
             let _reported_is_why = place.unmark();
             return Err(error.into());
         }
-        let held = Held::Theirs(Box::new(place));
+        let held = ScratchStorage::Theirs(Box::new(place));
         Ok(Self { held: Some(held), top, below: PathBuf::from(TREE), beside })
     }
 
-    /// Where the copy goes.
+    /// Directory of the copy.
     pub fn path(&self) -> &Path {
         &self.top
     }
 
-    /// The same, open.
+    /// Opens the directory of the copy.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -128,54 +135,56 @@ impl Scratch {
         open_top(&self.top).map_err(|errno| failed(errno.into()))
     }
 
-    /// How it was made, an element an argument; empty for a directory.
+    /// Command line of mkfs, one element per argument; empty for a directory.
     pub fn command(&self) -> &[String] {
         match &self.held {
-            Some(Held::Ours(mounted)) => {
+            Some(ScratchStorage::Ours(mounted)) => {
                 mounted.format_record().map_or(&[], |record| &record.command)
             }
             _ => &[],
         }
     }
 
-    /// The disk that is played under it.
+    /// Model of the played disk below it, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
         match &self.held {
-            Some(Held::Ours(mounted)) => mounted.device()?.model(),
+            Some(ScratchStorage::Ours(mounted)) => mounted.device()?.model(),
             _ => None,
         }
     }
 
-    /// What else was on the filesystem when the directory was taken: it is not fresh then.
+    /// Other entries on the filesystem when the directory was taken; it is not fresh if there are
+    /// some.
     pub fn beside(&self) -> &[String] {
         &self.beside
     }
 
-    /// What makes times on it questionable.
+    /// Cautions about times measured on the copy.
     pub fn cautions(&self) -> &[DeviceCaution] {
         match &self.held {
-            Some(Held::Ours(mounted)) => mounted.device().map_or(&[], Device::cautions),
+            Some(ScratchStorage::Ours(mounted)) => mounted.device().map_or(&[], Device::cautions),
             _ => &[],
         }
     }
 
-    /// Has nothing of it in memory: it is unmounted and mounted again, where it is ours.
+    /// Makes the caches cold by unmounting and mounting again; does nothing for a directory of the
+    /// user.
     ///
     /// # Errors
     /// When it is in use.
     pub fn remount(&mut self) -> Result<(), LabError> {
-        if !matches!(self.held, Some(Held::Ours(_))) {
+        if !matches!(self.held, Some(ScratchStorage::Ours(_))) {
             return Ok(());
         }
-        if let Some(Held::Ours(mounted)) = self.held.take() {
+        if let Some(ScratchStorage::Ours(mounted)) = self.held.take() {
             let mounted = mounted.remount_cold()?;
             self.top = mounted.root().join(&self.below);
-            self.held = Some(Held::Ours(Box::new(mounted)));
+            self.held = Some(ScratchStorage::Ours(Box::new(mounted)));
         }
         Ok(())
     }
 
-    /// Takes it away: image and mount, or the copy in a directory.
+    /// Releases image and mount, or removes the copy in a directory of the user.
     ///
     /// # Errors
     /// When something is in use or cannot be removed; `treering lab release` and `treering clean`
@@ -187,8 +196,8 @@ impl Scratch {
     fn free(&mut self) -> Result<(), LabError> {
         match self.held.take() {
             None => Ok(()),
-            Some(Held::Ours(mounted)) => mounted.release()?.release(),
-            Some(Held::Theirs(mut place)) => {
+            Some(ScratchStorage::Ours(mounted)) => mounted.release()?.release(),
+            Some(ScratchStorage::Theirs(mut place)) => {
                 for tree in place.made_trees()? {
                     place.remove_made(&tree)?;
                 }
@@ -198,15 +207,15 @@ impl Scratch {
     }
 }
 
-/// What a filesystem has beside a directory, as far as it is mounted: the entries of the
-/// directories above that one.
+/// Entries of a filesystem outside of a directory, as far as it is mounted: those of the
+/// directories above.
 fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
     let opened = open_top(directory);
     let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;
     let table = MountTable::read();
     let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let Some(mount) = table.mount_of(&opened) else { return Ok(Vec::new()) };
-    let mut found = Vec::new();
+    let mut others = Vec::new();
     for inner in directory.ancestors().take_while(|inner| *inner != mount.point) {
         let Some(above) = inner.parent() else { break };
         let failed = |source| LabError::io("cannot read", above)(source);
@@ -215,17 +224,17 @@ fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
             let path = entry.map_err(failed)?.path();
             let name = path.strip_prefix(&mount.point).unwrap_or(&path).to_string_lossy();
             if path != inner && !FRESH.contains(&name.as_ref()) {
-                found.push(name.into_owned());
+                others.push(name.into_owned());
             }
         }
     }
-    found.sort_unstable();
-    Ok(found)
+    others.sort_unstable();
+    Ok(others)
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be taken away is in the register, or has a mark.
+        // Leftovers are in the register, or have a mark.
         let _is_found_there = self.free();
     }
 }

@@ -1,4 +1,4 @@
-//! Removes what a killed run left: what its mark lists, as long as it is what the run made.
+//! Removes trees of a killed run: those listed in its mark that are still the ones the run made.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::mark::remove_read;
 use super::removal::remove;
 use crate::{LabError, Workplace};
 
-/// Removes what a killed run left, and its mark last. `removing` is told each tree before.
+/// Removes the trees of a killed run, and its mark last. `removing` is called before each tree.
 ///
 /// # Errors
 /// When there is no mark or it is not to be believed, a run is going on, or a tree cannot be
@@ -19,7 +19,7 @@ pub fn remove_leftovers(
 ) -> Result<Leftovers, LabError> {
     let nothing = || LabError::NothingLeft { path: dir.to_owned() };
     find_leftovers(dir)?.ok_or_else(nothing)?;
-    // Only a directory that nobody works in: the lock is held until the end.
+    // The lock excludes a running run, and is held until the end.
     let held = Workplace::take(dir)?;
     let (mark, left) = find_in(held.target())?.ok_or_else(nothing)?;
     for tree in &left.trees {
@@ -42,7 +42,7 @@ mod tests {
     use super::{find_leftovers, remove_leftovers};
     use crate::{LabError, Leftovers, Workplace};
 
-    /// A directory in which a run was killed after it had made these.
+    /// Directory in which a run was killed after it had made these trees.
     fn killed_in(names: &[&str]) -> TempDir {
         let top = tempfile::tempdir().unwrap();
         let mut place = Workplace::take(top.path()).unwrap();
@@ -145,7 +145,7 @@ mod tests {
             assert!(matches!(refused, Err(LabError::MarkOfOther { user: 65_534, .. })));
         }
         assert_eq!(entries(top.path()), [".treering-run", "kernel-0", "kernel-1"]);
-        // A tree that has another owner than the run had made it with is not the run's any more.
+        // A tree whose owner has changed is not the run's any more.
         chown(&mark, Some(0), None).unwrap();
         chown(top.path().join("kernel-0"), Some(65_534), None).unwrap();
         assert_eq!(clean(top.path()).unwrap().spared.len(), 1);

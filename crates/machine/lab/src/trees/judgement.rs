@@ -1,4 +1,4 @@
-//! The directories that a mark lists, told apart from others that have their names now.
+//! Distinguishes the directories listed in a mark from others that have their names now.
 
 use std::io::ErrorKind;
 
@@ -9,54 +9,54 @@ use treering_sys::{Errno, FileType, identity_of};
 use super::manifest::{ListedTree, Manifest};
 use crate::{LabError, PlanIdentity};
 
-/// What a killed run left in a directory.
+/// Trees of a killed run in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftovers {
-    /// The trial that was killed.
+    /// ID of the killed trial.
     pub trial: String,
-    /// The plan that it was a cell of, where the mark names one.
+    /// Plan of the trial, if the mark names one.
     pub plan: Option<PlanIdentity>,
-    /// The directories that are its own.
+    /// Trees of the run, to be removed.
     pub trees: Vec<LeftTree>,
-    /// Directories with a name that the run announced, which stay.
+    /// Directories with names that the run announced, which stay.
     pub spared: Vec<SparedTree>,
-    /// Whether the run was of a version that did not list what it made.
+    /// True for a mark of an early version, which did not list the trees.
     pub has_no_list: bool,
 }
 
 impl Leftovers {
-    /// Whether something of the run is there, or may be: no other run begins beside it.
+    /// True if a tree of the run exists, or may exist: no other run may begin here.
     pub(crate) fn is_in_the_way(&self) -> bool {
         let may_be = self.spared.iter().any(|tree| tree.may_be_of_run);
         !self.trees.is_empty() || may_be || self.has_no_list
     }
 }
 
-/// A directory that a run made.
+/// A tree that a run made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftTree {
-    /// Its name.
+    /// Name in the target directory.
     pub name: String,
-    /// When it was made, in seconds since 1970; when it was changed last where that is not known.
+    /// Time of birth, in seconds since 1970; time of the last change if the former is unknown.
     pub since_unix_s: i64,
-    /// Its identity.
+    /// Identity: device, inode, owner, time of birth.
     pub made: FileIdentity,
-    /// Whether it is known to be the run's. Otherwise it is an empty directory with a name that the
-    /// run had announced.
+    /// True if the identity is the recorded one. Otherwise it is an empty directory with a name
+    /// that the run had announced.
     pub(crate) is_identified: bool,
 }
 
 /// A directory that stays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SparedTree {
-    /// Its name.
+    /// Name in the target directory.
     pub name: String,
-    /// Why it stays, as a sentence without its subject and full stop.
+    /// Reason why it stays, as a sentence without subject and full stop.
     pub why: &'static str,
     may_be_of_run: bool,
 }
 
-/// Tells what a run made from what has its names now.
+/// Separates the trees of a run from others that have their names now.
 pub(super) fn sort_out(target: &Target, manifest: &Manifest) -> Result<Leftovers, LabError> {
     let failed = |errno: Errno| LabError::io("cannot examine", target.path())(errno.into());
     let here = identity_of(target.dir()).map_err(failed)?;
@@ -85,7 +85,8 @@ enum Verdict {
     Stays { why: &'static str, may_be_of_run: bool },
 }
 
-/// What has a listed name now, in a directory that was on one device then and is on one now.
+/// Judges the directory that has a listed name now. The device numbers are those of the marked
+/// directory, then and now.
 fn judge(
     target: &Target,
     listed: &ListedTree,

@@ -1,4 +1,4 @@
-//! Finds what a killed run left in a directory.
+//! Finds the trees of a killed run in a directory.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::judgement::{Leftovers, sort_out};
 use super::mark::read_mark;
 use crate::LabError;
 
-/// Looks for what a killed run left.
+/// Finds the trees of a killed run; `None` without a mark.
 ///
 /// # Errors
 /// When the directory or its mark cannot be read, or the mark is not to be believed.
@@ -21,7 +21,7 @@ pub fn find_leftovers(dir: &Path) -> Result<Option<Leftovers>, LabError> {
     }
 }
 
-/// The same in an open directory, with the identity of the mark.
+/// Finds the trees of a killed run in an open directory, with the identity of the mark.
 pub(crate) fn find_in(target: &Target) -> Result<Option<(FileIdentity, Leftovers)>, LabError> {
     let Some((mark, manifest)) = read_mark(target)? else { return Ok(None) };
     let left = sort_out(target, &manifest)?;

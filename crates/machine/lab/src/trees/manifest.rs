@@ -1,5 +1,5 @@
-//! The text of a mark: the run, the directory that it was left in, and the directories that the run
-//! announced and made there. A line is written at once; one that was cut short says nothing.
+//! Text of a mark: the run, the marked directory, and the trees that the run announced and made
+//! there. Each line is written by one call; a truncated line is ignored.
 
 use std::ffi::CStr;
 
@@ -9,21 +9,21 @@ use treering_sys::{FileType, is_single_name};
 use crate::PlanIdentity;
 use crate::register::{escape, text};
 
-/// The first line.
+/// First line of a mark.
 pub(super) const HEADER: &str = "treering run 2";
-/// The first line of marks that did not list what the run made.
+/// First line of marks of an early version, which did not list trees.
 const HEADER_WITHOUT_LIST: &str = "treering run 1";
 
-/// The identity of the directory that a mark was left in.
+/// Identity of a marked directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MarkedDirectory {
     pub(super) identity: FileIdentity,
-    /// Number by which the filesystem tells itself from others; 0 where it has none.
+    /// Filesystem ID (`f_fsid`); 0 if the filesystem has none.
     pub(super) filesystem: u64,
 }
 
 impl MarkedDirectory {
-    /// Whether this is the directory that `other` was. Its filesystem may have been mounted again
+    /// True if this is the directory that `other` was. Its filesystem may have been mounted again
     /// under another device number.
     pub(super) fn is_still(&self, other: &Self) -> bool {
         let is_remounted = self.filesystem != 0
@@ -35,27 +35,27 @@ impl MarkedDirectory {
     }
 }
 
-/// A directory that a run was going to make.
+/// A tree that a run announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ListedTree {
     pub(super) name: String,
-    /// Which it is; `None` where the run was killed before it knew.
+    /// Identity of the made directory; `None` if the run was killed before it was recorded.
     pub(super) made: Option<FileIdentity>,
 }
 
-/// What a mark says.
+/// Parsed content of a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Manifest {
     pub(super) trial: String,
     pub(super) plan: Option<PlanIdentity>,
     pub(super) directory: Option<MarkedDirectory>,
     pub(super) trees: Vec<ListedTree>,
-    /// Whether it was left by a version that did not list what it made.
+    /// True for a mark of an early version, which did not list trees.
     pub(super) has_no_list: bool,
 }
 
 impl Manifest {
-    /// Reads the text of a mark; `None` where it is none.
+    /// Parses the text of a mark; `None` if it is another file.
     pub(super) fn parse(marked: &str) -> Option<Self> {
         let mut manifest = Self { trial: "unknown".to_owned(), ..Self::default() };
         if marked.is_empty() {
@@ -106,12 +106,12 @@ impl Manifest {
     }
 }
 
-/// A name in the directory itself.
+/// Unescapes a file name without a slash.
 fn plain_name(escaped: &str) -> Option<String> {
     text(escaped).filter(|name| is_single_name(name.as_bytes()))
 }
 
-/// The first lines of a mark.
+/// Header of a mark: version, trial, plan and directory.
 pub(super) fn header(
     trial: &str,
     plan: Option<&PlanIdentity>,
@@ -141,7 +141,7 @@ pub(super) fn removed_line(name: &CStr) -> String {
     format!("removed {}\n", escape(name.to_bytes()))
 }
 
-/// Device, inode, owner, and time of birth, or `-` where that is not known.
+/// Text of an identity: device, inode, owner, and time of birth, or `-` if that is unknown.
 fn identity_text(identity: &FileIdentity) -> String {
     let born = match identity.born {
         Some((seconds, nanoseconds)) => format!("{seconds}.{nanoseconds}"),

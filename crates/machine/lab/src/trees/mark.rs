@@ -1,4 +1,4 @@
-//! The mark of a run in the directory that it works in: a file that its workers append to.
+//! The mark of a run in its target directory: a file that its workers append to.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -20,12 +20,12 @@ use super::manifest::{
 };
 use crate::{LabError, PlanIdentity};
 
-/// The name of the file.
+/// File name of a mark.
 const MARK: &CStr = c".treering-run";
-/// No mark of ours is longer.
+/// Largest accepted mark, in bytes.
 const MARK_BYTES_MAX: u64 = 64 << 20;
 
-/// The file, open.
+/// An open mark.
 #[derive(Debug)]
 struct MarkFile {
     file: File,
@@ -56,28 +56,28 @@ impl TreeManifest for MarkFile {
     }
 
     fn not_made(&self, name: &CStr) {
-        // An announcement alone removes nothing but an empty directory.
+        // A leftover announcement can remove nothing but an empty directory.
         let _still_announced = self.append(&failed_line(name));
     }
 
     fn removed(&self, name: &CStr) {
-        // No other directory has the identity that is listed.
+        // A leftover entry is harmless: no other directory has its identity.
         let _still_listed = self.append(&removed_line(name));
     }
 }
 
-/// The mark of a run that goes on.
+/// Mark of the present run.
 #[derive(Debug)]
 pub(crate) struct Mark {
     path: PathBuf,
-    /// `None` while the filesystem is unmounted.
+    /// Open file; `None` while the filesystem is unmounted.
     file: Option<Arc<MarkFile>>,
     identity: FileIdentity,
 }
 
 impl Mark {
-    /// Leaves a mark in a directory, which lists these trees and what is made there from now on.
-    /// A mark that is there is replaced: it was found to list nothing.
+    /// Writes a mark into a directory, which lists the adopted trees and those made there from now
+    /// on. An existing mark is replaced: it was found to list nothing.
     pub(crate) fn leave(
         target: &mut Target,
         (trial, plan): (&str, Option<&PlanIdentity>),
@@ -99,7 +99,7 @@ impl Mark {
             file.file.sync_all().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
         });
         if let Err(errno) = written {
-            // Nothing was made under it.
+            // No tree is made under this mark.
             let _stays_and_lists_nothing = unlink(target.dir(), &file.identity, &path);
             return Err(LabError::io("cannot write", &path)(errno.into()));
         }
@@ -108,12 +108,12 @@ impl Mark {
         Ok(Self { path, file: Some(file), identity })
     }
 
-    /// Lets go of the file, so that its filesystem can be unmounted.
+    /// Closes the file, so that its filesystem can be unmounted.
     pub(crate) fn close(&mut self) {
         self.file = None;
     }
 
-    /// Takes the file again where the directory is now.
+    /// Opens the file again in the present directory of the target.
     pub(crate) fn reopen(&mut self, target: &mut Target) -> Result<(), LabError> {
         self.path = path_in(target.path());
         let failed = |errno: Errno| LabError::io("cannot open", &self.path)(errno.into());
@@ -132,7 +132,7 @@ impl Mark {
         Ok(())
     }
 
-    /// The trees that it lists by now, as far as they are there.
+    /// Existing trees that the mark lists by now.
     pub(crate) fn made_trees(&self, target: &Target) -> Result<Vec<LeftTree>, LabError> {
         let failed = LabError::io("cannot read", &self.path);
         let Some(mark) = &self.file else { return Err(failed(Errno::STALE.into())) };
@@ -141,7 +141,8 @@ impl Mark {
         Ok(if manifest.trees.is_empty() { Vec::new() } else { sort_out(target, &manifest)?.trees })
     }
 
-    /// Removes it, by the open directory: its path may lead elsewhere by now, as after `umount -l`.
+    /// Removes the mark through the open directory: its path may lead elsewhere by now, as after
+    /// `umount -l`.
     pub(crate) fn remove(self, target: &mut Target) -> Result<(), LabError> {
         target.record_in(None);
         unlink(target.dir(), &self.identity, &self.path)
@@ -152,13 +153,13 @@ fn path_in(dir: &Path) -> PathBuf {
     dir.join(MARK.to_string_lossy().as_ref())
 }
 
-/// The directory itself, as a mark names it.
+/// Identity of the target directory, as recorded in a mark.
 pub(super) fn marked(target: &Target) -> Result<MarkedDirectory, Errno> {
     let identity = identity_of(target.dir())?;
     Ok(MarkedDirectory { identity, filesystem: filesystem_id(target.dir()).unwrap_or(0) })
 }
 
-/// The mark in a directory; `None` without one. A file of this name that is no mark is none.
+/// Reads the mark in a directory; `None` without one, also for another file of this name.
 ///
 /// # Errors
 /// When it cannot be read, belongs to another user, or was left in another directory.
@@ -187,7 +188,7 @@ pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, Manifes
     Ok(Some((mark.identity, manifest)))
 }
 
-/// The text of a file; `None` where it is none, or longer than any mark.
+/// Text of a file; `None` if it is not UTF-8, or longer than any mark.
 fn read_whole(file: &File) -> io::Result<Option<String>> {
     let mut bytes = Vec::new();
     FromStart { file, at: 0 }.take(MARK_BYTES_MAX).read_to_end(&mut bytes)?;
@@ -195,7 +196,7 @@ fn read_whole(file: &File) -> io::Result<Option<String>> {
     Ok(String::from_utf8(bytes).ok().filter(|_| is_whole))
 }
 
-/// Reads a file from its start, whatever its position.
+/// Reader of a file from its start, independent of the file offset.
 struct FromStart<'f> {
     file: &'f File,
     at: u64,

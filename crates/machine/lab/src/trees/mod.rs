@@ -1,5 +1,5 @@
-//! The directories that a run makes in the directory of a user: recorded in a mark while the run
-//! goes on, found by it when the run was killed, and removed where they are the run's own.
+//! Trees that a run makes in a user's directory: recorded in a mark during the run, found by the
+//! mark after a kill, and removed if they are still the run's own.
 
 mod clean;
 mod judgement;

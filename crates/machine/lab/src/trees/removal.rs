@@ -1,4 +1,4 @@
-//! Removes one directory of a run.
+//! Removal of one tree of a run.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use treering_engine::{RemoveError, Target};
 
 use super::judgement::LeftTree;
 
-/// Removes a directory of a run, if it is still the same.
+/// Removes a tree of a run, if it is still the same directory.
 pub(crate) fn remove(target: &Target, tree: &LeftTree) -> Result<(), RemoveError> {
     if tree.is_identified {
         let mut go_on = |_: &_| ControlFlow::Continue(());

@@ -1,4 +1,4 @@
-//! What is in use is refused whatever is named; what is named, and only that, is erased.
+//! A device in use is refused even when named with `--erase`; only a named device is erased.
 
 use std::fs::File;
 use std::os::unix::fs::{FileExt, symlink};
@@ -13,7 +13,7 @@ use crate::workbench::{
     Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
 };
 
-/// Tries to take it with and without naming it, and gives the words of both refusals.
+/// Tries to acquire the disk with and without naming it, and returns the messages of both refusals.
 fn refused_either_way(bench: &Workbench, disk: &Path) -> String {
     let variant = on_blocks("ext4", &[disk]);
     let plain = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
@@ -55,7 +55,7 @@ fn a_mounted_device_is_refused_even_when_it_is_named() {
 }
 
 #[test]
-fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming_it() {
+fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
     if !can_make_devices() {
         return;
     }
@@ -67,7 +67,7 @@ fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming
     let disk = Disk::new(128 * MIB);
     let node = disk.node.to_str().unwrap();
     run(&sfdisk, &words(&["-q", "--no-tell-kernel", node]), "label: gpt\n,64M\n").unwrap();
-    // A kernel that knows no GPT is reported about it; one that does has found it already.
+    // A kernel without GPT support is told of the partition; one with it has found it already.
     let _found_already = run(&partx, &words(&["-a", node]), "");
     let partition = Path::new(&format!("{node}p1")).to_owned();
     let began = Instant::now();
@@ -92,14 +92,14 @@ fn a_partitioned_disk_is_refused_and_its_mounted_partition_stands_against_naming
     let words = refused_in_use(&bench, &disk.node);
     unmount(&point).unwrap();
     assert!(words.contains("p1 is mounted at"), "{words}");
-    // Unused and named, disk and partitions are erased together.
+    // An unused and named disk is erased together with its partitions.
     let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
     device.release().unwrap();
     assert!(!partition.exists());
     assert!(is_unrecognisable(&disk.node));
 }
 
-/// Whether nothing of what a device held is known any more; other blocks of it may still be there.
+/// True if no signature on the device is recognised any more; other blocks may still have data.
 fn is_unrecognisable(node: &Path) -> bool {
     let found = inspect(node).unwrap().obstacles;
     found.iter().all(|obstacle| matches!(obstacle, Obstacle::Data { .. }))
@@ -136,13 +136,13 @@ fn swap_in_use_is_refused() {
 }
 
 #[test]
-fn a_device_that_somebody_has_for_himself_is_refused() {
+fn an_exclusively_opened_device_is_refused() {
     if !can_make_devices() {
         return;
     }
     let bench = Workbench::new();
     let disk = Disk::new(16 * MIB);
-    // Exclusiveness counts between openings, also within one process.
+    // Exclusive opens conflict also within one process.
     let alone = open_device(&disk.node, DeviceUse::LookAlone).unwrap();
     let words = refused_in_use(&bench, &disk.node);
     drop(alone);
@@ -201,7 +201,7 @@ fn a_device_that_another_process_reads_is_not_erased_and_the_reader_is_named() {
     Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap().release().unwrap();
 }
 
-/// Makes the kernel know a partition of a loop device whose file has a table by then.
+/// Makes the kernel know a partition of a loop device whose file has a partition table.
 fn add_partition(node: &Path) -> bool {
     let (Some(sfdisk), Some(partx)) = (program("sfdisk"), program("partx")) else {
         println!("skipped: sfdisk or partx is absent (packages fdisk, util-linux)");
@@ -242,7 +242,8 @@ fn partitions_that_the_file_of_a_loop_device_has_no_table_for_are_called_leftove
     let delete = format!("`partx --delete {}` removes them", disk.node.display());
     let hint = refused.hint().unwrap();
     assert!(hint.contains(&delete) && !hint.contains("--erase"), "{hint}");
-    // Named, they go, too, although the kernel reads no tables of this loop device.
+    // Partitions of a named device are removed, too, although the kernel reads no tables of this
+    // loop device.
     let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
     device.release().unwrap();
     assert!(!has_partitions(&disk.node));
@@ -250,14 +251,14 @@ fn partitions_that_the_file_of_a_loop_device_has_no_table_for_are_called_leftove
 }
 
 #[test]
-fn a_loop_device_of_ours_has_no_partitions_of_an_earlier_file() {
+fn a_lab_loop_device_has_no_partitions_of_an_earlier_file() {
     if !can_make_devices() {
         return;
     }
     let top = tempfile::TempDir::new_in("/var/tmp").unwrap();
     let image = top.path().join("disk.img");
     File::create_new(&image).unwrap().set_len(32 * MIB).unwrap();
-    // The kernel forgets by itself what it found by itself.
+    // The kernel removes by itself the partitions that it found by itself.
     let mut disk = Disk::without_partitions(top, image);
     if !add_partition(&disk.node) {
         return;
@@ -267,7 +268,7 @@ fn a_loop_device_of_ours_has_no_partitions_of_an_earlier_file() {
     let again = Disk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
     assert!(!has_partitions(&again.node));
     if again.node != disk.node {
-        // Another test was faster to take it.
+        // Another test has taken the old loop device.
         let _taken =
             run(&program("partx").unwrap(), &words(&["--delete", disk.node.to_str().unwrap()]), "");
     }
@@ -310,7 +311,7 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     let options = MountOptions::parse::<&str>(&[]).unwrap();
     mount(first.node.as_os_str(), &point, "ext4", &options).unwrap();
     let words = refused_in_use(&bench, &second.node);
-    // And one on the block device of the other.
+    // A third loop device lies on the block device of the other.
     let above = Disk::attach(tempfile::tempdir().unwrap(), first.node.clone());
     let through = refused_in_use(&bench, &above.node);
     drop(above);
@@ -328,7 +329,7 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
         return;
     }
     let bench = Workbench::new();
-    // No whole number of MiB, nor of pages.
+    // The size is no multiple of MiB or of pages.
     let bytes = 64 * MIB + 512;
     let edges = [5, MIB - 1, bytes / 2 + 7, bytes - MIB, bytes - 1];
     let between = [MIB, 16 * MIB + 3, bytes * 37 / 100, bytes - MIB - 1];
@@ -352,7 +353,7 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
             assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
         }
         if program("mkfs.ext4").is_some() {
-            // What this run made is no obstacle to its next round; to the next run it is.
+            // Content of this run is no obstacle to its next round, but to the next run.
             let device = device.format("ext4", &[]).unwrap().into_device();
             let device = device.format("ext4", &[]).unwrap().into_device();
             device.release().unwrap();
@@ -363,7 +364,7 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
 }
 
 #[test]
-fn only_the_device_that_is_named_is_erased_and_a_link_is_reported() {
+fn only_the_named_device_is_erased_and_a_link_is_reported() {
     if !can_make_devices() {
         return;
     }
@@ -378,8 +379,8 @@ fn only_the_device_that_is_named_is_erased_and_a_link_is_reported() {
     let words = reported(Device::acquire(&both, &erasing(&one.node), &bench.lab));
     let refusal = format!("refusing to format {}", other.node.display());
     assert!(words.starts_with(&refusal), "{words}");
-    // The second was refused: so the first was not touched.
-    // The superblock, and its copies.
+    // The second device was refused, so the first was not touched: its superblock and copies are
+    // intact.
     let carries = |found: Inspection| {
         let is_ext4 = |obstacle: &Obstacle| match obstacle {
             Obstacle::Carries(signature) => signature.name == "ext4",
@@ -396,7 +397,7 @@ fn only_the_device_that_is_named_is_erased_and_a_link_is_reported() {
     assert!(words.contains("are the same device"), "{words}");
     let device = Device::acquire(&variant, &erasing(&link), &bench.lab).unwrap();
     assert_eq!(device.members()[0].node, one.node);
-    // While one run has it, another does not get it.
+    // A device acquired by one run is refused to another.
     let words = reported(Device::acquire(&variant, &erasing(&link), &bench.lab));
     assert!(words.contains("another run of treering"), "{words}");
     device.release().unwrap();
@@ -425,7 +426,7 @@ fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
     write(b"a table of somebody's", 32 * MIB);
     let words = reported(device.format("ext4", &[]));
     assert!(words.contains("data of an unknown kind at 32.0 MiB (byte 33554432)"), "{words}");
-    // Anywhere, not only where data usually is.
+    // The byte may be anywhere, not only where data usually is.
     write(&[0; 21], 32 * MIB);
     let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     write(b"x", 20 * MIB);
@@ -446,7 +447,7 @@ fn a_device_that_cannot_be_read_is_refused() {
     let disk = Disk::new(64 * MIB);
     let name = format!("treering-test-{}", std::process::id());
     let node = disk.node.display();
-    // The middle fails.
+    // A range in the middle of the device fails.
     let table =
         format!("0 65536 linear {node} 0\n65536 16 error\n65552 65520 linear {node} 65552\n");
     if let Err(why) = run(&dmsetup, &words(&["create", "--noudevsync", &name]), &table) {
@@ -462,7 +463,7 @@ fn a_device_that_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn what_is_no_usable_device_is_refused_before_anything_is_made() {
+fn an_unusable_device_is_refused_before_an_image_is_made() {
     if !can_make_devices() {
         return;
     }

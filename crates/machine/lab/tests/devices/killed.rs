@@ -1,4 +1,4 @@
-//! SIGKILL at any moment: what is left is listed, and freed with nothing forgotten.
+//! SIGKILL at any moment: leftovers are listed, and all of them can be released.
 #![expect(clippy::disallowed_methods, reason = "the environment tells the child what to do")]
 
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,8 @@ use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, on_images, word
 
 const PLACE: &str = "TREERING_LAB_KILLED_IN";
 
-/// Not a test of its own: with the environment set it works until it is killed.
+/// Body of the child process, not a test of its own: with the environment set it works until it is
+/// killed.
 #[test]
 fn works_until_it_is_killed() {
     let Some(top) = std::env::var_os(PLACE) else {
@@ -44,7 +45,7 @@ fn child(top: &Path) -> Child {
         .unwrap()
 }
 
-/// Kills the child when it has said this word and so much time has passed.
+/// Kills the child `wait` after it has printed this word.
 fn kill_after(top: &Path, word: &str, wait: Duration) {
     let mut child = child(top);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -54,7 +55,7 @@ fn kill_after(top: &Path, word: &str, wait: Duration) {
     child.wait().unwrap();
 }
 
-/// Releases until nothing is left: a mkfs that outlives its parent is waited for.
+/// Releases until no leftover remains: a mkfs that outlives its parent is waited for.
 fn release_all(lab: &Lab) {
     let began = Instant::now();
     loop {
@@ -83,7 +84,7 @@ fn is_mounted_in(top: &Path) -> bool {
 }
 
 #[test]
-fn whenever_it_is_killed_nothing_is_forgotten() {
+fn a_kill_at_any_moment_leaves_nothing_unrecorded() {
     if !can_make_devices() {
         return;
     }
@@ -116,7 +117,7 @@ fn whenever_it_is_killed_nothing_is_forgotten() {
 }
 
 #[test]
-fn what_a_living_run_has_is_listed_and_not_touched() {
+fn resources_of_a_running_run_are_listed_and_kept() {
     if !can_make_devices() {
         return;
     }
@@ -130,7 +131,7 @@ fn what_a_living_run_has_is_listed_and_not_touched() {
     let images: Vec<_> = left.iter().filter(|l| l.what.to_string().starts_with("image")).collect();
     assert_eq!(images.len(), 2);
     let freed = bench.lab.release(left);
-    // Its mounts come and go meanwhile; its images do not.
+    // Mounts of the run come and go meanwhile; its images do not.
     let freed_images =
         freed.iter().filter(|(l, freed)| l.what.to_string().starts_with("image") && freed.is_ok());
     assert_eq!(freed_images.count(), 0);

@@ -1,13 +1,12 @@
-//! Every mkfs as the lab calls it, on a loop device, whether the kernel can mount the result or
-//! not.
+//! Every mkfs as the lab calls it, on a loop device, even if the kernel cannot mount the result.
 
 use treering_lab::filesystems::{MkfsRequest, arguments, makeable};
 use treering_lab::inspect;
-use treering_lab::{Obstacle, Sight};
+use treering_lab::{Obstacle, ReadOnlyView};
 
 use crate::workbench::{Disk, MIB, can_make_devices, program, run};
 
-/// btrfs keeps metadata twice on a device, which needs more than its smallest.
+/// Device size, since btrfs keeps metadata twice on a device and needs more than its minimum.
 const BYTES_MIN: u64 = 128 * MIB;
 
 #[test]
@@ -37,9 +36,9 @@ fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
         });
         let mut own = signatures.filter(|signature| filesystem.leaves.contains(signature));
         assert!(own.next().is_some(), "{name}: {found:?}");
-        // The image is known for what it is; looking into it needs the kernel.
+        // The signature of the image is recognised; a mount would need the kernel.
         assert!(treering_lab::is_image(&disk.image).unwrap(), "{name}");
-        if let Err(error) = Sight::open(&disk.image) {
+        if let Err(error) = ReadOnlyView::open(&disk.image) {
             assert!(error.to_string().contains(name), "{name}: {error}");
             println!("skipped: {name}: made and recognised, not mounted: {error}");
         }

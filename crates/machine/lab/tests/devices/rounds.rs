@@ -63,7 +63,7 @@ fn every_filesystem_is_made_mounted_remounted_and_made_anew() {
         let dropped = drop_and_verify(mounted.root()).unwrap();
         assert!(matches!(dropped, CacheDrop::Verified(_)), "{name}: {dropped:?}");
         let device = mounted.release().unwrap();
-        // Our own filesystem is no obstacle to the next.
+        // The lab's own filesystem is no obstacle to the next.
         let again = device.format(name, &[]).unwrap().mount(&[]).unwrap();
         assert!(!again.root().join("file").exists());
         again.release().unwrap().release().unwrap();
@@ -105,7 +105,7 @@ fn btrfs_spans_four_devices() {
     let volume = device.format("btrfs", &words(&["-d", "raid0", "-m", "raid1"])).unwrap();
     let mounted = volume.mount(&words(&["compress=zstd:1"])).unwrap();
     assert!(mounted.record().unwrap().super_options.contains("compress=zstd:1"));
-    // Each of the four is in use by it, as the guard sees.
+    // The guard sees each of the four devices in use.
     for node in &nodes {
         let found = treering_lab::inspect(node).unwrap();
         let is_member = |obstacle: &Obstacle| matches!(obstacle, Obstacle::Member { .. });
@@ -125,7 +125,7 @@ fn btrfs_spans_four_devices() {
 }
 
 #[test]
-fn what_is_missing_is_reported_before_anything_is_made() {
+fn a_missing_tool_is_reported_before_an_image_is_made() {
     let bench = Workbench::new();
     let none = EraseList::default();
     for filesystem in filesystems::makeable() {
@@ -222,7 +222,7 @@ fn images_in_memory_and_behind_the_cache_are_cautioned() {
     device.release().unwrap();
     let direct = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
     assert!(!direct.cautions().iter().any(in_memory));
-    // Where the host filesystem takes direct I/O, there is no caution left.
+    // No caution is left if the host filesystem supports direct I/O.
     let node = direct.members()[0].node.clone();
     let flag = Path::new("/sys/block").join(node.file_name().unwrap()).join("loop/dio");
     let is_direct = std::fs::read_to_string(flag).unwrap().trim() == "1";
@@ -246,7 +246,7 @@ fn a_cold_remount_leaves_nothing_of_the_device_in_memory() {
     let length = usize::try_from(64 * MIB).unwrap();
     let resident = |node: &Path| residency(File::open(node).unwrap(), length).unwrap();
     let mut warm = resident(&node);
-    // Somebody else on this machine may drop caches just now.
+    // Another program may drop caches at the same time.
     for _ in 0..10 {
         std::io::copy(&mut File::open(&node).unwrap(), &mut std::io::sink()).unwrap();
         warm = resident(&node);
@@ -262,7 +262,7 @@ fn a_cold_remount_leaves_nothing_of_the_device_in_memory() {
 }
 
 #[test]
-fn what_is_dropped_is_given_back() {
+fn dropped_devices_are_released() {
     if !can_make_devices() {
         return;
     }
@@ -282,7 +282,7 @@ fn what_is_dropped_is_given_back() {
 }
 
 #[test]
-fn options_that_reach_for_other_devices_are_refused() {
+fn options_that_name_other_devices_are_refused() {
     if !can_make_devices() {
         return;
     }
@@ -339,7 +339,7 @@ fn failures_tell_the_words_of_the_tool_and_of_the_kernel_and_leave_nothing() {
     let volume = device.format("ext4", &[]).unwrap();
     let of_kernel = reported(volume.mount(&words(&["no-such-option=1"])));
     assert!(of_kernel.contains("cannot mount ext4") && of_kernel.contains("no-such-option"));
-    // Kernels before 5.2 give no words, some filesystems learned to speak later.
+    // Kernels before 5.2 give no message, and some filesystems give one only since later versions.
     let spoke = of_kernel.contains("nknown parameter") || of_kernel.contains("nrecognized mount");
     if !spoke {
         println!("skipped: the kernel says no more than {of_kernel}");
@@ -365,7 +365,7 @@ fn a_mount_in_use_is_named_kept_in_the_register_and_freed_later() {
     assert!(words.contains("is still in use by sh (process"), "{words}");
     let left = bench.lab.list().unwrap();
     assert_eq!(left.len(), 2, "{left:?}");
-    // In use, it is freed neither lazily nor in part.
+    // A filesystem in use is released neither lazily nor in part.
     assert!(bench.lab.release(left).iter().all(|(_, freed)| freed.is_err()));
     assert_eq!(bench.lab.list().unwrap().len(), 2);
     drop(user.stdin.take());

@@ -1,8 +1,7 @@
-//! What real tools write is known to the guard, on their images and on a device.
+//! The guard recognises the output of real tools, on images and on a device.
 //!
-//! A tool that is absent is named with its package. Made by hand, since no tool of Debian makes
-//! them without a kernel or hardware that few have, are those of the unit tests beside the
-//! signatures.
+//! An absent tool is named with its package. Formats that no tool of Debian makes without a special
+//! kernel or rare hardware are in the unit tests beside the signatures.
 
 use std::fs::File;
 use std::path::Path;
@@ -14,29 +13,29 @@ use crate::workbench::{
     Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, run, words,
 };
 
-/// One thing that a tool makes.
-struct Case {
-    /// What the guard must call it.
+/// One format made by a tool.
+struct FormatCase {
+    /// Name that the guard must report.
     name: &'static str,
     package: &'static str,
     program: &'static str,
-    /// `{}` is the image, `{tree}` a directory with a file in it.
+    /// Arguments: `{}` is the image, `{tree}` a directory with a file in it.
     arguments: &'static [&'static str],
     input: &'static str,
     mebibytes: u64,
-    place: Place,
+    place: TargetFile,
 }
 
-/// Where a tool works.
+/// Kind of file that the tool writes to.
 #[derive(Clone, Copy, PartialEq)]
-enum Place {
-    /// On an image that is there.
+enum TargetFile {
+    /// An existing image.
     Image,
-    /// It makes the image itself.
+    /// An image that the tool makes itself.
     Makes,
-    /// On a block device only.
+    /// A block device only.
     Device,
-    /// On an image, which is not to become a device: a running system would take hold of it.
+    /// An image that must not become a device: a running system would take hold of it.
     ImageOnly,
 }
 
@@ -45,16 +44,24 @@ const fn image(
     package: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
-) -> Case {
-    Case { name, package, program, arguments, input: "", mebibytes: 320, place: Place::Image }
+) -> FormatCase {
+    FormatCase {
+        name,
+        package,
+        program,
+        arguments,
+        input: "",
+        mebibytes: 320,
+        place: TargetFile::Image,
+    }
 }
 
-impl Case {
+impl FormatCase {
     const fn of(self, mebibytes: u64) -> Self {
         Self { mebibytes, ..self }
     }
 
-    const fn at(self, place: Place) -> Self {
+    const fn at(self, place: TargetFile) -> Self {
         Self { place, ..self }
     }
 
@@ -79,7 +86,7 @@ const LUKS_2: &[&str] = &[
 ];
 const OCFS2: &[&str] = &["-q", "-F", "-T", "datafiles", "-N", "1", "-M", "local", "{}"];
 
-const CASES: &[Case] = &[
+const CASES: &[FormatCase] = &[
     image("ext2", "e2fsprogs", "mkfs.ext2", &["-q", "-F", "{}"]),
     image("ext3", "e2fsprogs", "mkfs.ext3", &["-q", "-F", "{}"]),
     image("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "{}"]),
@@ -96,9 +103,9 @@ const CASES: &[Case] = &[
     image("LUKS", "cryptsetup-bin", "cryptsetup", LUKS_2).saying("test"),
     image("LUKS2 (second header)", "cryptsetup-bin", "cryptsetup", LUKS_2).saying("test"),
     image("dm-verity", "cryptsetup-bin", "veritysetup", &["format", "{}", "{}.hash"]).of(1),
-    image("LVM2 physical volume", "lvm2", "pvcreate", &["-ff", "-y", "{}"]).at(Place::Device),
-    image("bcache", "bcache-tools", "make-bcache", &["-B", "{}"]).at(Place::ImageOnly),
-    image("bcache", "bcache-tools", "make-bcache", &["-C", "{}"]).at(Place::ImageOnly),
+    image("LVM2 physical volume", "lvm2", "pvcreate", &["-ff", "-y", "{}"]).at(TargetFile::Device),
+    image("bcache", "bcache-tools", "make-bcache", &["-B", "{}"]).at(TargetFile::ImageOnly),
+    image("bcache", "bcache-tools", "make-bcache", &["-C", "{}"]).at(TargetFile::ImageOnly),
     image("FAT", "dosfstools", "mkfs.fat", &["-F", "12", "{}"]).of(4),
     image("FAT", "dosfstools", "mkfs.fat", &["-F", "16", "{}"]).of(64),
     image("FAT", "dosfstools", "mkfs.fat", &["-F", "32", "{}"]),
@@ -112,21 +119,22 @@ const CASES: &[Case] = &[
     image("UDF", "udftools", "mkudffs", &["--blocksize=2048", "{}"]),
     image("UDF", "udftools", "mkudffs", &["--blocksize=4096", "{}"]),
     image("ISO 9660", "genisoimage", "genisoimage", &["-quiet", "-o", "{}", "{tree}"])
-        .at(Place::Makes),
+        .at(TargetFile::Makes),
     image("HFS", "genisoimage", "genisoimage", &["-quiet", "-hfs", "-o", "{}", "{tree}"])
-        .at(Place::Makes),
+        .at(TargetFile::Makes),
     image("ISO 9660", "xorriso", "xorriso", &["-as", "mkisofs", "-quiet", "-o", "{}", "{tree}"])
-        .at(Place::Makes),
+        .at(TargetFile::Makes),
     image(
         "Mac partition table",
         "xorriso",
         "xorriso",
         &["-as", "mkisofs", "-quiet", "-hfsplus", "-o", "{}", "{tree}"],
     )
-    .at(Place::Makes),
-    image("SquashFS", "squashfs-tools", "mksquashfs", &["{tree}", "{}", "-quiet"]).at(Place::Makes),
-    image("EROFS", "erofs-utils", "mkfs.erofs", &["{}", "{tree}"]).at(Place::Makes),
-    image("cramfs", "util-linux-extra", "mkfs.cramfs", &["{tree}", "{}"]).at(Place::Makes),
+    .at(TargetFile::Makes),
+    image("SquashFS", "squashfs-tools", "mksquashfs", &["{tree}", "{}", "-quiet"])
+        .at(TargetFile::Makes),
+    image("EROFS", "erofs-utils", "mkfs.erofs", &["{}", "{tree}"]).at(TargetFile::Makes),
+    image("cramfs", "util-linux-extra", "mkfs.cramfs", &["{tree}", "{}"]).at(TargetFile::Makes),
     image("minix", "util-linux", "mkfs.minix", &["-1", "{}"]).of(4),
     image("minix", "util-linux", "mkfs.minix", &["-1", "-n", "14", "{}"]).of(4),
     image("minix", "util-linux", "mkfs.minix", &["-2", "{}"]).of(4),
@@ -137,11 +145,11 @@ const CASES: &[Case] = &[
     image("OCFS2", "ocfs2-tools", "mkfs.ocfs2", OCFS2).of(2560).saying("y\n"),
     image("HFS", "hfsutils", "hformat", &["{}"]).of(40),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=1", "-s", "8m", "{}", "{tree}"])
-        .at(Place::Makes),
+        .at(TargetFile::Makes),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=2", "-s", "8m", "{}", "{tree}"])
-        .at(Place::Makes),
+        .at(TargetFile::Makes),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-B", "be", "-s", "8m", "{}", "{tree}"])
-        .at(Place::Makes),
+        .at(TargetFile::Makes),
     image("MBR partition table", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: dos\n,8M\n"),
     image("GPT partition table", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: gpt\n,8M\n"),
     image("GPT partition table (backup)", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: gpt\n"),
@@ -167,8 +175,8 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Makes it, and says what to look at, or why that is not possible here.
-fn make(case: &Case) -> Result<Disk, String> {
+/// Runs the tool and returns its disk, or the reason why that is not possible here.
+fn make(case: &FormatCase) -> Result<Disk, String> {
     let Some(tool) = program(case.program) else {
         return Err(format!("{} is absent (package {})", case.program, case.package));
     };
@@ -183,35 +191,35 @@ fn make(case: &Case) -> Result<Disk, String> {
         };
         case.arguments.iter().map(fill).collect::<Vec<_>>()
     };
-    if case.place != Place::Makes {
+    if case.place != TargetFile::Makes {
         File::create_new(&path).unwrap().set_len(case.mebibytes * MIB).unwrap();
     }
-    if case.place == Place::Device {
+    if case.place == TargetFile::Device {
         let disk = Disk::attach(top, path);
         run(&tool, &fill(&disk.node), case.input)?;
         return Ok(disk);
     }
     run(&tool, &fill(&path), case.input)?;
-    // veritysetup writes beside it.
+    // veritysetup writes a second file beside it.
     let beside = path.with_extension("img.hash");
     if beside.exists() {
         std::fs::rename(beside, &path).unwrap();
     }
     let made = File::options().write(true).open(&path).unwrap();
     let bytes = made.metadata().unwrap().len().next_multiple_of(4096);
-    // A drive has more bytes than a small image.
+    // The disk is larger than a small image.
     made.set_len(bytes.max(MIB)).unwrap();
     let on_image = find_signatures(&File::open(&path).unwrap(), bytes.max(MIB)).unwrap();
     let is_known = on_image.iter().any(|signature| signature.name == case.name);
     assert!(is_known, "{} by {:?} {:?}: {on_image:?}", case.name, case.program, case.arguments);
-    if case.place == Place::ImageOnly {
+    if case.place == TargetFile::ImageOnly {
         return Err(String::new());
     }
     Ok(Disk::attach(top, path))
 }
 
 #[test]
-fn what_real_tools_make_is_refused() {
+fn formats_of_real_tools_are_refused() {
     if !can_make_devices() {
         return;
     }
@@ -240,7 +248,7 @@ fn what_real_tools_make_is_refused() {
         });
         assert!(carries, "{} {:?}: {inspection:?}", case.name, case.arguments);
         assert!(!inspection.is_in_use(), "{inspection:?}");
-        // Named, it is erased, whatever it was.
+        // A named device is erased, whatever its content.
         let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab);
         let device = device.unwrap_or_else(|error| panic!("{} is not erased: {error}", case.name));
         let bytes = device.members()[0].bytes;

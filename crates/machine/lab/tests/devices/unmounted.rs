@@ -1,5 +1,5 @@
-//! SIGKILL while a filesystem of the user's is unmounted: what is left is listed, and mounted again
-//! exactly as it was, unless something came between.
+//! SIGKILL while a user's filesystem is unmounted: the leftover is listed, and mounted again
+//! exactly as it was, unless the device has changed since.
 #![expect(clippy::disallowed_methods, reason = "the environment tells the child what to do")]
 
 use std::ffi::OsStr;
@@ -26,13 +26,14 @@ use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, program, run};
 const PLACE: &str = "TREERING_LAB_UNMOUNTING_IN";
 const ACT: &str = "TREERING_LAB_UNMOUNTING_BY";
 
-/// The lab of a test and of its children, with a check of ext4 that never ends where `waits`.
+/// Lab of a test and of its children; its check of ext4 never ends if `waits`.
 fn lab_of(top: &Path, waits: bool) -> Lab {
     let lab = lab_in(top).with_library(ImageLibrary::new(&top.join("library")));
     if waits { lab.with_tools_in(top.join("tools").as_os_str()) } else { lab }
 }
 
-/// Not a test of its own: with the environment set it works until it is killed.
+/// Body of the child process, not a test of its own: with the environment set it works until it is
+/// killed.
 #[test]
 fn unmounts_until_it_is_killed() {
     let (Some(top), Some(act)) = (std::env::var_os(PLACE), std::env::var_os(ACT)) else {
@@ -44,18 +45,18 @@ fn unmounts_until_it_is_killed() {
     println!("\nbegins");
     for number in 0u32.. {
         if act == OsStr::new("remount") {
-            Remountable::of(&point, &lab).unwrap().again().unwrap();
+            Remountable::examine(&point, &lab).unwrap().again().unwrap();
             continue;
         }
         let name = format!("image-{number}");
-        let target = AgedTarget::of(&point, &lab).unwrap();
+        let target = AgedTarget::examine(&point, &lab).unwrap();
         let image = lab.library().begin(&name).unwrap();
         let record = ImageRecord { name, ..ImageRecord::default() };
         target.save(image, record, &StopFlag::default()).unwrap();
     }
 }
 
-/// A filesystem that a user has mounted, on a loop device that goes with its last user.
+/// A filesystem mounted by a user, on a loop device that is detached with its last user.
 struct UserMount {
     point: PathBuf,
     image: PathBuf,
@@ -97,7 +98,7 @@ impl UserMount {
 
 impl Drop for UserMount {
     fn drop(&mut self) {
-        // Whoever was killed may hold it for a moment.
+        // The killed process may hold the device for a moment.
         for _ in 0..100 {
             if mounted_at(&self.point).is_none() || unmount(&self.point).is_ok() {
                 break;
@@ -164,7 +165,7 @@ fn killed_while_unmounted(top: &Path) {
         "#!/bin/sh\necho $$ > {0}.new\n/bin/mv {0}.new {0}\nexec /bin/sleep 600\n",
         started.display()
     );
-    // Written under another name: a file that is open for writing cannot be executed.
+    // The script is written under another name: a file that is open for writing cannot be executed.
     fs::write(tools.join("new"), script).unwrap();
     fs::set_permissions(tools.join("new"), fs::Permissions::from_mode(0o755)).unwrap();
     fs::rename(tools.join("new"), tools.join("e2fsck")).unwrap();
@@ -222,7 +223,7 @@ fn a_filesystem_that_is_unmounted_at_a_kill_is_listed_and_mounted_again_as_it_wa
 }
 
 #[test]
-fn whenever_saving_or_remounting_is_killed_the_filesystem_comes_back_as_it_was() {
+fn a_kill_while_saving_or_remounting_leaves_the_filesystem_recoverable() {
     if !can_make_devices() {
         return;
     }
@@ -270,7 +271,7 @@ fn whenever_saving_or_remounting_is_killed_the_filesystem_comes_back_as_it_was()
 }
 
 #[test]
-fn what_came_between_is_left_alone_and_named() {
+fn a_changed_mount_point_or_device_is_reported_and_left_alone() {
     if !can_make_devices() {
         return;
     }
@@ -287,18 +288,18 @@ fn what_came_between_is_left_alone_and_named() {
         assert_eq!(lab.left_unmounted().unwrap().len(), 1, "{words}");
     };
     let none = MountOptions::parse::<&str>(&[]).unwrap();
-    // Something else is mounted there.
+    // Another filesystem is mounted there.
     mount(OsStr::new("mine"), &user.point, "tmpfs", &none).unwrap();
     refused("tmpfs from mine is mounted there now");
     assert_eq!(mounted_at(&user.point).unwrap().fs_type, "tmpfs");
     unmount(&user.point).unwrap();
-    // It is mounted elsewhere.
+    // The filesystem is mounted elsewhere.
     let elsewhere = top.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     mount(user.before.source.as_os_str(), &elsewhere, "ext4", &none).unwrap();
     refused("it is mounted at");
     unmount(&elsewhere).unwrap();
-    // The directory is gone, or a link to another.
+    // The directory is gone, or replaced by a link.
     fs::remove_dir(&user.point).unwrap();
     refused("there is no such directory");
     std::os::unix::fs::symlink(&elsewhere, &user.point).unwrap();
@@ -306,7 +307,7 @@ fn what_came_between_is_left_alone_and_named() {
     fs::remove_file(&user.point).unwrap();
     fs::create_dir(&user.point).unwrap();
     assert!(mounted_at(&elsewhere).is_none());
-    // Another filesystem was made on it.
+    // Another filesystem was made on the device.
     let swap_uuid = |with: &mut [u8; 16]| {
         use std::os::unix::fs::FileExt;
         let device = File::options().read(true).write(true).open(user.node()).unwrap();
@@ -326,7 +327,7 @@ fn what_came_between_is_left_alone_and_named() {
 }
 
 #[test]
-fn a_device_that_was_detached_meanwhile_is_another_and_what_the_user_mounts_counts() {
+fn a_reattached_device_is_another_one_and_a_mount_by_the_user_counts() {
     if !can_make_devices() {
         return;
     }
@@ -341,7 +342,7 @@ fn a_device_that_was_detached_meanwhile_is_another_and_what_the_user_mounts_coun
     let error = only(lab.release(lab.left_unmounted().unwrap())).unwrap_err();
     assert!(error.to_string().contains("is not mounted again at"), "{error}");
     assert!(mounted_at(&user.point).is_none());
-    // The user attaches the image again, maybe under another number, and mounts it.
+    // The user attaches the image again, perhaps with another number, and mounts it.
     let node = attach(&user.image);
     let none = MountOptions::parse::<&str>(&[]).unwrap();
     mount(node.as_os_str(), &user.point, "ext4", &none).unwrap();
@@ -361,12 +362,12 @@ fn a_filesystem_that_cannot_be_unmounted_stays_and_is_not_recorded() {
     let user = UserMount::new(&top);
     let lab = lab_of(&top, false);
     let held = File::open(user.point.join("thesis")).unwrap();
-    let error = Remountable::of(&user.point, &lab).unwrap().again().unwrap_err();
+    let error = Remountable::examine(&user.point, &lab).unwrap().again().unwrap_err();
     assert!(error.to_string().contains("is in use"), "{error}");
     drop(held);
     user.assert_is_as_before("refused");
     assert!(lab.list().unwrap().is_empty());
-    Remountable::of(&user.point, &lab).unwrap().again().unwrap();
+    Remountable::examine(&user.point, &lab).unwrap().again().unwrap();
     user.assert_is_as_before("mounted again");
     assert!(lab.list().unwrap().is_empty());
 }

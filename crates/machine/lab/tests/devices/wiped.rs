@@ -1,5 +1,5 @@
-//! What real tools make is refused also when its beginning or its end was wiped: by a further copy
-//! of the superblock where there is one, and by any byte that is left.
+//! Formats made by real tools are refused also when their beginning or end was wiped: by a backup
+//! superblock if there is one, and by any byte that is left.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,16 +12,15 @@ use crate::workbench::{
     Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
 };
 
-/// One thing that a tool makes, and what its further copies are called.
-struct Made {
+/// One format made by a tool, and the name of its backup copies.
+struct WipedFormat {
     program: &'static str,
     package: &'static str,
-    /// Before the device.
+    /// Arguments before the device.
     arguments: &'static [&'static str],
     input: &'static str,
     mebibytes: u64,
-    /// The name of a further copy that is found after the first MiB is gone; empty where all copies
-    /// lie in that, or there is none.
+    /// Name of a backup copy found after the first MiB is gone; empty if there is none beyond that.
     copy: &'static str,
 }
 
@@ -30,11 +29,11 @@ const fn made(
     package: &'static str,
     program: &'static str,
     arguments: &'static [&'static str],
-) -> Made {
-    Made { program, package, arguments, input: "", mebibytes: 320, copy }
+) -> WipedFormat {
+    WipedFormat { program, package, arguments, input: "", mebibytes: 320, copy }
 }
 
-impl Made {
+impl WipedFormat {
     const fn of(self, mebibytes: u64) -> Self {
         Self { mebibytes, ..self }
     }
@@ -46,7 +45,7 @@ impl Made {
 
 const LUKS: &[&str] = &["-q", "luksFormat", "--pbkdf", "pbkdf2", "--pbkdf-force-iterations"];
 
-const ALL: &[Made] = &[
+const ALL: &[WipedFormat] = &[
     made("ext2", "e2fsprogs", "mkfs.ext2", &["-q", "-F"]).of(32),
     made("ext3", "e2fsprogs", "mkfs.ext3", &["-q", "-F"]).of(32),
     made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F"]).of(32),
@@ -74,15 +73,15 @@ const ALL: &[Made] = &[
         .saying("label: gpt\n,8M\n"),
 ];
 
-/// Makes it on a device; why not where that is not possible here.
-fn make(made: &Made) -> Result<Disk, String> {
+/// Makes the format on a device; the error is the reason why that is not possible here.
+fn make(made: &WipedFormat) -> Result<Disk, String> {
     let Some(tool) = program(made.program) else {
         return Err(format!("{} is absent (package {})", made.program, made.package));
     };
     let top = TempDir::new_in("/var/tmp").unwrap();
     let image = top.path().join("disk.img");
     File::create_new(&image).unwrap().set_len(made.mebibytes * MIB).unwrap();
-    // What stands on it is looked at, not what a kernel makes of its table.
+    // The content of the device is examined, not the partitions that a kernel makes of its table.
     let disk = Disk::without_partitions(top, image);
     let mut arguments = words(made.arguments);
     if made.program == "cryptsetup" {
@@ -102,7 +101,7 @@ fn wipe(disk: &Disk, at: u64, bytes: u64) {
     node.sync_all().unwrap();
 }
 
-/// Whether there is a byte on it that is not zero.
+/// True if any byte of the disk is not zero.
 fn holds_something(disk: &Disk) -> bool {
     const PIECE: usize = 1 << 20;
     let content = std::fs::read(&disk.image).unwrap();
@@ -118,7 +117,7 @@ fn is_copy_of(found: &Inspection, name: &str) -> bool {
 }
 
 #[test]
-fn what_real_tools_make_is_refused_with_its_beginning_and_end_wiped() {
+fn formats_of_real_tools_are_refused_with_beginning_and_end_wiped() {
     if !can_make_devices() {
         return;
     }
@@ -172,7 +171,7 @@ fn a_backup_superblock_is_named_with_its_place_and_erased_on_demand() {
     let named = "it contains ext4 (backup superblock) at 128.0 MiB (byte 134217728)";
     assert!(words.contains(named), "{words}");
     let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
-    // Its other blocks do not hinder the rounds that follow.
+    // Remaining blocks do not hinder the following rounds.
     let device = device.format("ext4", &[]).unwrap().into_device();
     let device = device.format("ext4", &[]).unwrap().into_device();
     device.release().unwrap();
@@ -193,10 +192,10 @@ fn a_large_image_is_read_where_it_has_blocks_and_a_large_device_at_places_spread
     image.write_all_at(b"x", at).unwrap();
     assert_eq!(inspect(&below.node).unwrap().obstacles, [Obstacle::Data { offset: at }]);
     image.write_all_at(b"\0", at).unwrap();
-    // Of a loop device on a device nobody knows where blocks are.
+    // Allocated blocks of a loop device on a block device are unknown.
     let above = Disk::attach(TempDir::new().unwrap(), below.node.clone());
     assert_places(&above.node, None);
-    // Longer than any part that one place is drawn in.
+    // The zeroed part is longer than any part from which a sample is drawn.
     let data = vec![0x5a; 8 << 20];
     image.write_all_at(&data, at).unwrap();
     assert_places(&above.node, Some(at..at + data.len() as u64));

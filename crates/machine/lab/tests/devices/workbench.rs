@@ -1,5 +1,4 @@
-//! What the tests share: a lab of their own, loop devices that go away, programs that may be
-//! absent.
+//! Helpers of the tests: a lab of their own, temporary loop devices, optional programs.
 
 use std::fs::File;
 use std::io::Write;
@@ -13,12 +12,12 @@ use treering_lab::{EraseList, Lab, LabError};
 use treering_model::{DeviceSpec, Variant};
 use treering_sys::{DeviceUse, LoopSettings, attach_loop, detach_loop, loop_status, open_device};
 
-/// Loop devices that this process made.
+/// Number of loop devices made by this process.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 pub(crate) const MIB: u64 = 1 << 20;
 
-/// Whether loop devices can be made and filesystems mounted; says so when not.
+/// True if loop devices can be made and filesystems mounted; prints the reason if not.
 pub(crate) fn can_make_devices() -> bool {
     let root = rustix::process::geteuid().is_root();
     let able = root && Path::new("/dev/loop-control").exists();
@@ -28,7 +27,7 @@ pub(crate) fn can_make_devices() -> bool {
     able
 }
 
-/// A lab in a directory that goes away.
+/// A lab in a temporary directory.
 pub(crate) struct Workbench {
     pub(crate) top: TempDir,
     pub(crate) lab: Lab,
@@ -36,13 +35,13 @@ pub(crate) struct Workbench {
 
 impl Workbench {
     pub(crate) fn new() -> Self {
-        // Not in /tmp, which may be memory: images go to the disk, as they do in earnest.
+        // Images go to a disk, as in real use; /tmp may be in memory.
         let top = tempfile::Builder::new().prefix("treering-lab-").tempdir_in("/var/tmp").unwrap();
         let lab = lab_in(top.path());
         Self { top, lab }
     }
 
-    /// Nothing is left of all that was made.
+    /// True if no image and no record is left.
     pub(crate) fn is_empty(&self) -> bool {
         let images = std::fs::read_dir(self.top.path().join("images"));
         let mounts = std::fs::read_dir(self.top.path().join("register/mounts"));
@@ -98,7 +97,7 @@ pub(crate) fn erasing(path: &Path) -> EraseList {
     EraseList::new([path.to_owned()])
 }
 
-/// What went wrong, in words.
+/// Message of the error; `nothing went wrong` without one.
 pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
     match result {
         Ok(_) => "nothing went wrong".to_owned(),
@@ -106,17 +105,17 @@ pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
     }
 }
 
-/// Somebody else's loop device, detached at the end.
+/// A loop device that is not of the lab, detached at the end.
 pub(crate) struct Disk {
     pub(crate) node: PathBuf,
     pub(crate) image: PathBuf,
-    /// By which it is known as long as it is attached.
+    /// Mark by which it is recognised while it is attached.
     mark: String,
     _top: TempDir,
 }
 
 impl Disk {
-    /// An empty one.
+    /// Empty disk of this size.
     pub(crate) fn new(bytes: u64) -> Self {
         let top = TempDir::new_in("/var/tmp").unwrap();
         let image = top.path().join("disk.img");
@@ -124,12 +123,12 @@ impl Disk {
         Self::attach(top, image)
     }
 
-    /// From an image, in a directory that goes away with it.
+    /// Disk on an image, in a directory that is removed with it.
     pub(crate) fn attach(top: TempDir, image: PathBuf) -> Self {
         Self::attach_with(top, image, true)
     }
 
-    /// The same, but the kernel is not asked to look for partitions.
+    /// Disk on an image, attached without a scan for partitions.
     pub(crate) fn without_partitions(top: TempDir, image: PathBuf) -> Self {
         Self::attach_with(top, image, false)
     }
@@ -167,13 +166,13 @@ impl Drop for Disk {
     }
 }
 
-/// Where a program is.
+/// Path of a program.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
     folders.iter().map(|folder| Path::new(folder).join(name)).find(|path| path.is_file())
 }
 
-/// Runs a program with these words on its input; its own words when it fails.
+/// Runs a program with this input; the error is its output.
 pub(crate) fn run(program: &Path, arguments: &[String], input: &str) -> Result<(), String> {
     let mut child = Command::new(program)
         .args(arguments)
@@ -184,7 +183,7 @@ pub(crate) fn run(program: &Path, arguments: &[String], input: &str) -> Result<(
         .spawn()
         .map_err(|error| error.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // A program may end without reading it.
+        // A program may end without reading its input.
         let _unread = stdin.write_all(input.as_bytes());
     }
     let done = child.wait_with_output().map_err(|error| error.to_string())?;

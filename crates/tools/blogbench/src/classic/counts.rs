@@ -1,34 +1,34 @@
-//! What threads count while they work, each on a board of its own, so that nothing is lost and none
-//! disturbs another; and the sums of all.
+//! Counters of the threads, each on a board of its own, so that no count is lost and no thread
+//! disturbs another; and their sums.
 
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 use treering_script::Board;
 
-/// Declares what is counted: the places of a board, and the struct of their sums.
+/// Declares the counters: the cells of a board, and the struct of their sums.
 macro_rules! counts {
     ($($(#[$doc:meta])* $place:ident $field:ident,)+) => {
-        /// What is counted.
+        /// A counter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
         pub(crate) enum Count {
             $($(#[$doc])* $place,)+
         }
 
-        /// Counts of one thread, or of all.
+        /// Counts of one thread, or sums over all.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         pub(crate) struct Sums {
             $($(#[$doc])* pub $field: u64,)+
         }
 
         impl Sums {
-            /// Of each what this gives.
+            /// Builds the sums from a function of the counter.
             fn each(of: impl Fn(Count) -> u64) -> Self {
                 Self { $($field: of(Count::$place),)+ }
             }
 
-            /// One of them.
+            /// Value of one counter.
             pub(crate) const fn of(&self, what: Count) -> u64 {
                 match what {
                     $(Count::$place => self.$field,)+
@@ -55,43 +55,43 @@ counts! {
     CommentsRead comments_read,
     /// Comments written.
     CommentsWritten comments_written,
-    /// Seconds that a thread waits since it could not go on.
+    /// Waits after a missing blog or file.
     Waits waits,
-    /// Blogs begun whose number there was before.
+    /// Blogs written in place of an older one.
     Anew anew,
 }
 
-/// The board of one thread.
+/// Board of one thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts(Board);
 
 impl Counts {
-    /// Counts one more. Only its own thread does.
+    /// Increments a counter. Only the owning thread calls this.
     #[inline]
     pub(crate) fn add(&self, what: Count) {
         let cell = self.0.cell(what as usize);
         cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// What was counted so far.
+    /// Counts so far.
     pub(crate) fn sums(&self) -> Sums {
         Sums::each(|what| self.0.cell(what as usize).load(Ordering::Relaxed))
     }
 }
 
 impl Sums {
-    /// Those of a run in which everything was done once.
-    pub(crate) fn of_one_each() -> Self {
+    /// Sums with each counter at 1.
+    pub(crate) fn all_one() -> Self {
         Self::each(|_| 1)
     }
 
-    /// Both together.
+    /// Adds the counts of two threads or runs.
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {
         Self::each(|what| self.of(what) + other.of(what))
     }
 
-    /// What came since these.
+    /// Difference to earlier counts.
     #[must_use]
     pub(crate) fn since(self, before: Self) -> Self {
         Self::each(|what| self.of(what).saturating_sub(before.of(what)))
@@ -105,7 +105,7 @@ mod tests {
     use super::{Count, Counts};
 
     #[test]
-    fn what_is_counted_adds_up() {
+    fn counts_of_two_threads_add_up() {
         let (one, other) = (Counts::default(), Counts::default());
         one.add(Count::BlogsRead);
         one.add(Count::BlogsRead);

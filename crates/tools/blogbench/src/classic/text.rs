@@ -1,13 +1,13 @@
-//! The words of blogbench 1.1.
+//! Output texts of blogbench 1.1.
 
 use super::counts::{Count, Sums};
 
-/// What comes before everything.
+/// First lines of the output.
 pub(crate) fn opening(sleep_seconds: u64, directory: &str) -> String {
     format!("\nFrequency = {sleep_seconds} secs\nScratch dir = [{directory}]\n")
 }
 
-/// What comes when the threads start: so many of each kind, for so many intervals.
+/// Lines at the start of the threads, with their numbers by kind and the number of intervals.
 pub(crate) fn starting(threads: &[(u16, &str)], iterations: u64, sleep_seconds: u64) -> String {
     let mut text = String::new();
     for (count, kind) in threads {
@@ -22,7 +22,7 @@ pub(crate) fn starting(threads: &[(u16, &str)], iterations: u64, sleep_seconds: 
             W comments\n"
 }
 
-/// A row: all blogs written so far, and what came since the row before.
+/// Row of an interval: all blogs written so far, and the other counts since the row before.
 pub(crate) fn row(so_far: &Sums, since: &Sums) -> String {
     let of = |count| since.of(count);
     format!(
@@ -37,7 +37,7 @@ pub(crate) fn row(so_far: &Sums, since: &Sums) -> String {
     )
 }
 
-/// What comes at the end.
+/// Final scores.
 pub(crate) fn scores(so_far: &Sums) -> String {
     format!(
         "\nFinal score for writes:{:>14}\nFinal score for reads :{:>14}\n\n",

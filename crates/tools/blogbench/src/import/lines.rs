@@ -1,40 +1,40 @@
-//! The lines of an output of blogbench.
+//! Lines of blogbench output.
 
 use treering_kit::import::number::whole;
 
-/// What a line says.
+/// Parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Line {
-    /// Seconds between two rows: the first line.
+    /// Seconds between two rows, from the first line.
     Frequency(u64),
     Directory(String),
-    /// How many threads of a kind there are.
+    /// Kind and number of threads.
     Threads(&'static str, u64),
-    /// How many rows are to come.
+    /// Number of rows to come.
     Iterations(u64),
-    /// The names of the columns.
+    /// Heading of the table.
     TableBegins,
     /// Blogs written since the start; then, since the row before: articles read and written,
     /// pictures read and written, comments read and written.
     Row([u64; COLUMNS]),
-    /// A final score: of writes, of reads.
-    Score(Side, u64),
-    /// The filesystem was full.
+    /// Final score of writes or reads.
+    Score(ScoreSide, u64),
+    /// Error that the filesystem is full.
     Full,
-    /// Belongs to it and says nothing.
+    /// Line of blogbench without information.
     Furniture,
 }
 
-/// What a score is about.
+/// Direction of a score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ScoreSide {
     Writes,
     Reads,
 }
 
-/// Of a row.
+/// Number of columns of a row.
 pub(super) const COLUMNS: usize = 7;
-/// The names of the columns as words.
+/// Words of the table heading.
 const HEADING: [&str; 14] = [
     "Nb", "blogs", "R", "articles", "W", "articles", "R", "pictures", "W", "pictures", "R",
     "comments", "W", "comments",
@@ -46,7 +46,7 @@ const KINDS: [(&str, &str); 4] = [
     ("readers...", "readers"),
 ];
 
-/// Reads a line. Text may be somebody else's unless the whole line is as blogbench prints it.
+/// Parses a line; `None` unless the whole line is as blogbench prints it.
 pub(super) fn line(text: &str) -> Option<Line> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -65,14 +65,14 @@ pub(super) fn line(text: &str) -> Option<Line> {
         }
         ["Final", "score", "for", "writes:", score]
         | ["Final", "score", "for", "writes", ":", score] => {
-            whole(score).map(|score| Line::Score(Side::Writes, score))
+            whole(score).map(|score| Line::Score(ScoreSide::Writes, score))
         }
         ["Final", "score", "for", "reads:", score]
         | ["Final", "score", "for", "reads", ":", score] => {
-            whole(score).map(|score| Line::Score(Side::Reads, score))
+            whole(score).map(|score| Line::Score(ScoreSide::Reads, score))
         }
         words if words == HEADING => Some(Line::TableBegins),
-        // Its complaints do not end with a line.
+        // Error messages of blogbench do not end with a newline.
         _ if text.contains("(): No space left on device") => Some(Line::Full),
         words => row(words),
     }
@@ -89,7 +89,7 @@ fn row(words: &[&str]) -> Option<Line> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Side, line};
+    use super::{Line, ScoreSide, line};
 
     #[test]
     fn lines_are_those_of_blogbench() {
@@ -103,8 +103,8 @@ mod tests {
             ("The test will run during 5 minutes.", Line::Furniture),
             (heading, Line::TableBegins),
             ("  95   2  4939   2   5250   0   3003", Line::Row([95, 2, 4939, 2, 5250, 0, 3003])),
-            ("Final score for writes:            95", Line::Score(Side::Writes, 95)),
-            ("Final score for reads :             0", Line::Score(Side::Reads, 0)),
+            ("Final score for writes:            95", Line::Score(ScoreSide::Writes, 95)),
+            ("Final score for reads :             0", Line::Score(ScoreSide::Reads, 0)),
             ("write(): No space left on devicewrite(): No space left on device", Line::Full),
         ];
         for (text, wanted) in known {
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_print_is_not_read() {
+    fn lines_of_other_programs_are_not_parsed() {
         for text in [
             "",
             "1 2 3 4 5 6",

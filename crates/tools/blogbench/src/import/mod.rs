@@ -1,27 +1,27 @@
 //! Output of blogbench 1.0 to 1.2: how it was run, a row for each interval, two final scores.
 //!
-//! Scores grow with the length of the run, so that they are also taken by the second; and 1.2 reads
-//! 8 bytes at once, so that its scores are not those of another version: an output does not say of
-//! which it is.
+//! Scores grow with the length of the run, so they are also given per second. Version 1.2 reads 8
+//! bytes at a time, so its scores are not comparable with earlier ones; the output does not name
+//! the version.
 
 mod lines;
 mod trial;
 mod version;
 
-use lines::{COLUMNS, Line, Side, line};
+use lines::{COLUMNS, Line, ScoreSide, line};
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
-/// Reads output of blogbench.
+/// Importer of blogbench output.
 pub(crate) struct Blogbench;
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "blogbench";
-/// So many lines of somebody else's, or complaints of the run, may stand between two of its lines.
+/// Largest number of foreign lines or error messages between two lines of a run.
 const GAP_LINES_MOST: usize = 200;
-/// And so many between the scores, where only they are shown.
+/// Largest number of foreign lines between the scores, for output that shows only those.
 const SCORES_GAP_LINES_MOST: usize = 3;
 
 impl Importer for Blogbench {
@@ -65,7 +65,7 @@ impl Importer for Blogbench {
     }
 }
 
-/// A run, put together line by line.
+/// A run, assembled line by line.
 #[derive(Default)]
 struct Run {
     seconds: Option<u64>,
@@ -80,7 +80,7 @@ struct Run {
 }
 
 impl Run {
-    /// Whether this line can be the next one of the run.
+    /// True if this line can follow in the run.
     fn goes_on(&self, said: &Line) -> bool {
         let has_scores = self.writes.is_some() || self.reads.is_some();
         let is_before_rows = !self.has_table && !has_scores;
@@ -96,8 +96,8 @@ impl Run {
                 let is_later = self.rows.last().is_none_or(|last| last[0] <= row[0]);
                 self.has_table && !has_scores && is_later
             }
-            Line::Score(Side::Writes, _) => self.writes.is_none(),
-            Line::Score(Side::Reads, _) => self.reads.is_none(),
+            Line::Score(ScoreSide::Writes, _) => self.writes.is_none(),
+            Line::Score(ScoreSide::Reads, _) => self.reads.is_none(),
             Line::Full | Line::Furniture => true,
         }
     }
@@ -110,8 +110,8 @@ impl Run {
             Line::Iterations(count) => self.iterations = Some(count),
             Line::TableBegins => self.has_table = true,
             Line::Row(row) => self.rows.push(row),
-            Line::Score(Side::Writes, score) => self.writes = Some(score),
-            Line::Score(Side::Reads, score) => self.reads = Some(score),
+            Line::Score(ScoreSide::Writes, score) => self.writes = Some(score),
+            Line::Score(ScoreSide::Reads, score) => self.reads = Some(score),
             Line::Full => self.is_full = true,
             Line::Furniture => {}
         }

@@ -1,4 +1,4 @@
-//! A run of blogbench as a trial.
+//! Conversion of a blogbench run to a trial.
 
 use treering_model::metrics::blogbench::{
     BLOGS_WRITTEN_PER_SECOND, READ_FILES_PER_SECOND, SCORES, SCORES_PER_SECOND,
@@ -16,7 +16,7 @@ use super::{Run, TOOL};
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::trial::ForeignTrial;
 
-/// What the columns behind the first one count, in their order.
+/// Kinds counted by the columns after the first, in order.
 const KINDS: [&str; COLUMNS - 1] = [
     "read article",
     "write article",
@@ -26,12 +26,12 @@ const KINDS: [&str; COLUMNS - 1] = [
     "write comment",
 ];
 
-/// The trial, when there is one, and what is to be said about it.
+/// Converts a run to a trial, if it has results, and remarks about it.
 pub(super) fn trial(
     run: &Run,
     version: Option<(Version, usize)>,
 ) -> (Option<ForeignTrial>, Vec<String>) {
-    let mut telling = Telling {
+    let mut telling = TrialBuilder {
         run,
         trial: ForeignTrial { workload: TOOL, ..ForeignTrial::default() },
         remarks: Vec::new(),
@@ -48,14 +48,14 @@ pub(super) fn trial(
     (Some(telling.trial), telling.remarks)
 }
 
-/// What a run becomes.
-struct Telling<'r> {
+/// Builder of the trial.
+struct TrialBuilder<'r> {
     run: &'r Run,
     trial: ForeignTrial,
     remarks: Vec<String>,
 }
 
-impl Telling<'_> {
+impl TrialBuilder<'_> {
     fn remark(&mut self, what: impl Into<String>) {
         self.remarks.push(what.into());
     }
@@ -90,14 +90,14 @@ impl Telling<'_> {
         }
     }
 
-    /// How long the rows took together.
+    /// Total time of the rows, in seconds, if known.
     fn seconds(&self) -> Option<f64> {
         let rows = self.run.iterations.unwrap_or(self.run.rows.len() as u64);
         let seconds = self.run.seconds? as f64 * rows as f64;
         (seconds > 0.0).then_some(seconds)
     }
 
-    /// Each row as a phase with its own figures, and what they come to.
+    /// Adds each row as a phase with its metrics, and the rates over all rows.
     fn rows(&mut self) {
         let run = self.run;
         let every = run.seconds.filter(|seconds| *seconds > 0).map(|seconds| seconds as f64);
@@ -109,7 +109,7 @@ impl Telling<'_> {
             for (sum, count) in sums.iter_mut().zip(counts) {
                 *sum = sum.saturating_add(count);
             }
-            // Columns of reads and of writes take turns.
+            // Columns of reads and writes alternate.
             let sum = |from: usize| {
                 counts.iter().skip(from).step_by(2).fold(0_u64, |sum, one| sum.saturating_add(*one))
             };
@@ -141,7 +141,7 @@ impl Telling<'_> {
         }
     }
 
-    /// The final scores; what decides is their rate, where the length of the run is known.
+    /// Adds the final scores; their rate is primary where the length of the run is known.
     fn scores(&mut self) {
         let seconds = self.seconds();
         let scores = [self.run.writes, self.run.reads];

@@ -1,11 +1,11 @@
-//! Which version of blogbench made an output. The output does not say, though scores of 1.2 are not
-//! those of the versions before; the text around it may.
+//! Version of blogbench behind an output. The output does not name it, though scores of 1.2 are not
+//! comparable with earlier ones; the text around it may.
 
 use std::ops::Range;
 
 use treering_kit::import::log::Log;
 
-/// A version, and how many bytes it reads at once.
+/// A version with its read size in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version {
     pub(super) name: &'static str,
@@ -17,34 +17,34 @@ const VERSIONS: [Version; 3] = [
     Version { name: "1.1", read_bytes: 65_536 },
     Version { name: "1.2", read_bytes: 8 },
 ];
-/// So far above an output, and below it, the version is looked for.
+/// Lines above and below an output in which a version is searched.
 const ABOVE_LINES_MOST: usize = 200;
 const BELOW_LINES_MOST: usize = 10;
-/// Names of versions stand in short lines.
+/// Longest line in which a version is searched, in bytes.
 const LINE_MOST: usize = 500;
 
-/// The version by the nearest line that names one, and that line; above before below.
+/// Version in the nearest line that names one, above before below, with the index of that line.
 pub(super) fn version(log: &Log<'_>, output: &Range<usize>) -> Option<(Version, usize)> {
     let above = (output.start.saturating_sub(ABOVE_LINES_MOST)..output.start).rev();
     let below = output.end..log.len().min(output.end + BELOW_LINES_MOST);
     above.chain(below).find_map(|at| Some((named(log.line(at))?, at)))
 }
 
-/// The version behind the tool's name; `None` when there are several.
+/// Version after the tool's name; `None` if there are several.
 fn named(text: &str) -> Option<Version> {
     if text.len() > LINE_MOST {
         return None;
     }
     let text = text.to_ascii_lowercase();
-    let mut all: Vec<Version> = text.split("blogbench").skip(1).filter_map(leading).collect();
-    all.dedup();
-    match all.as_slice() {
+    let mut versions: Vec<Version> = text.split("blogbench").skip(1).filter_map(leading).collect();
+    versions.dedup();
+    match versions.as_slice() {
         [one] => Some(*one),
         _ => None,
     }
 }
 
-/// The version with which a text begins: `-1.1.0`, ` v1.2`, ` version 1.0`.
+/// Version at the start of a text: `-1.1.0`, ` v1.2`, ` version 1.0`.
 fn leading(text: &str) -> Option<Version> {
     let text = text.trim_start_matches(['-', '_', ' ', '/']);
     let text = text.strip_prefix("version").unwrap_or(text).trim_start();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_line_says_it() {
+    fn the_nearest_line_with_a_version_decides() {
         let log = Log::of_bytes(b"blogbench 1.0\nblogbench 1.2\nx\noutput\nblogbench 1.1\n", &[]);
         assert_eq!(version(&log, &(3..4)).map(|(found, at)| (found.name, at)), Some(("1.2", 1)));
         assert_eq!(version(&log, &(0..4)).map(|(found, at)| (found.name, at)), Some(("1.1", 4)));

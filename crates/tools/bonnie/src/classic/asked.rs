@@ -1,83 +1,83 @@
-//! What bonnie++ is asked to do: the large file, the many files, how many copies at once.
+//! Parameters of the results: the large file, the small files, the number of copies.
 
 use super::test::Test;
 
-/// The usual bytes of a call.
+/// Default chunk size, in bytes.
 pub(crate) const CHUNK: u32 = 8192;
-/// The usual number of seeks.
+/// Default number of seeks.
 pub(crate) const SEEKS: u64 = 8192;
-/// The usual number of seekers.
+/// Default number of seekers.
 pub(crate) const SEEKERS: u16 = 5;
 
-/// The large file.
+/// Parameters of the large file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct IoShape {
-    /// Its bytes: whole chunks.
+    /// Size: a multiple of the chunk.
     pub bytes: u64,
-    /// Bytes that are moved one by one; 0 leaves those tests out.
+    /// Bytes transferred one by one; 0 leaves those tests out.
     pub char_bytes: u64,
-    /// Bytes of a call.
+    /// Bytes per call.
     pub chunk: u32,
-    /// Seeks of all seekers.
+    /// Number of seeks of all seekers.
     pub seeks: u64,
-    /// How many seek at once.
+    /// Number of concurrent seekers.
     pub seekers: u16,
 }
 
-/// What the many files are.
+/// Kind of the small files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileKind {
-    /// Files.
+    /// Regular files.
     Regular,
-    /// Names of one file.
+    /// Hard links to one file.
     HardLinks,
-    /// Symbolic links.
+    /// Symbolic links to one file.
     SymbolicLinks,
 }
 
-/// The many files.
+/// Parameters of the small files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilesShape {
-    /// How many.
+    /// Number of files.
     pub count: u32,
-    /// The size of the largest.
+    /// Largest size.
     pub max_bytes: u64,
-    /// The size of the smallest.
+    /// Least size.
     pub min_bytes: u64,
-    /// What they are.
+    /// Files or links.
     pub kind: FileKind,
-    /// Subdirectories; with one the files are in the directory itself.
+    /// Number of subdirectories; with 1 the files are in the directory itself.
     pub dirs: u32,
-    /// Bytes of a call.
+    /// Bytes per call.
     pub chunk: u32,
 }
 
 impl FilesShape {
-    /// Subdirectories that are made.
+    /// Number of subdirectories to make.
     pub(crate) const fn subdirs(&self) -> u32 {
         if self.dirs > 1 { self.dirs } else { 0 }
     }
 
-    /// The subdirectory of a file. As in the original, each takes one more than its share, and the
-    /// last ones fewer.
+    /// Subdirectory of a file. As in the original, each takes one more than its share, and the last
+    /// ones fewer.
     pub(crate) fn subdir(&self, file: u32) -> Option<u32> {
         (self.dirs > 1).then(|| file / (self.count / self.dirs + 1))
     }
 }
 
-/// What the results are about.
+/// Parameters from which the results are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
-    /// The large file, where there is one.
+pub(crate) struct RunParameters {
+    /// Large file, if any.
     pub io: Option<IoShape>,
-    /// The many files, where there are any.
+    /// Small files, if any.
     pub files: Option<FilesShape>,
-    /// How many run at once.
+    /// Number of concurrent copies.
     pub copies: u16,
 }
 
-impl Asked {
-    /// What a rate of this test counts, of all copies.
+impl RunParameters {
+    /// Work of a test over all copies: bytes, seeks or files.
     pub(crate) fn work(&self, test: Test) -> u64 {
         let io = self.io.map_or(0, |io| match test {
             Test::CharWrite | Test::CharRead => io.char_bytes,
@@ -85,8 +85,8 @@ impl Asked {
             _ => io.bytes,
         });
         let files = self.files.map_or(0, |files| u64::from(files.count));
-        let one = if test.is_io() { io } else { files };
-        one.saturating_mul(u64::from(self.copies))
+        let work_per_copy = if test.is_io() { io } else { files };
+        work_per_copy.saturating_mul(u64::from(self.copies))
     }
 }
 

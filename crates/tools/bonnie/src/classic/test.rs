@@ -1,48 +1,48 @@
 //! The twelve tests, in the order in which they are run and printed.
 
-/// One of them.
+/// One of the twelve tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Test {
-    /// The large file is written by single bytes.
+    /// Writes the large file byte by byte.
     CharWrite,
-    /// It is written by chunks.
+    /// Writes the large file in chunks.
     BlockWrite,
-    /// Each chunk is read, changed and written again.
+    /// Reads, changes and writes back each chunk.
     Rewrite,
-    /// It is read by single bytes.
+    /// Reads the large file byte by byte.
     CharRead,
-    /// It is read by chunks.
+    /// Reads the large file in chunks.
     BlockRead,
-    /// Chunks anywhere in it are read, some written.
+    /// Reads random chunks, and writes some back.
     Seeks,
-    /// Files are created in the order of their names.
+    /// Creates files in the order of their names.
     SequentialCreate,
-    /// They are looked up in that order.
+    /// Stats the files in directory order.
     SequentialStat,
-    /// They are removed in that order.
+    /// Deletes the files in directory order.
     SequentialDelete,
-    /// Files are created in random order.
+    /// Creates files with random names.
     RandomCreate,
-    /// They are looked up in random order.
+    /// Stats the files in random order.
     RandomStat,
-    /// They are removed in random order.
+    /// Deletes the files in random order.
     RandomDelete,
 }
 
-/// What a rate of a test counts.
+/// Unit of a test's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
+pub(crate) enum RateUnit {
     /// Bytes of the large file.
     Bytes,
     /// Seeks, each with a read.
     Seeks,
-    /// Files.
+    /// Files created, looked up or removed.
     Files,
 }
 
 impl Test {
-    /// All of them.
+    /// Tests in the order of a run.
     pub(crate) const ALL: [Self; 12] = [
         Self::CharWrite,
         Self::BlockWrite,
@@ -58,10 +58,10 @@ impl Test {
         Self::RandomDelete,
     ];
 
-    /// How many there are.
+    /// Number of tests.
     pub(crate) const COUNT: usize = Self::ALL.len();
 
-    /// The name of its phase and of its tasks: what imported results call it, too.
+    /// Name of its phase and tasks, also in imported results.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::CharWrite => "per-char write",
@@ -79,46 +79,46 @@ impl Test {
         }
     }
 
-    /// The test of this name; hyphens may stand for its blanks.
+    /// Test of this name, with blanks or hyphens.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let plain = |name: &str| name.replace('-', " ");
         Self::ALL.into_iter().find(|test| plain(test.name()) == plain(name))
     }
 
-    /// Its place in tables, and its number in prompts.
+    /// Index in tables, and number in prompts.
     pub(crate) const fn place(self) -> usize {
         self as usize
     }
 
-    /// Whether it works on the large file.
+    /// True if the test works on the large file.
     pub(crate) const fn is_io(self) -> bool {
-        matches!(self.counted(), Counted::Bytes | Counted::Seeks)
+        matches!(self.counted(), RateUnit::Bytes | RateUnit::Seeks)
     }
 
-    /// Whether it moves single bytes.
+    /// True if the test transfers single bytes.
     pub(crate) const fn is_per_char(self) -> bool {
         matches!(self, Self::CharWrite | Self::CharRead)
     }
 
-    /// What its rate counts.
-    pub(crate) const fn counted(self) -> Counted {
+    /// Unit of the test's rate.
+    pub(crate) const fn counted(self) -> RateUnit {
         match self {
-            Self::Seeks => Counted::Seeks,
+            Self::Seeks => RateUnit::Seeks,
             Self::CharWrite
             | Self::BlockWrite
             | Self::Rewrite
             | Self::CharRead
-            | Self::BlockRead => Counted::Bytes,
-            _ => Counted::Files,
+            | Self::BlockRead => RateUnit::Bytes,
+            _ => RateUnit::Files,
         }
     }
 
-    /// Whether files have the names of the random tests.
+    /// True if the files have the names of the random tests.
     pub(crate) const fn is_random(self) -> bool {
         matches!(self, Self::RandomCreate | Self::RandomStat | Self::RandomDelete)
     }
 
-    /// Whether it makes what later tests work on.
+    /// True if the test makes the files of later tests.
     pub(crate) const fn makes(self) -> bool {
         matches!(
             self,
@@ -132,7 +132,7 @@ mod tests {
     use super::Test;
 
     #[test]
-    fn names_lead_back_to_their_tests() {
+    fn tests_are_found_by_their_names() {
         for (place, test) in Test::ALL.into_iter().enumerate() {
             assert_eq!(test.place(), place);
             assert_eq!(Test::from_name(test.name()), Some(test));

@@ -1,4 +1,4 @@
-//! Makes the files, or links to the first one.
+//! Creates the small files, or links to the first one.
 
 use std::ffi::CString;
 
@@ -8,26 +8,26 @@ use treering_script::{CreateHow, Dir, Io, Script, Stop};
 use super::Ground;
 use super::slots::Slots;
 use crate::asked::FileKind;
-use crate::dice::Dice;
+use crate::dice::RandomList;
 use crate::io::{FILE, piece};
 use crate::meter::Meter;
 use crate::names::FileNames;
 
-/// The code of one copy.
+/// Code of one copy.
 #[derive(Debug)]
 pub(crate) struct Create {
     ground: Ground,
     names: FileNames,
-    /// The name of the first file, to which links are made.
+    /// Name of the first file, to which links are made.
     first: CString,
-    sizes: Dice,
-    /// Whether everything is synced at the end.
+    sizes: RandomList,
+    /// True if a sync follows the last file.
     ends_with_sync: bool,
     meter: Meter,
 }
 
 impl Create {
-    /// Makes the files of the sequential or the random tests.
+    /// Creation of the files of the sequential or the random tests.
     pub(crate) fn new(ground: Ground, random: bool) -> Self {
         let mut names = ground.names(random);
         Self {
@@ -40,7 +40,7 @@ impl Create {
         }
     }
 
-    /// The same, without the sync at the end.
+    /// Removes the final sync.
     pub(crate) fn unsynced(self) -> Self {
         Self { ends_with_sync: false, ..self }
     }
@@ -56,7 +56,7 @@ impl Create {
         }
     }
 
-    /// Makes a file and writes its content.
+    /// Creates a file and writes its content.
     fn make(&mut self, io: &mut dyn Io, at: Dir, file: u32) -> Result<(), Stop> {
         io.create(at, self.names.name(file), CreateHow::Exclusive, FILE)?;
         self.meter.call(io.timed());
@@ -79,7 +79,7 @@ impl Create {
         Ok(())
     }
 
-    /// Makes a link to the first file.
+    /// Creates a link to the first file.
     fn link(&mut self, io: &mut dyn Io, at: Dir, file: u32) -> Result<(), Stop> {
         let name = self.names.name(file);
         if self.ground.files.kind == FileKind::HardLinks {

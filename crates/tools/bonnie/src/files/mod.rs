@@ -1,5 +1,4 @@
-//! The tests on many files: they are made, looked at and removed, in the order of the directory or
-//! in a random one.
+//! Tests on the small files: create, stat and delete, in directory order or in random order.
 
 mod create;
 mod slots;
@@ -9,17 +8,17 @@ pub(super) use create::Create;
 pub(super) use visit::{Operation, Visit};
 
 use super::asked::{FileKind, FilesShape};
-use super::dice::Source;
+use super::dice::RandomSource;
 use super::names::FileNames;
 use super::shape::{Fsync, Home};
 use treering_script::SyncScope;
 
-/// What the tests of a copy have in common.
+/// Context of the small-file tests of a copy.
 #[derive(Clone, Debug)]
 pub(super) struct Ground {
     pub(super) home: Home,
     pub(super) files: FilesShape,
-    pub(super) source: Source,
+    pub(super) source: RandomSource,
     pub(super) fsync: Fsync,
     pub(super) sync: SyncScope,
     pub(super) all_timed: bool,
@@ -34,7 +33,7 @@ impl Ground {
         self.fsync >= Fsync::Updates
     }
 
-    /// Whether files have content that is read.
+    /// True if the files have content to read.
     fn has_content(&self) -> bool {
         self.files.kind == FileKind::Regular && self.files.max_bytes > 0
     }

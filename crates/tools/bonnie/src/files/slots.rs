@@ -1,24 +1,24 @@
-//! The subdirectories that a task has open.
+//! Open subdirectories of a task.
 
 use treering_script::{Dir, Io, MAX_DIRS, Stop};
 
 use crate::names::subdir_name;
 use crate::shape::TOP;
 
-/// The slot of the first subdirectory, which stays: links are made from there.
+/// Slot of the first subdirectory, which stays open, since links are made from there.
 const FIRST: u16 = TOP.0 + 1;
-/// How many others are kept open.
+/// Number of other subdirectories kept open.
 const KEPT: u32 = MAX_DIRS as u32 - FIRST as u32 - 1;
 
-/// What is open where.
+/// Assignment of subdirectories to slots.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    /// The subdirectory in each slot behind the first, as far as they were used.
+    /// Subdirectory in each slot after the first, as far as used.
     open: Vec<Option<u32>>,
 }
 
 impl Slots {
-    /// The slot of a subdirectory; that of the directory itself where there are none.
+    /// Slot of a subdirectory, or of the directory itself if there are none.
     pub(super) fn dir(subdir: Option<u32>) -> Dir {
         let Some(subdir) = subdir else { return TOP };
         Dir(u16::try_from(Self::place(subdir)).map_or(TOP.0, |place| FIRST + place))
@@ -28,7 +28,7 @@ impl Slots {
         if subdir == 0 { 0 } else { 1 + (subdir - 1) % KEPT }
     }
 
-    /// The slot of a file's subdirectory, which is opened where it is not open yet.
+    /// Slot of a file's subdirectory, which is opened if it is not open.
     pub(super) fn open(&mut self, io: &mut dyn Io, subdir: Option<u32>) -> Result<Dir, Stop> {
         let slot = Self::dir(subdir);
         if let Some(subdir) = subdir.filter(|&subdir| self.takes(subdir)) {
@@ -37,7 +37,7 @@ impl Slots {
         Ok(slot)
     }
 
-    /// Whether it must be opened into its slot first; from now on it is open there.
+    /// Assigns a subdirectory to its slot; true if it must be opened.
     fn takes(&mut self, subdir: u32) -> bool {
         let place = Self::place(subdir) as usize;
         if self.open.len() <= place {
@@ -54,7 +54,7 @@ mod tests {
     use treering_script::MAX_DIRS;
 
     #[test]
-    fn as_many_as_fit_have_slots_of_their_own() {
+    fn as_many_subdirectories_as_fit_have_their_own_slots() {
         let all: HashSet<u16> = (0..=KEPT).map(|subdir| Slots::dir(Some(subdir)).0).collect();
         assert_eq!(all.len(), KEPT as usize + 1);
         assert!(all.iter().all(|&slot| slot > TOP.0 && slot < MAX_DIRS));

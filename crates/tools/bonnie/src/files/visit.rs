@@ -1,5 +1,5 @@
-//! The stat and the delete: of every file that is there, in the order in which directories list
-//! their entries, or by name in an order that was shuffled before.
+//! Stat and delete of all small files, in the order in which directories list their entries, or by
+//! name in a shuffled order.
 
 use std::ffi::CStr;
 
@@ -14,38 +14,38 @@ use crate::meter::{Meter, Trouble};
 use crate::names::subdir_name;
 use crate::shape::TOP;
 
-/// The slot of the subdirectory that is listed.
+/// Slot of the subdirectory that is listed.
 const HERE: Dir = Dir(TOP.0 + 1);
 
-/// What is done to files that are there.
+/// Operation on existing files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
-    /// Their attributes are read, and their content where there is any.
+    /// Reads the attributes, and the content if there is any.
     Stat,
-    /// They are unlinked and their directories removed, and everything is synced at the end.
+    /// Unlinks files, removes directories, and syncs at the end.
     Delete,
-    /// The same without the sync.
+    /// Unlinks files and removes directories, without a sync.
     Clear,
 }
 
-/// The code of one copy.
+/// Code of one copy.
 #[derive(Debug)]
 pub(crate) struct Visit {
     ground: Ground,
     operation: Operation,
-    /// All files in the order of their turns, unless it is that of the listings.
+    /// Shuffled order of the files; `None` for directory order.
     order: Option<Vec<u32>>,
     meter: Meter,
 }
 
 impl Visit {
-    /// Directory by directory, each in the order of its listing.
+    /// Visit of all files in directory order.
     pub(crate) fn as_listed(ground: Ground, operation: Operation) -> Self {
         let meter = Meter::new(u64::from(ground.files.count), ground.all_timed);
         Self { ground, operation, order: None, meter }
     }
 
-    /// In a random order.
+    /// Visit of all files in random order.
     pub(crate) fn shuffled(ground: Ground, operation: Operation) -> Self {
         let part = if operation == Operation::Stat { "order" } else { "order of deletes" };
         let mut order: Vec<u32> = (0..ground.files.count).collect();
@@ -53,12 +53,12 @@ impl Visit {
         Self { order: Some(order), ..Self::as_listed(ground, operation) }
     }
 
-    /// Whether files are taken away.
+    /// True if the operation removes files.
     fn removes(&self) -> bool {
         self.operation != Operation::Stat
     }
 
-    /// What is done to one file.
+    /// Applies the operation to one file.
     fn file(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
         match self.operation {
             Operation::Stat if self.ground.has_content() => return self.read(io, at, name),
@@ -75,7 +75,7 @@ impl Visit {
         Ok(())
     }
 
-    /// Looks at a file and reads it to its end.
+    /// Stats a file and reads it to its end.
     fn read(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
         let bytes = io.size(at, name)?;
         self.meter.call(io.timed());
@@ -96,7 +96,7 @@ impl Visit {
         Ok(())
     }
 
-    /// All files, directory by directory; false where a directory could not be removed.
+    /// Visits all files, directory by directory; false if a directory could not be removed.
     fn all_as_listed(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let home = self.ground.home.clone();
         home.enter(io)?;
@@ -113,7 +113,8 @@ impl Visit {
         Ok(!self.removes() || io.remove_dir(home.dir(), &home.name).or_errno()?.is_ok())
     }
 
-    /// All files of a directory, which is removed after them; false where it could not be.
+    /// Visits the files of a directory and removes it after a delete; false if it could not be
+    /// removed.
     fn directory(
         &mut self,
         io: &mut dyn Io,
@@ -121,8 +122,8 @@ impl Visit {
         name: &CStr,
         here: Dir,
     ) -> Result<bool, Stop> {
-        // Some filesystems leave entries out of a listing while others go: as long as there are
-        // any, the directory is opened again.
+        // Some filesystems leave entries out of a listing while others are removed: the directory
+        // is opened again until none is found.
         loop {
             io.open_dir(at, name, here)?;
             let found = self.listing(io, here)?;
@@ -135,7 +136,7 @@ impl Visit {
         }
     }
 
-    /// All files that a directory lists; whether there were any.
+    /// Visits the files that a directory lists; false if there were none.
     fn listing(&mut self, io: &mut dyn Io, here: Dir) -> Result<bool, Stop> {
         let (mut found, mut listed) = (false, Vec::new());
         loop {
@@ -144,7 +145,7 @@ impl Visit {
             if listed.is_empty() {
                 return Ok(found);
             }
-            // What we made are files and links.
+            // Only files and links were made.
             let is_ours = |kind| kind != EntryKind::Directory;
             for entry in Entries::new(&listed).filter(|entry| is_ours(entry.kind)) {
                 self.file(io, here, entry.name)?;
@@ -153,7 +154,7 @@ impl Visit {
         }
     }
 
-    /// All files in this order, then their directories.
+    /// Visits all files in this order, then removes their directories after a delete.
     fn all_in_order(&mut self, io: &mut dyn Io, order: &[u32]) -> Result<(), Stop> {
         let home = self.ground.home.clone();
         home.enter(io)?;

@@ -1,23 +1,23 @@
-//! The lines of bonnie++ with commas between their fields: 48 of the formats 1.96 and 1.97, 50 of
-//! 1.98, which says how many seeks and seekers there were.
+//! CSV lines of bonnie++: 48 fields in the formats 1.96 and 1.97, 50 in 1.98, which adds the
+//! numbers of seeks and seekers.
 
 use super::run::{FILES, Figure, Run, TESTS, is_too_short, latency};
 use super::unmarked;
 use treering_kit::import::number::whole;
 
-/// The formats, and how many fields a line of each has.
+/// Formats with their numbers of fields.
 const FORMATS: [(&str, usize); 3] = [("1.96", 48), ("1.97", 48), ("1.98", 50)];
-/// Both numbers of fields: programs print a format's number with the fields of another.
+/// Both numbers of fields: some programs print a format's number with the fields of another.
 const FIELDS: [usize; 2] = [48, 50];
-/// A name is no longer.
+/// Longest name, in bytes.
 const NAME_MOST: usize = 255;
-/// With more figures that are none it is no line of bonnie++.
+/// Largest number of unparsable figures in a line of bonnie++.
 const ODD_MOST: usize = 4;
-/// So many directories at least are no number of directories, but a size.
+/// Least value that is taken for a size, not for a number of directories.
 const DIRECTORIES_END: u64 = 100_000;
 
-/// Where the next line of bonnie++ begins in a text, at this byte or behind it: format and version
-/// of the program, a name, how many at once, a seed. Anything may stand before it.
+/// Finds the next line of bonnie++ in a text, from this byte on: format and program version, name,
+/// concurrency, seed. Any text may precede it.
 pub(super) fn start(text: &str, from: usize) -> Option<usize> {
     if from == 0
         && let Some(at) = unmarked::start(text)
@@ -35,7 +35,7 @@ pub(super) fn start(text: &str, from: usize) -> Option<usize> {
 }
 
 fn is_head(text: &str) -> bool {
-    // Format, version, concurrency and seed are short, too.
+    // Format, version, concurrency and seed are short as well.
     let text = super::head(text, NAME_MOST + 60);
     let mut fields = text.splitn(6, ',');
     let mut field = || fields.next();
@@ -51,7 +51,7 @@ fn format_fields(format: &str) -> Option<usize> {
     FORMATS.iter().find(|(known, _)| *known == format).map(|(_, fields)| *fields)
 }
 
-/// `1.96`, `1.03e`, `2.00a`.
+/// True for a version: `1.96`, `1.03e`, `2.00a`.
 pub(super) fn is_version(word: &str) -> bool {
     let Some((major, minor)) = word.split_once('.') else { return false };
     let minor = minor.strip_suffix(|letter: char| letter.is_ascii_lowercase()).unwrap_or(minor);
@@ -59,8 +59,8 @@ pub(super) fn is_version(word: &str) -> bool {
     word.len() <= 8 && is_number(major) && is_number(minor)
 }
 
-/// Reads the line that begins a text, and says how many bytes it has. Behind its last field may
-/// stand anything.
+/// Parses the line at the start of a text, and returns its length in bytes. Any text may follow its
+/// last field.
 pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let format = text.split(',').next()?;
     let fields: Vec<&str> = text.split(',').take(FIELDS[1]).collect();
@@ -68,7 +68,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let others = FIELDS.into_iter().filter(|count| *count != own);
     let mut best: Option<(Run, usize)> = None;
     for count in std::iter::once(own).chain(others) {
-        let Some(read) = fields.get(..count).and_then(of_fields) else { continue };
+        let Some(read) = fields.get(..count).and_then(parse_fields) else { continue };
         if best.as_ref().is_none_or(|(run, _)| read.0.odd() < run.odd()) {
             best = Some(read);
         }
@@ -76,7 +76,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     best.filter(|(run, _)| run.odd() <= ODD_MOST)
 }
 
-fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
+fn parse_fields(fields: &[&str]) -> Option<(Run, usize)> {
     let mut fields = fields.to_vec();
     let last = fields.last_mut()?;
     *last = closing(last);
@@ -91,7 +91,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     run.parameter("concurrency", at(3));
     run.parameter("size", at(5));
     run.parameter("chunk", at(6));
-    // Both new fields of the longer lines stand before all figures.
+    // Both new fields of 1.98 come before all figures.
     let moved = fields.len() - FIELDS[0];
     if moved > 0 {
         run.parameter("seeks", at(7));
@@ -101,7 +101,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     run.parameter("max-size", at(20 + moved));
     run.parameter("min-size", at(21 + moved));
     let (directories, chunk) = (at(22 + moved), at(23 + moved));
-    // The longer lines have the number of directories one field too late.
+    // Lines of 1.98 have the number of directories one field too late.
     let is_late = |chunk: &str| whole(chunk).is_some_and(|number| number < DIRECTORIES_END);
     if moved > 0 && directories.is_empty() && is_late(chunk) {
         run.parameter("dirs", chunk);
@@ -111,7 +111,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     }
     run.parameter("seed", at(4));
     for test in 0..TESTS {
-        // The parameters of the files stand between the tests.
+        // The parameters of the files come between the tests.
         let place = 7 + moved + 2 * test + if test < FILES { 0 } else { 5 };
         run.rates[test] = Figure::rate(at(place));
         run.cpus[test] = Figure::percent(at(place + 1));
@@ -120,7 +120,7 @@ fn of_fields(fields: &[&str]) -> Option<(Run, usize)> {
     Some((run, bytes))
 }
 
-/// The last field, without what was glued to it.
+/// Last field, without text glued to it.
 fn closing(field: &str) -> &str {
     let plus = field.bytes().take_while(|byte| *byte == b'+').count();
     match (latency(field), field.get(..plus)) {
@@ -130,13 +130,13 @@ fn closing(field: &str) -> &str {
     }
 }
 
-/// Whether the last latency is there when its neighbour is.
+/// True if the last latency is present, or its neighbour is absent too.
 pub(super) fn is_whole(run: &Run) -> bool {
     let [.., before, last] = &run.latencies;
     *last != Figure::Absent || *before == Figure::Absent
 }
 
-/// Whether the last latency may go on in the next line, this being what follows in its own.
+/// True if the last latency may continue in the next line; `rest` is the remainder of this one.
 pub(super) fn may_go_on(run: &Run, rest: &str) -> bool {
     let rest = rest.trim_end_matches('\\').trim_end_matches(['u', 'm']);
     !is_whole(run) && rest.len() < 12 && rest.bytes().all(|byte| byte.is_ascii_digit())
@@ -199,7 +199,7 @@ mod tests {
                       seed=78";
         assert_eq!(parameters(&run), wanted);
         check_figures(&run);
-        // The number of one format with the fields of the other.
+        // Some lines have the number of one format and the fields of the other.
         check_figures(&read(&NEW.replacen("1.98", "1.97", 1)).unwrap().0);
         check_figures(&read(&OLD.replacen("1.96", "1.98", 1)).unwrap().0);
         let right = NEW.replace("40,1024,,,10,", "40,link,,10,131072,");
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_found_between_anything() {
+    fn a_csv_line_is_found_within_other_text() {
         let glued = format!("Latency 650us{OLD}me@host:~$ ls, or not, and on");
         let at = start(&glued, 0).unwrap();
         let (run, bytes) = read(&glued[at..]).unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_not_read() {
+    fn text_without_a_csv_line_is_not_parsed() {
         let names = "1.96,1.96,name,concurrency,seed,file_size";
         for text in [names, "version 1.96, 1.97 and 1.98", "1.9", "1.96,x,a,1,2,", "1.95,1.96,a,1,"]
         {

@@ -1,8 +1,7 @@
-//! Results of bonnie++: the lines with commas of 1.03 and of its formats 1.96, 1.97 and 1.98, and
-//! the tables of these and older versions; by themselves or within a line that a web page made of
-//! many.
+//! Importer of bonnie++ results: CSV lines of 1.03 and of the formats 1.96, 1.97 and 1.98, and
+//! tables of these and older versions; alone or within one line that a web page made of many.
 //!
-//! A line is exact, so that a table of the same run is only checked against it.
+//! A CSV line is exact; a table of the same run is only checked against it.
 
 mod csv;
 mod name;
@@ -17,20 +16,20 @@ use treering_kit::import::stretch::not_understood;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark};
 
-/// The tool, and its workload.
+/// Name of the tool and of its workload.
 const TOOL: &str = "bonnie++";
-/// No line of its own is longer, nor a table.
+/// Longest CSV line, and longest table, in bytes.
 const LINE_MOST: usize = 1500;
 const TABLE_MOST: usize = 3000;
-/// So many lines a mail makes of one of its lines, and a page of a table.
+/// Largest number of lines into which mail programs break a CSV line, and web pages a table.
 const LINE_BROKEN_INTO_MOST: usize = 8;
 const TABLE_LINES_MOST: usize = 60;
-/// The table and the line of a run are no further from one another.
+/// Largest distance between the table and the CSV line of a run, in lines.
 const GAP_LINES_MOST: usize = 8;
-/// What looks like so many results and is none is not looked at further.
+/// Number of damaged results after which a text is no longer searched.
 const TORN_MOST: usize = 200;
 
-/// Reads results of bonnie++.
+/// Importer of bonnie++ results.
 pub(crate) struct Bonnie;
 
 impl Importer for Bonnie {
@@ -44,23 +43,23 @@ impl Importer for Bonnie {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut results = Results { end: at + 1, ..Results::default() };
-        let mut place = Place { line: at, byte: 0 };
-        let mut starts = Starts::of(log, at);
+        let mut place = LogPosition { line: at, byte: 0 };
+        let mut starts = ResultStarts::find(log, at);
         loop {
             if starts.line != place.line {
-                starts = Starts::of(log, place.line);
+                starts = ResultStarts::find(log, place.line);
             }
-            let found = match piece(log, &starts, place.byte) {
-                Some(found) => Some(found),
+            let result = match piece(log, &starts, place.byte) {
+                Some(result) => Some(result),
                 None => results.partner(log, place.line),
             };
-            let Some(found) = found else { break };
-            let between = if found.from.line == place.line { place.byte } else { 0 };
-            let text = log.line(found.from.line).get(between..found.from.byte).unwrap_or("");
+            let Some(result) = result else { break };
+            let between = if result.from.line == place.line { place.byte } else { 0 };
+            let text = log.line(result.from.line).get(between..result.from.byte).unwrap_or("");
             let above = if results.is_empty() { at } else { 0 };
             let name = name::before(log, above, text);
-            place = found.to;
-            results.take(found, name);
+            place = result.to;
+            results.take(result, name);
             if results.torn.is_some_and(|(_, count)| count >= TORN_MOST) {
                 break;
             }
@@ -69,35 +68,35 @@ impl Importer for Bonnie {
     }
 }
 
-/// A place in a log.
+/// Position in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct LogPosition {
     line: usize,
     byte: usize,
 }
 
-/// Something that begins as a result does.
-struct Piece {
-    from: Place,
-    to: Place,
-    /// `None` when it cannot be read.
+/// Text that begins like a result.
+struct ResultText {
+    from: LogPosition,
+    to: LogPosition,
+    /// Parsed run; `None` if it is damaged.
     run: Option<Run>,
 }
 
-/// Whether a table or a line begins somewhere in a line of the log.
+/// True if a table or a CSV line begins somewhere in a line of the log.
 fn has_start(text: &str) -> bool {
     csv::start(text, 0).is_some() || table::start(text, 0).is_some()
 }
 
-/// Where tables and lines begin in a line of the log, which is looked through once.
-struct Starts {
+/// Starts of tables and CSV lines in a line of the log, which is searched once.
+struct ResultStarts {
     line: usize,
-    /// In their order, and whether it is a table.
+    /// Byte offsets in order; true for a table.
     all: Vec<(usize, bool)>,
 }
 
-impl Starts {
-    fn of(log: &Log<'_>, line: usize) -> Self {
+impl ResultStarts {
+    fn find(log: &Log<'_>, line: usize) -> Self {
         let text = log.line(line);
         let lines = std::iter::successors(csv::start(text, 0), |at| csv::start(text, at + 1));
         let tables = std::iter::successors(table::start(text, 0), |at| table::start(text, at + 1));
@@ -108,29 +107,29 @@ impl Starts {
     }
 }
 
-/// The next result in the rest of a line; it may end in another one.
-fn piece(log: &Log<'_>, starts: &Starts, byte: usize) -> Option<Piece> {
+/// Next result in the rest of a line; it may end in a later line.
+fn piece(log: &Log<'_>, starts: &ResultStarts, byte: usize) -> Option<ResultText> {
     let next = starts.all.partition_point(|(at, _)| *at < byte);
     let (at, is_table) = *starts.all.get(next)?;
-    let from = Place { line: starts.line, byte: at };
+    let from = LogPosition { line: starts.line, byte: at };
     let read = if is_table { read_table(log, from) } else { read_line(log, from) };
     Some(match read {
-        Some((run, to)) => Piece { from, to, run: Some(run) },
-        // Behind what made it look like one.
-        None => Piece { from, to: Place { byte: at + 1, ..from }, run: None },
+        Some((run, to)) => ResultText { from, to, run: Some(run) },
+        // The search continues after the text that looked like a result.
+        None => ResultText { from, to: LogPosition { byte: at + 1, ..from }, run: None },
     })
 }
 
-fn read_table(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
-    let mut window = Window::of(log, from, TABLE_MOST);
+fn read_table(log: &Log<'_>, from: LogPosition) -> Option<(Run, LogPosition)> {
+    let mut window = Window::new(log, from, TABLE_MOST);
     while window.lines() < TABLE_LINES_MOST && window.append(log, " ", TABLE_MOST) {}
     let (run, bytes) = table::read(&window.text)?;
     Some((run, window.place(bytes)))
 }
 
-/// A line, or what a mail program or a shell's backslash made of it.
-fn read_line(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
-    let mut window = Window::of(log, from, LINE_MOST);
+/// Parses a CSV line, also if a mail program or a shell's backslash has broken it.
+fn read_line(log: &Log<'_>, from: LogPosition) -> Option<(Run, LogPosition)> {
+    let mut window = Window::new(log, from, LINE_MOST);
     let mut first = None;
     loop {
         match csv::read(&window.text) {
@@ -153,18 +152,18 @@ fn read_line(log: &Log<'_>, from: Place) -> Option<(Run, Place)> {
     }
 }
 
-/// Text from a place on, over several lines.
+/// Text from a position on, over several lines.
 struct Window {
     text: String,
-    from: Place,
-    /// Where each line behind the first begins: in the text, and how many bytes of it were left
-    /// out.
+    from: LogPosition,
+    /// Start of each line after the first: offset in the text, and number of bytes left out of the
+    /// line.
     starts: Vec<(usize, usize)>,
     is_cut: bool,
 }
 
 impl Window {
-    fn of(log: &Log<'_>, from: Place, most: usize) -> Self {
+    fn new(log: &Log<'_>, from: LogPosition, most: usize) -> Self {
         let rest = log.line(from.line).get(from.byte..).unwrap_or("");
         let text = head(rest, most);
         let is_cut = text.len() < rest.len();
@@ -175,7 +174,7 @@ impl Window {
         self.starts.len() + 1
     }
 
-    /// Takes the next line, too. Says whether there is one, and room for it.
+    /// Appends the next line; false if there is none, or the text is full.
     fn append(&mut self, log: &Log<'_>, between: &str, most: usize) -> bool {
         let next = self.from.line + self.lines();
         if self.is_cut || next >= log.len() || self.text.len() >= most {
@@ -194,19 +193,20 @@ impl Window {
         true
     }
 
-    /// The place in the log behind so many bytes.
-    fn place(&self, bytes: usize) -> Place {
-        let mut place = Place { line: self.from.line, byte: self.from.byte + bytes };
+    /// Position in the log after this many bytes of the text.
+    fn place(&self, bytes: usize) -> LogPosition {
+        let mut place = LogPosition { line: self.from.line, byte: self.from.byte + bytes };
         for (number, (start, left_out)) in (1..).zip(&self.starts) {
             if *start < bytes {
-                place = Place { line: self.from.line + number, byte: bytes - start + left_out };
+                place =
+                    LogPosition { line: self.from.line + number, byte: bytes - start + left_out };
             }
         }
         place
     }
 }
 
-/// The beginning of a text, no more bytes than this.
+/// Start of a text, of at most this many bytes.
 fn head(text: &str, most: usize) -> &str {
     let mut end = most.min(text.len());
     while !text.is_char_boundary(end) {
@@ -215,23 +215,23 @@ fn head(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// One result, from one form of it or both.
-struct Reported {
+/// One result, from its table, its CSV line, or both.
+struct ReportedRun {
     run: Run,
-    /// The name of the file that was shown.
+    /// Name of the file that the log shows.
     name: String,
     line: usize,
     has_both: bool,
     differences: Vec<String>,
 }
 
-/// What was read from one line on.
+/// Results found from one line on.
 #[derive(Default)]
 struct Results {
-    reported: Vec<Reported>,
-    /// The first that could not be read, and how many.
+    reported: Vec<ReportedRun>,
+    /// Line of the first damaged result, and the number of damaged ones.
     torn: Option<(usize, usize)>,
-    /// Lines with results, the last one not included.
+    /// Half-open ranges of lines with results.
     known: Vec<std::ops::Range<usize>>,
     end: usize,
 }
@@ -241,7 +241,7 @@ impl Results {
         self.reported.is_empty() && self.torn.is_none()
     }
 
-    fn take(&mut self, piece: Piece, name: Option<String>) {
+    fn take(&mut self, piece: ResultText, name: Option<String>) {
         let Some(run) = piece.run else {
             let (_, count) = self.torn.get_or_insert((piece.from.line, 0));
             *count += 1;
@@ -259,7 +259,7 @@ impl Results {
             }
             return;
         }
-        self.reported.push(Reported {
+        self.reported.push(ReportedRun {
             run,
             name: name.unwrap_or_default(),
             line: piece.from.line,
@@ -268,11 +268,11 @@ impl Results {
         });
     }
 
-    /// The other form of the last result, in one of the next lines.
-    fn partner(&self, log: &Log<'_>, line: usize) -> Option<Piece> {
+    /// Other form of the last result, in one of the next lines.
+    fn partner(&self, log: &Log<'_>, line: usize) -> Option<ResultText> {
         let last = self.reported.last().filter(|last| !last.has_both)?;
         let next = (line + 1..=line + GAP_LINES_MOST).find(|next| has_start(log.line(*next)))?;
-        let found = piece(log, &Starts::of(log, next), 0)?;
+        let found = piece(log, &ResultStarts::find(log, next), 0)?;
         let run = found.run.as_ref()?;
         last.also(run).is_some().then_some(found)
     }
@@ -280,7 +280,7 @@ impl Results {
     fn reading(self, log: &Log<'_>, at: usize) -> Reading {
         let within = at..self.end;
         let mut understood = vec![false; within.len()];
-        // The first line is here for what is in it, whatever else is.
+        // The first line was chosen for its result, whatever else it contains.
         for line in self.known.into_iter().flatten().chain([at]) {
             if let Some(known) = understood.get_mut(line - at) {
                 *known = true;
@@ -307,8 +307,8 @@ impl Results {
     }
 }
 
-impl Reported {
-    /// What the two forms say differently, when this is the other form of the same run.
+impl ReportedRun {
+    /// Differences between the two forms; `None` if the other is not a form of the same run.
     fn also(&self, other: &Run) -> Option<Vec<String>> {
         match (self.has_both, self.run.is_table, other.is_table) {
             (false, true, false) => other.differences(&self.run),

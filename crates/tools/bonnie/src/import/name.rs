@@ -1,17 +1,18 @@
-//! The name of a result: the file from which a terminal log shows it.
+//! Name of a result: the file from which a terminal log shows it.
 
 use treering_kit::import::log::Log;
 
-/// So far before a result the command stands that showed it: in its line, and above.
+/// Largest distance from a result back to the command that showed it: bytes in its line, and lines
+/// above.
 const BYTES_MOST: usize = 4000;
 const LINES_MOST: usize = 24;
-/// No longer names.
+/// Longest name, in bytes.
 const NAME_MOST: usize = 60;
-/// Endings of names that say nothing of what is in the files.
+/// File name endings that are left out of a name.
 const PLAIN: [&str; 6] = [".txt", ".log", ".csv", ".out", ".dat", ".result"];
 
-/// The name of the file that was shown before a result: `$ cat bonnie.ext3`. `text` is what stands
-/// before it in its line, and it is looked for in the lines above this one.
+/// Name of the file shown before a result: `$ cat bonnie.ext3`. `text` precedes the result in its
+/// line; then the lines above are searched.
 pub(super) fn before(log: &Log<'_>, line: usize, text: &str) -> Option<String> {
     let mut from = text.len().saturating_sub(BYTES_MOST);
     while !text.is_char_boundary(from) {
@@ -32,7 +33,7 @@ pub(super) fn before(log: &Log<'_>, line: usize, text: &str) -> Option<String> {
     None
 }
 
-/// The file of the last `cat` behind a prompt.
+/// File of the last `cat` after a prompt.
 fn shown(text: &str) -> Option<String> {
     let is_command = |at: &usize| {
         let before = &text[..*at];
@@ -43,7 +44,7 @@ fn shown(text: &str) -> Option<String> {
     label(file.rsplit('/').next().unwrap_or(file))
 }
 
-/// `bonnie-stats.ext3` is `ext3`, `oak.txt` is `oak`.
+/// Label from a file name: `bonnie-stats.ext3` gives `ext3`, `oak.txt` gives `oak`.
 fn label(file: &str) -> Option<String> {
     let stem = PLAIN.into_iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
     let label = match stem.rsplit_once('.') {

@@ -1,14 +1,14 @@
-//! A run of bonnie++ as one form of its output tells it: its figures, how it was run, and what
-//! another form of the same run says differently.
+//! A run of bonnie++ from one form of its output: figures, parameters, and differences to another
+//! form of the same run.
 
 use treering_kit::import::number::{decimal, nanoseconds};
 
-/// The version of a line without a mark of its form.
+/// Version assumed for a line without a format.
 pub(super) const VERSION_UNMARKED: &str = "1.03";
 
-/// So many figures has each row: one for each test.
+/// Number of figures in each row: one per test.
 pub(super) const TESTS: usize = 12;
-/// The tests in the order of both forms: first those of one large file, then those of many files.
+/// Tests in the order of both forms: those of one large file, then those of many files.
 pub(super) const NAMES: [&str; TESTS] = [
     "per-char write",
     "block write",
@@ -23,40 +23,41 @@ pub(super) const NAMES: [&str; TESTS] = [
     "random stat",
     "random delete",
 ];
-/// Where the random seeks stand.
+/// Index of the random seeks.
 pub(super) const SEEKS: usize = 5;
-/// Where the tests of files begin.
+/// Index of the first test of small files.
 pub(super) const FILES: usize = 6;
-/// The tests that an option leaves out.
+/// Indices of the tests that `-f` leaves out.
 pub(super) const PER_CHAR: [usize; 2] = [0, 3];
 
-/// Larger rates and shares are none.
+/// Largest accepted rate and percentage.
 const RATE_MOST: f64 = 1e12;
 const PERCENT_MOST: f64 = 1e6;
-/// Words of this length are quoted whole, and no parameter is longer.
+/// Longest quoted word, and longest parameter, in bytes.
 const WORD_MOST: usize = 30;
 
-/// What stands in a column.
+/// Content of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) enum Figure {
-    /// Nothing: the test was not run.
+    /// Empty: the test was not run.
     #[default]
     Absent,
     /// Plus signs: the test ran for less than half a second.
     TooShort,
-    /// Neither, and no number in range.
+    /// Text that is neither, and no number in range.
     Odd(String),
-    /// A number, and how far from it the true one may be, as it is printed.
+    /// A number, and its largest rounding error as printed.
     Value { value: f64, slack: f64 },
 }
 
 impl Figure {
-    /// A rate: of data in KiB per second, others in operations. Tables have units behind them.
+    /// Parses a rate: data in KiB per second, others in operations per second. Tables have units
+    /// after them.
     pub(super) fn rate(word: &str) -> Self {
         let units = [('k', 1.0), ('m', 1024.0), ('g', 1024.0 * 1024.0)];
         let unit = units.into_iter().find(|(letter, _)| word.ends_with(*letter));
         let number = word.get(..word.len() - usize::from(unit.is_some())).unwrap_or("");
-        // Kilobytes are cut off, the others rounded to the digits there are.
+        // Kilobytes are truncated, the others rounded to the printed digits.
         let slack = match unit {
             None => 0.0,
             Some((_, 1.0)) => 1.0,
@@ -65,21 +66,21 @@ impl Figure {
         };
         let size = unit.map_or(1.0, |(_, size)| size);
         let is_known = |rate: &f64| *rate > 0.0 && *rate <= RATE_MOST;
-        Self::of(word, decimal(number).map(|rate| rate * size).filter(is_known), slack)
+        Self::new(word, decimal(number).map(|rate| rate * size).filter(is_known), slack)
     }
 
-    /// A share of a CPU.
+    /// Parses a CPU percentage.
     pub(super) fn percent(word: &str) -> Self {
-        Self::of(word, decimal(word).filter(|percent| *percent <= PERCENT_MOST), 0.0)
+        Self::new(word, decimal(word).filter(|percent| *percent <= PERCENT_MOST), 0.0)
     }
 
-    /// A latency, in nanoseconds.
+    /// Parses a latency to nanoseconds.
     pub(super) fn latency(word: &str) -> Self {
         let read = latency(word).filter(|(_, rest)| rest.is_empty());
-        Self::of(word, read.map(|(ns, _)| ns), 0.0)
+        Self::new(word, read.map(|(ns, _)| ns), 0.0)
     }
 
-    fn of(word: &str, value: Option<f64>, slack: f64) -> Self {
+    fn new(word: &str, value: Option<f64>, slack: f64) -> Self {
         match value {
             Some(value) => Self::Value { value, slack },
             None if word.is_empty() => Self::Absent,
@@ -92,7 +93,7 @@ impl Figure {
         matches!(self, Self::Odd(_))
     }
 
-    /// Whether another form of the same output can say this; `None` where one of them says nothing.
+    /// Compares with the figure of another form; `None` if one of them has no value.
     fn agrees(&self, other: &Self) -> Option<bool> {
         match (self, other) {
             (Self::Absent | Self::Odd(_), _) | (_, Self::Absent | Self::Odd(_)) => None,
@@ -104,7 +105,7 @@ impl Figure {
         }
     }
 
-    /// For a message.
+    /// Text for a message.
     fn words(&self) -> String {
         match self {
             Self::Absent => "nothing".to_owned(),
@@ -115,12 +116,12 @@ impl Figure {
     }
 }
 
-/// Plus signs, as they stand for what was too short to be measured.
+/// True for plus signs, which mark a test too short to be measured.
 pub(super) fn is_too_short(word: &str) -> bool {
     word.len() >= 2 && word.bytes().all(|byte| byte == b'+')
 }
 
-/// A latency that begins a text, in nanoseconds, and what follows: `92041us`, `1128ms`, `13s`.
+/// Latency at the start of a text, in nanoseconds, and the rest: `92041us`, `1128ms`, `13s`.
 pub(super) fn latency(text: &str) -> Option<(f64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = text.split_at(digits);
@@ -131,33 +132,33 @@ pub(super) fn latency(text: &str) -> Option<(f64, &str)> {
     Some((ns as f64, rest))
 }
 
-/// A word that can be a parameter's value: `2264M`, `16`, `link`.
+/// True for a word that can be a parameter's value: `2264M`, `16`, `link`.
 pub(super) fn is_parameter(word: &str) -> bool {
     word.len() <= WORD_MOST
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.' || byte == b'-')
 }
 
-/// A run, as a line or a table says.
+/// A run, parsed from a CSV line or a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Run {
     pub(super) is_table: bool,
-    /// Of the lines' format; empty for a table.
+    /// Format of the CSV line; empty for a table.
     pub(super) format: String,
-    /// Of the program.
+    /// Version of the program.
     pub(super) version: String,
-    /// What the run or its machine is called.
+    /// Name of the run or its machine.
     pub(super) name: String,
-    /// How it was run, those alone that are said.
+    /// Names and values of the parameters that are present.
     pub(super) parameters: Vec<(&'static str, String)>,
     pub(super) rates: [Figure; TESTS],
     pub(super) cpus: [Figure; TESTS],
     pub(super) latencies: [Figure; TESTS],
-    /// Findings beside the figures.
+    /// Remarks about unparsable fields.
     pub(super) remarks: Vec<String>,
 }
 
 impl Run {
-    /// Notes a parameter that is said. Remarks one that cannot be one.
+    /// Stores a parameter if present, or adds a remark if its value is invalid.
     pub(super) fn parameter(&mut self, name: &'static str, word: &str) {
         if !is_parameter(word) {
             let word: String = word.chars().take(WORD_MOST).collect();
@@ -167,7 +168,7 @@ impl Run {
         }
     }
 
-    /// How many files, given in units of 1024.
+    /// Stores the number of files, given in units of 1024.
     pub(super) fn files(&mut self, word: &str) {
         match word.parse::<u64>().ok().and_then(|units| units.checked_mul(1024)) {
             Some(files) => self.parameter("files", &files.to_string()),
@@ -184,19 +185,19 @@ impl Run {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The three kinds of figures with their names.
+    /// Rates, CPU percentages and latencies with their names.
     pub(super) fn rows(&self) -> [(&'static str, &[Figure; TESTS]); 3] {
         [("rate", &self.rates), ("%CP", &self.cpus), ("latency", &self.latencies)]
     }
 
-    /// How many figures are neither numbers nor plus signs.
+    /// Number of figures that are neither numbers nor plus signs.
     pub(super) fn odd(&self) -> usize {
         self.rows().iter().flat_map(|(_, row)| row.iter()).filter(|figure| figure.is_odd()).count()
     }
 
-    /// What a table of the same run says differently from this line; `None` when it is another run.
+    /// Differences of the table from this CSV line; `None` if the table is of another run.
     pub(super) fn differences(&self, table: &Self) -> Option<Vec<String>> {
-        // A line of 1.03 does not say which of its letters it is.
+        // A line of 1.03 does not tell the letter of its version.
         let is_older =
             self.version == VERSION_UNMARKED && table.version.starts_with(VERSION_UNMARKED);
         if self.version != table.version && !is_older {
@@ -241,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_numbers_plus_signs_or_odd() {
+    fn figures_are_numbers_plus_signs_or_invalid() {
         assert_eq!(value(&Figure::rate("331")), 331.0);
         assert_eq!(value(&Figure::rate("1951k")), 1951.0);
         assert_eq!(value(&Figure::rate("406m")), 406.0 * 1024.0);

@@ -1,5 +1,5 @@
-//! The table of bonnie++, read word by word: lines may have been broken differently or joined into
-//! one. Two halves: one large file, many files; each may be missing.
+//! Tables of bonnie++, parsed word by word, since lines may have been broken or joined. Two halves:
+//! one large file, many files; each may be missing.
 
 use super::csv;
 use super::run::{FILES, Figure, PER_CHAR, Run, SEEKS, TESTS, is_parameter, is_too_short, latency};
@@ -7,16 +7,16 @@ use treering_kit::import::number::{decimal, whole};
 
 const LARGE: &str = "------Sequential Output------";
 const MANY: &str = "------Sequential Create------";
-/// From one of these to the end of the names of its columns it is no further.
+/// Largest distance from a heading to the end of the column names, in bytes.
 const HEADING_MOST: usize = 900;
-/// Nor is a row longer than this, or what stands between the halves.
+/// Largest length of a row, and of the text between the halves, in bytes.
 const ROW_MOST: usize = 600;
-/// A name has no more words.
+/// Largest number of words in a name.
 const NAME_WORDS_MOST: usize = 5;
-/// From this version on the rates of files in the table are not rates.
+/// First version whose table has wrong rates of files.
 const WRONG_RATES_FROM: f64 = 1.98;
 
-/// Where the next table begins in a text, at this byte or behind it.
+/// Finds the next table in a text, from this byte on.
 pub(super) fn start(text: &str, from: usize) -> Option<usize> {
     let mut from = from;
     loop {
@@ -31,14 +31,14 @@ pub(super) fn start(text: &str, from: usize) -> Option<usize> {
     }
 }
 
-/// The version that a text begins with, and what follows it.
+/// Version at the start of a text, and the rest.
 fn version(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix("Version")?.trim_start();
     let (word, rest) = text.split_once(char::is_whitespace)?;
     csv::is_version(word).then_some((word, rest.trim_start()))
 }
 
-/// Reads the table that begins a text, and says how many bytes it has.
+/// Parses the table at the start of a text, and returns its length in bytes.
 pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let (version, rest) = version(text)?;
     let mut run = Run { is_table: true, version: version.to_owned(), ..Run::default() };
@@ -63,7 +63,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     is_any.then_some((run, place))
 }
 
-/// How far away the names of the columns end: six of them.
+/// Offset of the end of the six column names.
 fn heading(text: &str) -> Option<usize> {
     let text = super::head(text, HEADING_MOST);
     text.match_indices("%CP").nth(5).map(|(at, name)| at + name.len())
@@ -74,7 +74,7 @@ fn concurrency(heading: &str) -> Option<&str> {
     whole(word).is_some().then_some(word)
 }
 
-/// How far away the second half is, when it is of the same table.
+/// Offset of the second half, if it belongs to the same table.
 fn many_begins(text: &str) -> Option<usize> {
     let text = super::head(text, ROW_MOST);
     let at = text.find(MANY)?;
@@ -82,7 +82,7 @@ fn many_begins(text: &str) -> Option<usize> {
     (!before.contains(LARGE) && csv::start(before, 0).is_none()).then_some(at)
 }
 
-/// A row of figures: its text, and its length. Latencies, another half or a line may follow it.
+/// Row of figures at the start of a text. Latencies, another half or a CSV line may follow it.
 fn row(text: &str) -> &str {
     let text = super::head(text, ROW_MOST);
     let ends = ["Latency", "Version ", LARGE, MANY].into_iter().map(|end| text.find(end));
@@ -90,7 +90,7 @@ fn row(text: &str) -> &str {
     &text[..end.unwrap_or(text.len())]
 }
 
-/// The words of a text with their ends in it.
+/// Words of a text with the offsets of their ends.
 fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
     text.split_whitespace().map(move |word| {
         let end = word.as_ptr().addr() - text.as_ptr().addr() + word.len();
@@ -98,26 +98,26 @@ fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
     })
 }
 
-/// The row of the large file. Says how many bytes it has, with its latencies.
+/// Parses the row of the large file, and returns its length in bytes, with its latencies.
 fn large(run: &mut Run, text: &str) -> Option<usize> {
     let row = row(text);
-    let all: Vec<(&str, usize)> = words(row).take(NAME_WORDS_MOST + 2 * SEEKS + 4).collect();
-    let sizes = all.iter().take(NAME_WORDS_MOST + 1).position(|(word, _)| is_size(word));
+    let row_words: Vec<(&str, usize)> = words(row).take(NAME_WORDS_MOST + 2 * SEEKS + 4).collect();
+    let sizes = row_words.iter().take(NAME_WORDS_MOST + 1).position(|(word, _)| is_size(word));
     let first = match sizes {
         Some(place) => {
-            let name: Vec<&str> = all[..place].iter().map(|(word, _)| *word).collect();
+            let name: Vec<&str> = row_words[..place].iter().map(|(word, _)| *word).collect();
             run.name = name.join(" ");
-            sized(run, all[place].0);
+            sized(run, row_words[place].0);
             place + 1
         }
         None => {
-            all.first()?.0.clone_into(&mut run.name);
+            row_words.first()?.0.clone_into(&mut run.name);
             let what = "the size of the file cannot be determined from the table";
             run.remarks.push(what.to_owned());
             1
         }
     };
-    let (figures, end) = figures(&all[first..])?;
+    let (figures, end) = figures(&row_words[first..])?;
     let tests = 0..FILES;
     let tests: Vec<usize> = match figures.len() {
         12 => tests.collect(),
@@ -133,15 +133,15 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
     Some(latencies(run, &tests, text, end, row.len()))
 }
 
-/// The row of many files. Says how many bytes it has, with its latencies.
+/// Parses the row of the small files, and returns its length in bytes, with its latencies.
 fn many(run: &mut Run, text: &str) -> Option<usize> {
     let row = row(text);
-    let all: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
-    let (files, _) = all.first()?;
+    let row_words: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
+    let (files, _) = row_words.first()?;
     let (files, directories) = files.split_once('/').unwrap_or((files, ""));
     let mut parts = files.split(':');
     let count = parts.next().filter(|word| whole(word).is_some())?;
-    let (figures, end) = figures(&all[1..])?;
+    let (figures, end) = figures(&row_words[1..])?;
     run.files(count);
     run.parameter("max-size", parts.next().unwrap_or(""));
     run.parameter("min-size", parts.next().unwrap_or(""));
@@ -167,23 +167,23 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
     Some(latencies(run, &tests, text, end, row.len()))
 }
 
-/// Words that are figures, rates and percents by turns, and where the last one ends.
+/// Figures at the start of the words, rates and percentages in turn, and the offset of their end.
 fn figures<'t>(words: &[(&'t str, usize)]) -> Option<(Vec<&'t str>, usize)> {
-    let mut found = Vec::new();
+    let mut figures = Vec::new();
     let mut end = 0;
     for (all, behind) in words.iter().take(12) {
         let word = number_before(all);
-        // Something may be glued to the last one.
-        if word.is_empty() || word.len() < all.len() && found.len() < 11 {
+        // Text may be glued to the last figure.
+        if word.is_empty() || word.len() < all.len() && figures.len() < 11 {
             break;
         }
-        found.push(word);
+        figures.push(word);
         end = behind - all.len() + word.len();
     }
-    (!found.is_empty()).then_some((found, end))
+    (!figures.is_empty()).then_some((figures, end))
 }
 
-/// The number with its unit, or the plus signs, that a word begins with.
+/// Number with its unit, or plus signs, at the start of a word.
 fn number_before(word: &str) -> &str {
     let signs = word.bytes().take_while(|byte| *byte == b'+').count();
     if is_too_short(&word[..signs]) {
@@ -201,37 +201,38 @@ fn take(run: &mut Run, tests: &[usize], figures: &[&str]) {
     }
 }
 
-/// Reads the latencies behind a row of this length whose figures end there. Says where they end.
+/// Parses the latencies after a row of length `row` whose figures end at `end`; returns the offset
+/// of their end.
 fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize) -> usize {
     let Some(behind) = text[row..].strip_prefix("Latency") else { return end };
     let mut rest = super::head(behind, ROW_MOST);
     let whole = rest.len();
-    let mut found = Vec::new();
-    while found.len() < TESTS - FILES
+    let mut parsed = Vec::new();
+    while parsed.len() < TESTS - FILES
         && let Some((ns, behind)) = latency(rest.trim_start())
     {
-        found.push(ns);
+        parsed.push(ns);
         rest = behind;
     }
-    if found.len() == tests.len() {
-        for (test, ns) in tests.iter().zip(&found) {
+    if parsed.len() == tests.len() {
+        for (test, ns) in tests.iter().zip(&parsed) {
             run.latencies[*test] = Figure::Value { value: *ns, slack: 0.0 };
         }
-    } else if !found.is_empty() {
-        let what = format!("{} latencies for {} tests", found.len(), tests.len());
+    } else if !parsed.is_empty() {
+        let what = format!("{} latencies for {} tests", parsed.len(), tests.len());
         run.remarks.push(format!("the table has {what}: which ones cannot be determined"));
     }
     row + "Latency".len() + whole - rest.len()
 }
 
-/// `2264M`, `1G:4k:2:20000`.
+/// True for a size with further parameters: `2264M`, `1G:4k:2:20000`.
 fn is_size(word: &str) -> bool {
     let (size, _) = word.split_once(':').unwrap_or((word, ""));
     let number = size.strip_suffix(['M', 'G', 'T']);
     number.and_then(whole).is_some() && word.split(':').all(is_parameter)
 }
 
-/// What the name field says: size, chunk, how many at once, seeks, seekers.
+/// Stores the parameters in the name field: size, chunk, concurrency, seeks, seekers.
 fn sized(run: &mut Run, word: &str) {
     let names = ["size", "chunk", "concurrency", "seeks", "seekers"];
     for (name, value) in names.into_iter().zip(word.split(':')) {
@@ -322,7 +323,7 @@ Latency             35121us   15112us   10300us   15333us   15888us   51011us
     }
 
     #[test]
-    fn one_half_stands_for_itself() {
+    fn each_half_of_a_table_can_stand_alone() {
         let second = OLD.find("Version  1.96       ------Sequential Create").unwrap();
         let (run, bytes) = read(&OLD[..second]).unwrap();
         assert_eq!(bytes, OLD[..second].trim_end().len());
@@ -339,7 +340,7 @@ Latency             35121us   15112us   10300us   15333us   15888us   51011us
     }
 
     #[test]
-    fn what_cannot_be_reported_is_remarked() {
+    fn unparsable_rows_give_remarks() {
         let torn = OLD.replace("  104   4", "").replace("12s", "");
         let (run, _) = read(&torn).unwrap();
         assert_eq!(shown(&run.rates[..6]), "- - - - - -");

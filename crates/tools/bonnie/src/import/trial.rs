@@ -1,4 +1,4 @@
-//! A run of bonnie++ as a trial.
+//! Conversion of a bonnie++ run to a trial.
 
 use treering_model::metrics::bonnie::{CLASSIC_CPU_PERCENT, OPS_PER_SECOND};
 use treering_model::metrics::{cpu, latency, rates};
@@ -8,16 +8,16 @@ use super::run::{FILES, Figure, NAMES, PER_CHAR, Run, SEEKS};
 use treering_kit::import::number::whole;
 use treering_kit::import::trial::ForeignTrial;
 
-/// The fact that says what the run or its machine was called.
+/// Fact with the name of the run or its machine.
 const NAME_FACT: &str = "import.machine";
-/// The fact that names the tests that were too short.
+/// Fact with the names of the tests that were too short.
 const TOO_SHORT_FACT: &str = "import.not_measured";
-/// The formats in which the seed is the time, unless the user gave another one.
+/// Formats in which the default seed is the start time.
 const SEED_IS_TIME: [&str; 2] = ["1.96", "1.97"];
-/// From 2008 to 2030: bonnie++ of these formats, in seconds since 1970.
+/// Plausible start times of these formats, 2008 to 2030, in seconds since 1970.
 const TIMES: std::ops::Range<u64> = 1_199_145_600..1_893_456_000;
 
-/// The trial, and what is to be said about it.
+/// Converts a run to a trial, and remarks about it.
 pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     let mut trial = ForeignTrial { workload: super::TOOL, ..ForeignTrial::default() };
     let mut remarks = run.remarks.clone();
@@ -58,13 +58,13 @@ fn is_value(figure: &Figure) -> bool {
     matches!(figure, Figure::Value { .. })
 }
 
-/// The three figures of a test.
+/// Adds the three metrics of a test.
 fn metrics(run: &Run, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     let name = NAMES[test];
     let scope = || Scope::Kind(name.to_owned());
     let mut take = |figure: &Figure, zero: Metric, size: f64| match figure {
         Figure::Value { value, .. } => {
-            // Single characters measure the calls, not the filesystem.
+            // Rates of single bytes measure the calls, not the filesystem.
             let decides = zero.better == Better::Higher && !PER_CHAR.contains(&test);
             trial.metrics.push(Metric { value: value / size, ..zero.primary_if(decides) });
         }

@@ -1,22 +1,22 @@
-//! The line of bonnie++ 1.03, which says neither its format nor its version: it is known by its
-//! 27 fields, and stands by itself.
+//! CSV line of bonnie++ 1.03, which names neither its format nor its version: recognised by its 27
+//! fields, alone in its line.
 
 use super::run::{FILES, Figure, Run, TESTS, VERSION_UNMARKED};
 
-/// A name, a size, six tests of a file, what the files were, six tests of them.
+/// Number of fields in CSV of bonnie++ 1.0x, which has no version field.
 const FIELDS: usize = 27;
-/// A name is no longer.
+/// Longest name, in bytes.
 const NAME_MOST: usize = 64;
-/// With fewer figures it could be anything with commas.
+/// Fewest figures: with fewer it could be any line with commas.
 const FIGURES_FEWEST: usize = 4;
 
-/// Where it begins in a line of the log that holds nothing else.
+/// Offset of the CSV line in a line of the log that has no other text.
 pub(super) fn start(text: &str) -> Option<usize> {
     let at = text.len() - text.trim_start().len();
     read(&text[at..]).map(|_run| at)
 }
 
-/// Reads it, and says how many bytes it has.
+/// Parses the CSV line, and returns its length in bytes.
 pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     let line = text.trim_end();
     if line.len() > super::LINE_MOST || line.split(',').take(FIELDS + 1).count() != FIELDS {
@@ -38,7 +38,7 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     };
     run.parameter("size", size[0]);
     run.parameter("chunk", size.get(1).copied().unwrap_or(""));
-    of_files(fields[14], &mut run);
+    files_field(fields[14], &mut run);
     for test in 0..TESTS {
         let place = 2 + 2 * test + usize::from(test >= FILES);
         run.rates[test] = Figure::rate(fields[place]);
@@ -48,14 +48,15 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     (known >= FIGURES_FEWEST && run.odd() == 0).then_some((run, line.len()))
 }
 
-/// `2G`, `300M`, `8k`, `0`, or nothing.
+/// True for a quantity: `2G`, `300M`, `8k`, `0`, or empty.
 fn is_quantity(word: &str) -> bool {
     let digits = word.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
     word.len() <= digits.len() + 1 && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `16`, `16:1024:0/10`: their number, largest and least size, directories.
-fn of_files(word: &str, run: &mut Run) {
+/// Stores the parameters of the files from `16:1024:0/10`: number, largest and least size,
+/// directories.
+fn files_field(word: &str, run: &mut Run) {
     let (sizes, dirs) = word.split_once('/').unwrap_or((word, ""));
     let mut sizes = sizes.split(':');
     run.files(sizes.next().unwrap_or(""));

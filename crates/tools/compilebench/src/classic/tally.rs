@@ -1,17 +1,17 @@
-//! The rows of the summary.
+//! Rows of the classic summary.
 
-/// The rows of the classic summary, in their order.
+/// Row of the classic summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Tally {
-    /// The trees made first.
+    /// Trees made first.
     InitialCreate,
     /// Trees made later.
     Create,
-    /// Patches.
+    /// Patches of trees.
     Patch,
-    /// Compiles.
+    /// Compiles of trees.
     Compile,
-    /// Cleans.
+    /// Cleans of trees.
     Clean,
     /// Reads of trees without products.
     Read,
@@ -28,7 +28,7 @@ pub(crate) enum Tally {
 }
 
 impl Tally {
-    /// All rows in the order in which the original prints them.
+    /// Rows in the order in which the original prints them.
     pub(crate) const ALL: [Self; 11] = [
         Self::InitialCreate,
         Self::Create,
@@ -43,7 +43,7 @@ impl Tally {
         Self::StatCompiled,
     ];
 
-    /// The row's name as printed, with the original's spelling.
+    /// Name of the row as printed, with the original's spelling.
     pub(crate) const fn label(self) -> &'static str {
         match self {
             Self::InitialCreate => "intial create",
@@ -60,7 +60,7 @@ impl Tally {
         }
     }
 
-    /// Whether the row is an average of seconds rather than of MB/s.
+    /// True if the row is a mean of seconds rather than of MB/s.
     pub(crate) const fn in_seconds(self) -> bool {
         matches!(self, Self::Delete | Self::DeleteCompiled | Self::Stat | Self::StatCompiled)
     }

@@ -1,18 +1,18 @@
-//! The lines of compilebench 0.6, byte for byte, its misspelling included.
+//! Output lines of compilebench 0.6, byte for byte, its misspelling included.
 //!
-//! Only formatting: what the numbers are comes with the task. Lines carry no newline at their end.
+//! This module only formats; the numbers come with the task. Lines have no newline at their end.
 
 use treering_model::TaskTotals;
 
 use super::tally::Tally;
 
-/// The line before everything.
+/// First line of the output.
 pub(crate) fn opening_line(directory: &str, initial_dirs: u32, runs: u32) -> String {
     format!("using working directory {directory}, {initial_dirs} intial dirs {runs} runs")
 }
 
-/// The line of one operation without its time and rate, as a dry run prints it; `None` for tasks of
-/// which the original prints nothing.
+/// Line of one operation without time and rate, as a dry run prints it; `None` for tasks for which
+/// the original prints nothing.
 pub(crate) fn task_outline(kind: &str, subject: &str, listed_bytes: u64) -> Option<String> {
     let mib = listed_bytes >> 20;
     Some(match kind {
@@ -26,7 +26,7 @@ pub(crate) fn task_outline(kind: &str, subject: &str, listed_bytes: u64) -> Opti
     })
 }
 
-/// The line of one operation with time and rate.
+/// Line of one operation with time and rate.
 pub(crate) fn task_line(task: &TaskTotals) -> Option<String> {
     let outline = task_outline(&task.kind, &task.subject, task.listed_bytes)?;
     let seconds = task.seconds();
@@ -46,14 +46,14 @@ struct Row {
     system_seconds: f64,
 }
 
-/// Adds up the summary: arithmetic means of per-operation figures, as the original has them.
+/// Summary with arithmetic means of per-operation figures, as in the original.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassicSummary {
     rows: [Row; Tally::ALL.len()],
 }
 
 impl ClassicSummary {
-    /// Counts a task in the row that its tally names; others do not count.
+    /// Adds a task to the row that its tally names; a task without a tally is ignored.
     pub(crate) fn add(&mut self, task: &TaskTotals) {
         let Some(place) = Tally::ALL.iter().position(|tally| tally.label() == task.tally) else {
             return;
@@ -62,13 +62,13 @@ impl ClassicSummary {
         row.runs += 1;
         row.figures +=
             if Tally::ALL[place].in_seconds() { task.seconds() } else { task.mib_per_second() };
-        // The original's sync is a child process, which its own times do not contain.
+        // The original's sync is a child process, whose CPU its own times do not contain.
         let cpu = task.cpu.minus(task.sync_cpu);
         row.user_seconds += cpu.user_ns as f64 / 1e9;
         row.system_seconds += cpu.system_ns as f64 / 1e9;
     }
 
-    /// The lines of the summary, the empty one before it included.
+    /// Lines of the summary, including the empty one before it.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![String::new(), "run complete:".to_owned(), "=".repeat(74)];
         lines.extend(Tally::ALL.iter().zip(&self.rows).map(|(tally, row)| line(*tally, row)));

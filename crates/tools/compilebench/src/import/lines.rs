@@ -1,43 +1,43 @@
-//! The lines of compilebench 0.6: one for each operation, and those of the summary.
+//! Lines of compilebench 0.6: one per operation, and those of the summary.
 
 use treering_kit::import::log::first_word;
 use treering_kit::import::number::{decimal, nanoseconds, whole};
 
-/// What a line says.
+/// Parsed line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Line {
-    /// The first one.
+    /// First line of the output.
     Opening { directory: String, initial_dirs: u64, runs: u64 },
-    /// An operation.
+    /// Line of an operation.
     Operation(Operation),
-    /// A row of the summary.
+    /// Row of the summary.
     Row(Row),
-    /// `no runs for …`.
+    /// Row without runs: `no runs for …`.
     NoRuns(&'static str),
-    /// The end was early.
+    /// Signal that ended the run.
     Caught(u64),
-    /// Belongs to it and says nothing: headings, the directory that was made.
+    /// Line without information: headings, the directory that was made.
     Furniture,
 }
 
-/// An operation.
+/// Line of an operation.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Operation {
-    /// `create`, `patch`, `read` …, or `native unpatched` and its like.
+    /// Kind of operation: `create`, `patch`, `read` …, or `native unpatched` and the like.
     pub(super) kind: String,
-    /// The tree.
+    /// Name of the tree.
     pub(super) subject: String,
-    /// MiB of the list, whole ones.
+    /// Size of the file list in whole MiB.
     pub(super) mib: Option<u64>,
     pub(super) wall_ns: u64,
-    /// As printed, with two decimals.
+    /// Rate as printed, with two decimals.
     pub(super) mib_per_second: Option<f64>,
 }
 
-/// A row of the summary.
+/// Row of the summary.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
-    /// One of [`TALLIES`].
+    /// Name of the row, one of [`TALLIES`].
     pub(super) tally: &'static str,
     pub(super) runs: u64,
     /// Mean of MB/s, or of seconds, as printed.
@@ -46,7 +46,7 @@ pub(super) struct Row {
     pub(super) system_seconds: f64,
 }
 
-/// The rows of the summary as printed, with its spelling.
+/// Names of the summary's rows as printed, with the original's spelling.
 pub(super) const TALLIES: [&str; 11] = [
     "intial create",
     "create",
@@ -61,24 +61,24 @@ pub(super) const TALLIES: [&str; 11] = [
     "stat compiled tree",
 ];
 
-/// Whether a row is a mean of seconds and not of MB/s.
+/// True if a row is a mean of seconds, not of MB/s.
 pub(super) fn in_seconds(tally: &str) -> bool {
     tally.starts_with("delete") || tally.starts_with("stat")
 }
 
-/// What [`line()`] reads begins with one of these words, or with the rule above the summary.
+/// First words of the lines that [`line()`] parses, apart from the rule above the summary.
 const FIRST_WORDS: [&str; 16] = [
     "using", "native", "create", "patch", "compile", "clean", "read", "stat", "delete", "intial",
     "initial", "no", "run", "creating", "error", "caught",
 ];
 
-/// Whether a line, or the first of several that were one, can be one of these.
+/// True if a line, or the first part of a broken line, can be one of compilebench.
 pub(super) fn may_begin(text: &str) -> bool {
     let first = first_word(text);
     first.starts_with('=') || FIRST_WORDS.contains(&first)
 }
 
-/// Reads a line.
+/// Parses a line.
 pub(super) fn line(text: &str) -> Option<Line> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
@@ -97,7 +97,7 @@ pub(super) fn line(text: &str) -> Option<Line> {
     }
 }
 
-/// `using working directory DIR, 30 intial dirs 100 runs`; the directory may hold blanks.
+/// Parses `using working directory DIR, 30 intial dirs 100 runs`; the directory may contain blanks.
 fn opening(text: &str, words: &[&str]) -> Option<Line> {
     let (directory, _) = text.trim().strip_prefix("using working directory ")?.rsplit_once(", ")?;
     let [.., dirs, _, _, runs, _] = words else { return None };
@@ -105,8 +105,8 @@ fn opening(text: &str, words: &[&str]) -> Option<Line> {
     Some(Line::Opening { directory: directory.to_owned(), initial_dirs, runs })
 }
 
-/// The operations' forms: `KIND [dir] NAME [NMB] in S seconds (R MB/s)`, `read dir NAME in S R
-/// MB/s`, and without a rate.
+/// Parses the forms of an operation: `KIND [dir] NAME [NMB] in S seconds (R MB/s)`, `read dir NAME
+/// in S R MB/s`, and without a rate.
 fn operation(words: &[&str]) -> Option<Operation> {
     let place = words.iter().position(|word| *word == "in")?;
     let (what, took) = (&words[..place], &words[place + 1..]);
@@ -137,12 +137,12 @@ fn operation(words: &[&str]) -> Option<Operation> {
     Some(Operation { kind, subject, mib, wall_ns, mib_per_second: rate })
 }
 
-/// `222MB`.
+/// Parses a size such as `222MB`.
 fn mib(word: &str) -> Option<u64> {
     whole(word.strip_suffix("MB")?).filter(|mib| *mib < 1 << 40)
 }
 
-/// `TAG total runs N avg A MB/s (user Us sys Ss)`.
+/// Parses `TAG total runs N avg A MB/s (user Us sys Ss)`.
 fn row(words: &[&str]) -> Option<Row> {
     let place = words.iter().position(|word| *word == "total")?;
     let tally = tally(&words[..place])?;
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_only_like_a_line_is_none() {
+    fn lines_with_a_defect_are_not_parsed() {
         for text in [
             "",
             "create dir kernel-0 222MB in 91.22 seconds",

@@ -1,7 +1,7 @@
-//! Logs of compilebench 0.6: what it prints on standard error, and the summary.
+//! Importer of compilebench 0.6 logs: the lines on standard error, and the summary.
 //!
-//! Reading and stat'ing a tree, and deleting it, do not say whether it has build products: that is
-//! followed from the operations before. The summary is checked against the lines.
+//! Lines of reading, stat'ing and deleting a tree do not tell whether it has build products: its
+//! state is followed from the operations before. The summary is checked against the lines.
 
 mod lines;
 mod states;
@@ -10,7 +10,7 @@ mod summary;
 use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
 use lines::{Line, Operation, line, may_begin};
-use states::States;
+use states::TreeStates;
 use summary::Summary;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
@@ -18,10 +18,10 @@ use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{Content, ForeignTrial};
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
-/// Reads logs of compilebench.
+/// Importer of compilebench logs.
 pub(crate) struct Compilebench;
 
-/// The phases of a run, as treering's own compilebench calls them.
+/// Phases of a run, named as in treering's own compilebench.
 const PHASES: [&str; 3] = ["native order", "initial create", "operations"];
 
 impl Importer for Compilebench {
@@ -32,7 +32,7 @@ impl Importer for Compilebench {
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         let read = log.read_if(may_begin, at, line).map(|(line, _)| line);
         match read {
-            // A row: the summary alone, as it is published.
+            // A row: published summaries come without their lines.
             Some(Line::Opening { .. } | Line::Operation(_) | Line::Row(_)) => true,
             Some(Line::NoRuns(_) | Line::Caught(_) | Line::Furniture) | None => false,
         }
@@ -64,21 +64,21 @@ impl Importer for Compilebench {
     }
 }
 
-/// A run, put together line by line.
+/// A run, assembled line by line.
 #[derive(Default)]
 struct Run {
     opening: Option<(String, u64, u64)>,
     phases: [Vec<TaskTotals>; 3],
-    states: States,
+    states: TreeStates,
     summary: Summary,
-    /// The signal that ended it.
+    /// Signal that ended the run, if any.
     caught: Option<u64>,
-    /// The rates as printed, beside the tasks of all phases.
+    /// Remarks about operations that the preceding lines do not explain.
     remarks: Vec<Remark>,
 }
 
 impl Run {
-    /// Whether this line is of another run: it begins one, or this one has ended.
+    /// True if this line belongs to another run: it begins one, or this one has ended.
     fn is_over(&self, said: &Line) -> bool {
         let [native, initial, later] = &self.phases;
         let has_begun = !native.is_empty() || !initial.is_empty() || !later.is_empty();
@@ -89,7 +89,8 @@ impl Run {
                     let same = |task: &TaskTotals| task.kind.ends_with(&operation.kind);
                     tasks.iter().any(|task| task.subject == operation.subject && same(task))
                 };
-                // The lines and the summary may have been mixed, but only at its beginning.
+                // The lines and the summary may be interleaved, but only at the beginning of the
+                // summary.
                 let again = match operation.kind.as_str() {
                     "create" => repeats(initial),
                     kind if kind.starts_with("native") => {
@@ -136,7 +137,7 @@ impl Run {
             self.remarks.push(Remark { line: at + 1, what });
         }
         let wanted = self.opening.as_ref().map_or(u64::MAX, |(_, dirs, _)| *dirs);
-        // Later trees have numbers drawn above those; lines may be missing.
+        // Later trees have larger, drawn numbers; lines may be missing.
         let number = task.subject.strip_prefix("kernel-").and_then(whole);
         let follows = |number: u64| match &self.opening {
             Some(_) => number < wanted,
@@ -159,7 +160,7 @@ impl Run {
         if is_initial { initial.push(task) } else { later.push(task) }
     }
 
-    /// The trial, with remarks about what does not agree.
+    /// Converts the run to a trial, with remarks about disagreements.
     fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
         let mut trial = ForeignTrial { workload: "compilebench", ..ForeignTrial::default() };
         trial.fact(IMPORT_FACT, "compilebench");
@@ -212,12 +213,12 @@ fn add_phase(trial: &mut ForeignTrial, name: &str, tasks: Vec<TaskTotals>) {
         totals.tasks += 1;
         trial.tasks.push(task);
     }
-    // What was between the operations is not in the log.
+    // Pauses between the operations are not in the log.
     totals.wall_ns = trial.wall_ns - began_ns;
     trial.phases.push(totals);
 }
 
-/// What an operation moved: the rate as printed times the time, which is nearer than whole MiB.
+/// Bytes that an operation moved: printed rate times time, which is more exact than whole MiB.
 fn listed_bytes(mib: Option<u64>, mib_per_second: Option<f64>, wall_ns: u64) -> u64 {
     let by_rate = mib_per_second.map(|rate| rate * (wall_ns as f64 / 1e9));
     let near = by_rate.or(mib.map(|mib| mib as f64)).unwrap_or(0.0);

@@ -1,8 +1,9 @@
-//! In which state each tree is, by the operations so far: what read, stat and delete do not say.
+//! State of each tree, followed from the operations so far, since lines of read, stat and delete do
+//! not tell it.
 
 use std::collections::BTreeMap;
 
-/// Which of the original's four dictionaries a tree is in.
+/// State of a tree, as the original's four dictionaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Unpatched,
@@ -26,31 +27,31 @@ impl State {
     }
 }
 
-/// All living trees.
+/// States of all living trees.
 #[derive(Clone, Debug, Default)]
-pub(super) struct States {
+pub(super) struct TreeStates {
     trees: BTreeMap<String, State>,
 }
 
-/// What is known of an operation's tree.
+/// Tree of an operation: its state, and the row of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Reported {
-    /// Its state before, in words; of a new tree, the state it has then.
+pub(super) struct TreeReport {
+    /// State before, in words; for a new tree, the state after.
     pub(super) state: &'static str,
-    /// The row of the summary in which the original counts the operation.
+    /// Row of the summary in which the original counts the operation.
     pub(super) tally: &'static str,
-    /// The tree did not live, or could not be in a state in which this is done.
+    /// True if the tree did not exist, or its state does not allow the operation.
     pub(super) is_surprising: bool,
 }
 
-impl States {
-    /// Follows an operation on a tree.
-    pub(super) fn follow(&mut self, kind: &str, tree: &str) -> Reported {
+impl TreeStates {
+    /// Applies an operation to a tree.
+    pub(super) fn follow(&mut self, kind: &str, tree: &str) -> TreeReport {
         use State::{Patched, PatchedCompiled, Unpatched, UnpatchedCompiled};
         if kind == "create" {
             let before = self.trees.insert(tree.to_owned(), Unpatched);
             let is_surprising = before.is_some();
-            return Reported { state: Unpatched.name(), tally: "create", is_surprising };
+            return TreeReport { state: Unpatched.name(), tally: "create", is_surprising };
         }
         let known = self.trees.get(tree).copied();
         let state = known.unwrap_or(match kind {
@@ -83,11 +84,11 @@ impl States {
             _ if self.counts_as_compiled(state) => "delete compiled tree",
             _ => "delete tree",
         };
-        Reported { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
+        TreeReport { state: state.name(), tally, is_surprising: known.is_none() || !is_possible }
     }
 
-    /// Whether the original takes a tree that was just deleted for a compiled one: it compares
-    /// dictionaries by what is in them, after the tree was taken out, and all empty ones are equal.
+    /// True if the original takes a just deleted tree for a compiled one: it compares dictionaries
+    /// by content, after the tree was taken out, and all empty ones are equal.
     fn counts_as_compiled(&self, state: State) -> bool {
         let is_empty = |state: State| self.trees.values().all(|other| *other != state);
         let is_one_empty = is_empty(State::UnpatchedCompiled) || is_empty(State::PatchedCompiled);
@@ -97,11 +98,11 @@ impl States {
 
 #[cfg(test)]
 mod tests {
-    use super::States;
+    use super::TreeStates;
 
     #[test]
     fn plain_and_compiled_trees_are_distinguished() {
-        let mut states = States::default();
+        let mut states = TreeStates::default();
         let mut tally = |kind: &str, tree: &str| {
             let reported = states.follow(kind, tree);
             assert!(!reported.is_surprising, "{kind} {tree}");
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_last_tree_of_a_class_is_deleted_as_the_original_counts_it() {
-        let mut states = States::default();
+        let mut states = TreeStates::default();
         for tree in ["a", "b"] {
             states.follow("create", tree);
         }
@@ -130,8 +131,8 @@ mod tests {
     }
 
     #[test]
-    fn impossible_operations_are_surprising() {
-        let mut states = States::default();
+    fn impossible_operations_are_flagged() {
+        let mut states = TreeStates::default();
         assert!(states.follow("read", "nobody").is_surprising);
         states.follow("create", "a");
         assert!(states.follow("create", "a").is_surprising);

@@ -1,4 +1,4 @@
-//! The summary of compilebench: what it prints, against what its lines come to.
+//! Summary of compilebench: printed rows, compared with the sums over its lines.
 
 use std::collections::BTreeMap;
 
@@ -9,27 +9,27 @@ use treering_model::{Metric, Scope, TaskTotals};
 use super::lines::{Row, TALLIES, in_seconds};
 use treering_kit::import::Remark;
 
-/// What the lines of one row come to.
+/// Sums over the lines of one row.
 #[derive(Clone, Debug, Default)]
-struct Sums {
+struct RowSums {
     runs: u64,
-    /// Of MB/s as printed, or of seconds.
+    /// Sum of MB/s as printed, or of seconds.
     figures: f64,
 }
 
-/// Both.
+/// Printed rows and sums over the lines.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Summary {
-    counted: BTreeMap<&'static str, Sums>,
-    /// What was printed, by its row, with its line; `None` for `no runs`.
+    counted: BTreeMap<&'static str, RowSums>,
+    /// Line number and content of each printed row; `None` for `no runs`.
     printed: BTreeMap<&'static str, (usize, Option<Row>)>,
 }
 
-/// Two roundings to a hundredth, one of the lines and one of the mean.
+/// Tolerance: two roundings to a hundredth, one of the lines and one of the mean.
 const ROUNDING: f64 = 0.0101;
 
 impl Summary {
-    /// Counts an operation.
+    /// Adds an operation.
     pub(super) fn count(&mut self, task: &TaskTotals, mib_per_second: Option<f64>) {
         let Some(tally) = TALLIES.into_iter().find(|tally| *tally == task.tally) else { return };
         let sums = self.counted.entry(tally).or_default();
@@ -58,7 +58,7 @@ impl Summary {
         self.printed.len() == TALLIES.len()
     }
 
-    /// Rows that say something else than the lines.
+    /// Remarks about printed rows that differ from the lines.
     pub(super) fn disagreements(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
         for (tally, (at, row)) in &self.printed {
@@ -81,25 +81,25 @@ impl Summary {
         remarks
     }
 
-    /// By kind of operation all the work over all the time, and seconds of one operation; CPU as
-    /// the summary has it.
+    /// Metrics by kind of operation: total work over total time, and seconds per operation; CPU
+    /// from the summary.
     pub(super) fn metrics(&self, phases: &[Vec<TaskTotals>]) -> Vec<Metric> {
         let mut kinds: BTreeMap<&str, Vec<&TaskTotals>> = BTreeMap::new();
         for task in phases.iter().flatten().filter(|task| !task.tally.is_empty()) {
             kinds.entry(&task.kind).or_default().push(task);
         }
-        kinds.iter().flat_map(|(kind, tasks)| self.of_kind(kind, tasks)).collect()
+        kinds.iter().flat_map(|(kind, tasks)| self.kind_metrics(kind, tasks)).collect()
     }
 
-    /// The averages as printed, where there are no lines: of each row, since the work and the time
-    /// behind them are not known.
+    /// Metrics from the printed averages of each row, for a log without lines, whose work and time
+    /// are unknown.
     pub(super) fn metrics_alone(&self) -> Vec<Metric> {
         let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
-        rows.filter(|row| row.runs > 0).flat_map(Self::of_row).collect()
+        rows.filter(|row| row.runs > 0).flat_map(Self::row_metrics).collect()
     }
 
-    fn of_row(row: &Row) -> [Metric; 2] {
-        // The kind is called as that of whole logs where the row is all of it.
+    fn row_metrics(row: &Row) -> [Metric; 2] {
+        // The kind has the name used for whole logs where the row is all of it.
         let kind = row.tally.replace("intial", "initial");
         let metric = |spec: MetricSpec, value: f64| {
             spec.of(Scope::Kind(kind.clone()), value).of_tasks(row.runs)
@@ -109,7 +109,7 @@ impl Summary {
         [metric(mean, row.mean).primary(), metric(cpu::CPU_SECONDS, cpu_seconds)]
     }
 
-    fn of_kind(&self, kind: &str, tasks: &[&TaskTotals]) -> Vec<Metric> {
+    fn kind_metrics(&self, kind: &str, tasks: &[&TaskTotals]) -> Vec<Metric> {
         let count = tasks.len() as f64;
         let seconds = tasks.iter().map(|task| task.seconds()).sum::<f64>();
         let mib = tasks.iter().map(|task| task.listed_bytes as f64).sum::<f64>() / 1_048_576.0;
@@ -121,7 +121,7 @@ impl Summary {
         if mib > 0.0 && seconds > 0.0 {
             metrics.push(metric(rates::MIB_PER_SECOND, mib / seconds).primary_if(!by_names));
         }
-        // A kind may be in two rows: of trees with and without products.
+        // A kind may have two rows: for trees with and without products.
         let tallies: Vec<&str> = tasks.iter().map(|task| task.tally.as_str()).collect();
         let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
         let rows: Vec<&Row> = rows.filter(|row| tallies.contains(&row.tally)).collect();

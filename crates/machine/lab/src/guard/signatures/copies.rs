@@ -1,7 +1,8 @@
-//! Further copies of superblocks whose places depend on the size of the device, or need a second
-//! look: backup superblocks of ext, allocation groups of XFS, anchors of UDF, metadata of LVM.
+//! Backup superblocks whose offsets depend on the size of the device, or that need a second look:
+//! ext, allocation groups of XFS, anchors of UDF, metadata of LVM.
 //!
-//! Where `wipefs` or `dd` took the first superblock away, these are what a tool finds it by.
+//! Recovery tools find a filesystem by these copies after `wipefs` or `dd` removed the first
+//! superblock.
 
 use std::io;
 
@@ -9,14 +10,14 @@ use treering_model::filesystems::{XFS, ext_copies, ext_signature, xfs_copies};
 
 use super::{Medium, Signature};
 
-/// All of them.
+/// Probes for all backup superblocks of this module.
 pub(super) const ALL: &[super::probes::Probe] = &[ext, xfs, udf, lvm];
 
 fn ext(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for place in ext_copies(medium.bytes) {
         let superblock = medium.at(place, 104)?.and_then(|bytes| bytes.try_into().ok());
         if let Some(name) = superblock.and_then(|superblock| ext_signature(&superblock)) {
-            found.push(Signature::of_copy(place, name));
+            found.push(Signature::backup(place, name));
         }
     }
     Ok(())
@@ -26,7 +27,7 @@ fn xfs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let (places, magic) = xfs_copies(medium.bytes);
     for place in places {
         if medium.has(place, magic)? {
-            found.extend(XFS.leaves.iter().map(|name| Signature::of_copy(place, name)));
+            found.extend(XFS.leaves.iter().map(|name| Signature::backup(place, name)));
         }
     }
     Ok(())
@@ -44,20 +45,20 @@ fn udf(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
             let sum = others.fold(0u8, |sum, (_, byte)| sum.wrapping_add(*byte));
             let stands_at = u32::from_le_bytes([tag[12], tag[13], tag[14], tag[15]]);
             if tag[..2] == TAG_ANCHOR && tag[4] == sum && u64::from(stands_at) == place {
-                found.push(Signature::of_copy(place * block, "UDF"));
+                found.push(Signature::backup(place * block, "UDF"));
             }
         }
     }
     Ok(())
 }
 
-/// The second area of metadata, which `pvcreate --pvmetadatacopies 2` puts into the last MiB.
+/// Second metadata area, which `pvcreate --pvmetadatacopies 2` puts into the last MiB.
 fn lvm(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     const MIB: u64 = 1 << 20;
     let end = medium.bytes & !(MIB - 1);
     for area in [end.checked_sub(MIB), Some(end)].into_iter().flatten() {
         if medium.has(area + 4, b" LVM2 x[5A%r0N*>")? {
-            found.push(Signature::of_copy(area, "LVM2 metadata"));
+            found.push(Signature::backup(area, "LVM2 metadata"));
         }
     }
     Ok(())

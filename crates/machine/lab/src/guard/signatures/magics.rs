@@ -1,7 +1,6 @@
-//! Plain magic numbers: those of filesystems, and here the table of all else. Nothing here is
-//! looked at twice.
+//! Plain magic numbers, without further checks: those of filesystems, and the table of all others.
 //!
-//! Places and numbers are those of the on-disk formats; blkid(8) of util-linux knows the same.
+//! Offsets and numbers are those of the on-disk formats; blkid(8) of util-linux knows the same.
 
 use std::io;
 
@@ -10,14 +9,14 @@ use treering_model::filesystems::{Place, all};
 
 use super::{Medium, Signature};
 
-/// What two bytes at the end of the first sector say.
+/// Name of the signature 55 aa at the end of the first sector.
 pub(super) const MBR: &str = "MBR partition table";
 
 struct Magic(&'static str, Place, &'static [u8]);
 
-/// Finds all of the table.
+/// Finds all magic numbers of the tables.
 pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
-    let mut found = Vec::new();
+    let mut signatures = Vec::new();
     let of_filesystems = all().flat_map(|filesystem| filesystem.signatures);
     let of_filesystems = of_filesystems.map(|one| (one.name, one.place, one.magic, one.is_copy));
     let others = MAGICS.iter().map(|&Magic(name, place, magic)| (name, place, magic, false));
@@ -32,13 +31,13 @@ pub(super) fn search(medium: &Medium<'_>) -> io::Result<Vec<Signature>> {
         if let Some(offset) = offset
             && medium.has(offset, magic)?
         {
-            found.push(Signature { offset, name, is_copy });
+            signatures.push(Signature { offset, name, is_copy });
         }
     }
-    Ok(found)
+    Ok(signatures)
 }
 
-/// Further copies of what is no filesystem.
+/// Magic numbers of backup copies that belong to no filesystem.
 const COPIES: &[Magic] = &[
     Magic("Ceph BlueStore", Begin(1 << 30), BLUESTORE),
     Magic("Ceph BlueStore", Begin(10 << 30), BLUESTORE),
@@ -50,7 +49,7 @@ const COPIES: &[Magic] = &[
     Magic("Windows dynamic disk", End(192), b"PRIVHEAD"),
 ];
 
-/// What is no filesystem.
+/// Magic numbers that belong to no filesystem.
 const MAGICS: &[Magic] = &[
     Magic("UBI", Begin(0), b"UBI#"),
     Magic("mpool", Begin(0), b"mpoolDev"),
@@ -89,7 +88,7 @@ const MAGICS: &[Magic] = &[
     Magic("VMFS volume", Begin(0x10_0000), &[0x0d, 0xd0, 0x01, 0xc0]),
     // Hibernation.
     Magic("TuxOnIce", Begin(0), &[0xed, 0xc3, 0x02, 0xe9, 0x98, 0x56, 0xe5, 0x0c]),
-    // Of other systems.
+    // Other operating systems.
     Magic("NetWare NSS", Begin(0x1000), b"SPB5"),
     // Partition tables.
     Magic(MBR, Begin(0x1fe), &[0x55, 0xaa]),
@@ -107,7 +106,7 @@ const MAGICS: &[Magic] = &[
     Magic("Ultrix disk label", Begin(0x3fb8), &[0x57, 0x29, 0x03, 0x00]),
     Magic("Parted loop label", Begin(0), b"GNU Parted Loopback"),
     Magic("Windows dynamic disk", Begin(0xc00), b"PRIVHEAD"),
-    // RAID of boards.
+    // Firmware RAID.
     Magic("Intel RAID", End(2), b"Intel Raid ISM Cfg Sig. "),
     Magic("NVIDIA RAID", End(2), b"NVIDIA"),
     Magic("LSI MegaRAID", End(1), b"$XIDE$"),

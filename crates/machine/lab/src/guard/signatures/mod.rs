@@ -1,8 +1,8 @@
-//! Known signatures: what a device carries, reported without any program of the machine.
+//! Known signatures on a device, found without any program of the machine.
 //!
-//! A false alarm costs an `--erase`, a missed signature somebody's data: so magic numbers count by
+//! A false alarm costs an `--erase`, a missed signature a user's data: so magic numbers count by
 //! themselves, without the checksums that usually go with them. The table of plain magic numbers is
-//! in `magics`, those that need a second look in `probes`.
+//! in `magics`, those that need a second look are in `probes`.
 
 mod copies;
 mod magics;
@@ -15,29 +15,29 @@ use std::os::unix::fs::FileExt;
 
 use treering_model::filesystems::all;
 
-/// Something known that a device carries.
+/// A known signature on a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Signature {
-    /// Where its magic number is, in bytes from the beginning.
+    /// Offset of its magic number, in bytes.
     pub offset: u64,
-    /// What it belongs to, in the field's usual word: `ext4`, `LVM2 physical volume`.
+    /// Usual name of its owner: `ext4`, `LVM2 physical volume`.
     pub name: &'static str,
-    /// Whether it is a further copy of what stands elsewhere, or should: a backup superblock.
+    /// True for a backup copy, such as a backup superblock.
     pub is_copy: bool,
 }
 
 impl Signature {
-    /// The first, or only one.
+    /// Signature of a first, or only, superblock.
     pub(super) const fn new(offset: u64, name: &'static str) -> Self {
         Self { offset, name, is_copy: false }
     }
 
-    /// A further copy.
-    const fn of_copy(offset: u64, name: &'static str) -> Self {
+    /// Signature of a backup copy.
+    const fn backup(offset: u64, name: &'static str) -> Self {
         Self { offset, name, is_copy: true }
     }
 
-    /// Whether it divides a disk into partitions.
+    /// True for a partition table or disk label.
     pub(super) fn is_partition_table(&self) -> bool {
         ["partition table", "disk label", "DASD label", "dynamic disk"]
             .iter()
@@ -45,7 +45,7 @@ impl Signature {
     }
 }
 
-/// A place on a device in words.
+/// Formats an offset on a device for messages.
 pub(super) fn place_in_words(offset: u64) -> String {
     const MIB: f64 = (1u64 << 20) as f64;
     if offset < 1 << 20 {
@@ -61,14 +61,14 @@ impl fmt::Display for Signature {
     }
 }
 
-/// A device or image that is searched.
+/// The device or image that is searched.
 struct Medium<'a> {
     file: &'a File,
     bytes: u64,
 }
 
 impl Medium<'_> {
-    /// `length` bytes at `offset`; `None` where the device has none.
+    /// Reads `length` bytes at `offset`; `None` beyond the end of the device.
     fn at(&self, offset: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
         let end = offset.checked_add(length as u64);
         if end.is_none_or(|end| end > self.bytes) {
@@ -79,46 +79,46 @@ impl Medium<'_> {
         Ok(Some(bytes))
     }
 
-    /// Whether `magic` stands at `offset`.
+    /// True if `magic` is at `offset`.
     fn has(&self, offset: u64, magic: &[u8]) -> io::Result<bool> {
         Ok(self.at(offset, magic.len())?.is_some_and(|bytes| bytes == magic))
     }
 
-    /// The begin of the 512-byte sector that is `back` sectors before the end; the last is 1.
+    /// Offset of the 512-byte sector that is `back` sectors before the end; the last is 1.
     fn sector_from_end(&self, back: u64) -> Option<u64> {
         (self.bytes / 512).checked_sub(back).map(|sector| sector * 512)
     }
 
-    /// The begin of the last whole block of 4 KiB.
+    /// Offset of the last whole block of 4 KiB.
     fn last_block(&self) -> Option<u64> {
         (self.bytes & !0xfff).checked_sub(0x1000)
     }
 }
 
-/// Whether a signature is that of a filesystem that begins with a boot sector.
+/// True if a signature is that of a filesystem that begins with a boot sector.
 fn is_boot_sector(signature: &str) -> bool {
     let mut with_one = all().filter(|filesystem| filesystem.has_boot_sector);
     with_one.any(|filesystem| filesystem.signatures.iter().any(|one| one.name == signature))
 }
 
-/// All known signatures on a device or image of so many bytes, further copies included, in the
-/// order of their places.
+/// Finds all known signatures on a device or image of `bytes`, backup copies included, sorted by
+/// offset.
 ///
 /// # Errors
 /// When the device cannot be read.
 pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
     let medium = Medium { file, bytes };
-    let mut found = magics::search(&medium)?;
+    let mut signatures = magics::search(&medium)?;
     for probe in probes::ALL.iter().chain(copies::ALL) {
-        probe(&medium, &mut found)?;
+        probe(&medium, &mut signatures)?;
     }
-    // The two bytes at its end belong to the boot sector of these, which is reported already.
-    if found.iter().any(|signature| !signature.is_copy && is_boot_sector(signature.name)) {
-        found.retain(|signature| signature.name != magics::MBR);
+    // The two bytes at the end of a boot sector belong to the filesystem reported already.
+    if signatures.iter().any(|signature| !signature.is_copy && is_boot_sector(signature.name)) {
+        signatures.retain(|signature| signature.name != magics::MBR);
     }
-    found.sort();
-    found.dedup();
-    Ok(found)
+    signatures.sort();
+    signatures.dedup();
+    Ok(signatures)
 }
 
 #[cfg(test)]
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn rarities_are_found() {
+    fn rare_formats_are_found() {
         for (at, magic, name) in [
             (0, &b"bluestore block device"[..], "Ceph BlueStore"),
             (516, b"!Stra0tis\x86\xff\x02^\x41rh", "Stratis"),

@@ -1,5 +1,5 @@
-//! Signatures that need a second look: places that depend on the size, numbers in either byte
-//! order, heuristics of formats that have no magic number.
+//! Signatures that need a second look: offsets that depend on the size, numbers in either byte
+//! order, heuristics for formats without a magic number.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use treering_model::filesystems::{FAT, ZFS, ext_signature};
 
 use super::{Medium, Signature};
 
-/// Adds what it finds.
+/// A function that appends the signatures of one format.
 pub(super) type Probe = fn(&Medium<'_>, &mut Vec<Signature>) -> io::Result<()>;
 
-/// All of them.
+/// Probes of all formats of this module.
 pub(super) const ALL: &[Probe] = &[
     ext, swap, md_raid, zfs, ufs, minix, udf, system_v, ends, promise, via, fat, amiga, atari, dasd,
 ];
@@ -23,7 +23,7 @@ fn ext(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// At the end of the first page, whose size is that of the machine it was made on.
+/// Swap: magic at the end of the first page, for each page size of the machine that made it.
 fn swap(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for page in [0x1000u64, 0x2000, 0x4000, 0x8000, 0x1_0000] {
         let offset = page - 10;
@@ -54,7 +54,8 @@ fn md_raid(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// Two labels at the begin and two at the end, each with a ring of blocks of 1 KiB or more.
+/// ZFS: two labels at the beginning and two at the end, each with a ring of blocks of 1 KiB or
+/// more.
 fn zfs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     const LABEL: u64 = 256 << 10;
     const RING: u64 = 128 << 10;
@@ -77,7 +78,7 @@ fn zfs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// At the beginning, and in the first groups of cylinders, which keep copies.
+/// UFS: superblock at the beginning, and copies in the first cylinder groups.
 fn ufs(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let magics = [0x1954_0119_u32, 0x0001_1954, 0x0019_5612, 0x0009_5014, 0x0061_2195, 0x0523_1994];
     for block in [0u64, 8, 16, 64, 80, 96, 256] {
@@ -106,7 +107,7 @@ fn minix(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// The first of the volume recognition descriptors, which every optical format shares.
+/// UDF: the first of the volume recognition descriptors, which every optical format shares.
 fn udf(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let Some(word) = medium.at(0x8001, 5)? else {
         return Ok(());
@@ -128,7 +129,7 @@ fn system_v(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// What keeps its second copy, or all of it, at the end.
+/// Formats with their backup copy, or their only superblock, at the end.
 fn ends(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for sector in [512u64, 4096] {
         if let Some(offset) = (medium.bytes / sector).checked_sub(1).map(|last| last * sector)
@@ -163,7 +164,7 @@ fn promise(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// Two bytes that every boot sector ends with: here the checksum is asked too.
+/// VIA RAID: the two bytes that end every boot sector, confirmed by a checksum.
 fn via(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let Some(offset) = medium.sector_from_end(1) else {
         return Ok(());
@@ -178,7 +179,7 @@ fn via(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// Old ones have no name, only a plausible boot sector.
+/// Old FAT without a name: a plausible boot sector.
 fn fat(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let Some(boot) = medium.at(0, 64)? else {
         return Ok(());
@@ -198,7 +199,7 @@ fn fat(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// Somewhere in the first 16 sectors.
+/// Amiga partition table: in any of the first 16 sectors.
 fn amiga(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for sector in 0..16u64 {
         let offset = sector * 512;
@@ -209,7 +210,8 @@ fn amiga(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// Without a magic number: a partition in use with a name of three letters that fits the disk.
+/// Atari partition table, which has no magic number: a partition in use with a name of three
+/// letters that fits the disk.
 fn atari(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     let sectors = medium.bytes / 512;
     for place in 0..4u64 {
@@ -234,7 +236,8 @@ fn atari(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     Ok(())
 }
 
-/// Mainframe disks, whose labels are in EBCDIC: VOL1 four bytes in, LNX1 or CMS1 at once.
+/// Mainframe disks, whose labels are in EBCDIC: VOL1 at byte 4 of the block, LNX1 or CMS1 at byte
+/// 0.
 fn dasd(medium: &Medium<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     for block in [512u64, 1024, 2048, 4096] {
         let volume = medium.has(2 * block + 4, &[0xe5, 0xd6, 0xd3, 0xf1])?;

@@ -1,13 +1,13 @@
-//! The line with commas, and the one that names its fields.
+//! The CSV line, and its header.
 
 use super::name::{chunk, size};
-use super::{CsvVersion, Rate, Report};
+use super::{CsvVersion, Report, TestRate};
 use crate::classic::asked::FileKind;
-use crate::classic::test::{Counted, Test};
+use crate::classic::test::{RateUnit, Test};
 
-/// The names before those of the figures.
+/// Names of the fields before the figures.
 const FIRST: &str = "format_version,bonnie_version,name,concurrency,seed,file_size,io_chunk_size,";
-/// Those that only the longer lines have.
+/// Names of the fields that only 1.98 has.
 const SEEKING: &str = "seeks_count,seek_procs,";
 const IO: &str = "putc,putc_cpu,put_block,put_block_cpu,rewrite,rewrite_cpu,getc,getc_cpu,\
                   get_block,get_block_cpu,seeks,seeks_cpu,";
@@ -18,13 +18,13 @@ const LATENCIES: &str = "putc_latency,put_block_latency,rewrite_latency,getc_lat
                          get_block_latency,seeks_latency,seq_create_latency,seq_stat_latency,\
                          seq_del_latency,ran_create_latency,ran_stat_latency,ran_del_latency";
 
-/// The names of the fields. The original leaves two of 1.98 out.
+/// Header line. The original leaves two fields of 1.98 out.
 pub(crate) fn header(version: CsvVersion, as_original: bool) -> String {
     let seeking = if version == CsvVersion::Long && !as_original { SEEKING } else { "" };
     format!("{FIRST}{seeking}{IO}{FILES}{LATENCIES}\n")
 }
 
-/// The line of a run, with its newline.
+/// CSV line of a run, with its newline.
 pub(crate) fn line(report: &Report<'_>) -> String {
     let (asked, label) = (report.asked, report.label);
     let format = match label.csv {
@@ -60,7 +60,7 @@ pub(crate) fn line(report: &Report<'_>) -> String {
     fields.join(",") + "\n"
 }
 
-/// What was asked of the many files: their number, sizes, directories and calls.
+/// Parameter fields of the small files: number, sizes, directories, chunk.
 fn files_asked(report: &Report<'_>) -> [String; 5] {
     let Some(files) = &report.asked.files else { return Default::default() };
     let unless_zero = |bytes: u64| if bytes == 0 { String::new() } else { bytes.to_string() };
@@ -70,8 +70,8 @@ fn files_asked(report: &Report<'_>) -> [String; 5] {
         FileKind::Regular => (unless_zero(files.max_bytes), unless_zero(files.min_bytes)),
     };
     let chunk = chunk(files.chunk);
-    // Beside a size of calls the number of directories stands in any case, so that readers who
-    // know where the original has it do not take the one for the other.
+    // The number of directories is always printed beside a chunk size, so that readers who expect
+    // it in the original's column do not take the one for the other.
     let shows_dirs = files.dirs > 1 || (!chunk.is_empty() && !report.label.csv_as_original);
     let dirs = if shows_dirs { files.dirs.to_string() } else { String::new() };
     let k = report.label.k.to_string();
@@ -82,16 +82,16 @@ fn files_asked(report: &Report<'_>) -> [String; 5] {
     }
 }
 
-/// A rate and its share of a CPU.
+/// Rate and CPU percentage of a test.
 fn figures(report: &Report<'_>, test: Test) -> [String; 2] {
     match report.rate(test) {
-        Rate::Absent => Default::default(),
-        Rate::TooShort => ["+++++".to_owned(), "+++".to_owned()],
-        Rate::Known(rate, percent) => {
+        TestRate::Absent => Default::default(),
+        TestRate::TooShort => ["+++++".to_owned(), "+++".to_owned()],
+        TestRate::Known(rate, percent) => {
             let rate = match test.counted() {
-                Counted::Seeks if rate < 1000.0 => format!("{rate:.1}"),
-                Counted::Seeks => format!("{rate:.0}"),
-                Counted::Bytes | Counted::Files => format!("{:.0}", rate.floor()),
+                RateUnit::Seeks if rate < 1000.0 => format!("{rate:.1}"),
+                RateUnit::Seeks => format!("{rate:.0}"),
+                RateUnit::Bytes | RateUnit::Files => format!("{:.0}", rate.floor()),
             };
             [rate, percent.to_string()]
         }

@@ -1,6 +1,6 @@
-//! Latencies in as few characters as they have room.
+//! Latencies in few characters.
 
-/// A latency in microseconds, milliseconds or seconds, cut; nothing when there was none.
+/// Latency in microseconds, milliseconds or seconds, truncated; empty below 1 us.
 pub(super) fn latency(ns: u64) -> String {
     match ns / 1000 {
         0 => String::new(),

@@ -1,6 +1,6 @@
-//! What bonnie++ 2.00a prints: the table, the line with commas, and the words of both.
+//! Output of bonnie++ 2.00a: the table and the CSV line.
 //!
-//! Only formatting.
+//! This module only formats.
 
 mod csv;
 mod latency;
@@ -12,24 +12,24 @@ pub(crate) use table::table;
 
 use latency::latency;
 
-use super::asked::Asked;
-use super::test::{Counted, Test};
+use super::asked::RunParameters;
+use super::test::{RateUnit, Test};
 
-/// A test that took less time has no rate: no column says so little.
+/// Shortest test that has a rate: for less the original prints plus signs.
 const SHORT_NS: u64 = 500_000_000;
 
-/// What a test came to, as the original counts it.
+/// Result of a test, as the original counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Result {
-    /// How long it took.
+    /// Elapsed time.
     pub elapsed_ns: u64,
-    /// CPU of the threads that did it.
+    /// CPU time of its threads.
     pub cpu_ns: u64,
-    /// The longest loop body, or the end.
+    /// Longest loop body, or the end if that took longer.
     pub latency_ns: u64,
 }
 
-/// The formats of the line with commas.
+/// Format of the CSV line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CsvVersion {
     /// 1.96 and 1.97: 48 fields.
@@ -39,63 +39,63 @@ pub(crate) enum CsvVersion {
 }
 
 impl CsvVersion {
-    /// Of its number.
-    pub(crate) fn of(number: &'static str) -> Self {
+    /// Format with this version number.
+    pub(crate) fn from_number(number: &'static str) -> Self {
         if number == "1.98" { Self::Long } else { Self::Short(number) }
     }
 }
 
-/// What a run is called, and in which form it is printed.
+/// Name of a run, and the form of its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Label {
-    /// The name of the machine.
+pub(crate) struct RunLabel {
+    /// Name of the machine.
     pub name: String,
-    /// The seed.
+    /// Seed of the run.
     pub seed: u64,
-    /// MiB of the large file.
+    /// Size of the large file in MiB.
     pub mib: u64,
-    /// Files by 1024; 0 where there are none.
+    /// Number of files in units of 1024; 0 without files.
     pub k: u64,
-    /// The form of the line with commas.
+    /// Format of the CSV line.
     pub csv: CsvVersion,
-    /// Whether its columns are where the original has them.
+    /// True if the CSV columns are misplaced as in the original.
     pub csv_as_original: bool,
 }
 
-/// A run: what it was, and the results of the tests that were run.
+/// A run with the results of its tests.
 #[derive(Debug)]
 pub(crate) struct Report<'r> {
-    /// What was asked for.
-    pub asked: &'r Asked,
-    /// What it is called.
-    pub label: &'r Label,
-    /// By [`Test::place`].
+    /// Parameters of the run.
+    pub asked: &'r RunParameters,
+    /// Name and output form.
+    pub label: &'r RunLabel,
+    /// Results by [`Test::place`]; `None` for a test that was not run.
     pub results: [Option<Result>; Test::COUNT],
 }
 
-/// A rate of a test, and its share of a CPU.
+/// Rate of a test, and its CPU percentage.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Rate {
-    /// It was not run.
+enum TestRate {
+    /// The test was not run.
     Absent,
     TooShort,
-    /// KiB, seeks or files in a second, and whole percent.
+    /// KiB, seeks or files per second, and whole percent.
     Known(f64, u64),
 }
 
 impl Report<'_> {
-    fn rate(&self, test: Test) -> Rate {
+    fn rate(&self, test: Test) -> TestRate {
         let Some(result) = self.results[test.place()].filter(|result| result.elapsed_ns > 0) else {
-            return Rate::Absent;
+            return TestRate::Absent;
         };
         if result.elapsed_ns < SHORT_NS {
-            return Rate::TooShort;
+            return TestRate::TooShort;
         }
         let work = self.asked.work(test) as f64;
-        let work = if test.counted() == Counted::Bytes { work / 1024.0 } else { work };
+        let work = if test.counted() == RateUnit::Bytes { work / 1024.0 } else { work };
         let percent = u128::from(result.cpu_ns) * 100 / u128::from(result.elapsed_ns);
         let rate = work / (result.elapsed_ns as f64 / 1e9);
-        Rate::Known(rate, u64::try_from(percent).unwrap_or(u64::MAX))
+        TestRate::Known(rate, u64::try_from(percent).unwrap_or(u64::MAX))
     }
 
     fn latency(&self, test: Test) -> String {

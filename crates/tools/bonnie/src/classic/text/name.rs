@@ -1,11 +1,11 @@
-//! The first columns of both tables: what was run, as short as it can be said.
+//! First columns of both tables: the parameters in short form.
 
 use crate::classic::asked::{CHUNK, FileKind, FilesShape, IoShape, SEEKERS, SEEKS};
 
-/// Columns before the figures.
+/// Width of the columns before the figures.
 const WIDTH: usize = 19;
 
-/// Bytes with the largest letter that leaves them whole.
+/// Formats bytes with the largest suffix that gives a whole number.
 pub(super) fn short(bytes: u64) -> String {
     match bytes {
         0 => "0".to_owned(),
@@ -15,17 +15,17 @@ pub(super) fn short(bytes: u64) -> String {
     }
 }
 
-/// MiB, as G where they are whole ones.
+/// Formats MiB, as `G` if a whole number.
 pub(super) fn size(mib: u64) -> String {
     if mib.is_multiple_of(1024) { format!("{}G", mib / 1024) } else { format!("{mib}M") }
 }
 
-/// The size of calls, nothing where it is the usual one.
+/// Formats a chunk size; empty for the default.
 pub(super) fn chunk(bytes: u32) -> String {
     if bytes == CHUNK { String::new() } else { short(bytes.into()) }
 }
 
-/// The name, cut where it has no room, and what was done to the large file at the right.
+/// Name, truncated to fit, and parameters of the large file, right-aligned.
 pub(super) fn io(name: &str, mib: u64, io: &IoShape, copies: u16) -> String {
     let unless = |usual: bool, text: String| if usual { String::new() } else { text };
     let fields = [
@@ -36,7 +36,7 @@ pub(super) fn io(name: &str, mib: u64, io: &IoShape, copies: u16) -> String {
         unless(io.seekers == SEEKERS, io.seekers.to_string()),
     ];
     let mut text = fields.join(":");
-    // As the original: a last field of one digit goes with the colons.
+    // As in the original, a last field of one digit is removed with the colons.
     if io.seekers < 10 && io.seekers != SEEKERS {
         text.pop();
     }
@@ -47,7 +47,7 @@ pub(super) fn io(name: &str, mib: u64, io: &IoShape, copies: u16) -> String {
     format!("{name}{text:>room$}")
 }
 
-/// The headings of what follows.
+/// Heading of the small files' parameters.
 pub(super) fn files_heading(files: &FilesShape) -> &'static str {
     match files.kind {
         FileKind::Regular if files.min_bytes > 0 => "files:max:min       ",
@@ -56,7 +56,7 @@ pub(super) fn files_heading(files: &FilesShape) -> &'static str {
     }
 }
 
-/// What was done to many files.
+/// Parameters of the small files, right-aligned.
 pub(super) fn files(k: u64, files: &FilesShape) -> String {
     let sizes = match files.kind {
         FileKind::HardLinks => ":link".to_owned(),

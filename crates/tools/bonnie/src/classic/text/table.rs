@@ -1,14 +1,14 @@
-//! The table.
+//! The result table.
 
 use super::name;
-use super::{Rate, Report};
-use crate::classic::test::{Counted, Test};
+use super::{Report, TestRate};
+use crate::classic::test::{RateUnit, Test};
 
 const VERSION: &str = "Version 2.00a       ";
 const BLANK: &str = "                    ";
 const PER_SECOND: &str = " /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP\n";
 
-/// The table of a run, with its newlines.
+/// Table of a run, with its newlines.
 pub(crate) fn table(report: &Report<'_>) -> String {
     let (asked, label) = (report.asked, report.label);
     let (io_tests, file_tests) = Test::ALL.split_at(Test::SequentialCreate.place());
@@ -40,13 +40,13 @@ pub(crate) fn table(report: &Report<'_>) -> String {
     text
 }
 
-/// The figures of a row, and the row of latencies.
+/// Appends a row of figures, and the row of latencies.
 fn rows(report: &Report<'_>, tests: &[Test], text: &mut String) {
     for &test in tests {
         *text += &match report.rate(test) {
-            Rate::Absent => " ".repeat(10),
-            Rate::TooShort => " +++++ +++".to_owned(),
-            Rate::Known(rate, percent) => format!(" {} {percent:>3}", figure(test, rate)),
+            TestRate::Absent => " ".repeat(10),
+            TestRate::TooShort => " +++++ +++".to_owned(),
+            TestRate::Known(rate, percent) => format!(" {} {percent:>3}", figure(test, rate)),
         };
     }
     *text += "\nLatency          ";
@@ -56,16 +56,16 @@ fn rows(report: &Report<'_>, tests: &[Test], text: &mut String) {
     *text += "\n";
 }
 
-/// A rate in five columns.
+/// Formats a rate in five columns.
 pub(super) fn figure(test: Test, rate: f64) -> String {
     let mib = rate / 1024.0;
     match test.counted() {
-        Counted::Files => format!("{:>5.0}", rate.floor()),
-        Counted::Seeks if rate < 1000.0 => format!("{rate:>5.1}"),
-        Counted::Seeks => format!("{rate:>5.0}"),
-        Counted::Bytes if rate < 10_000.0 => format!("{:>4.0}k", rate.floor()),
-        Counted::Bytes if mib < 100.0 => format!("{mib:>4.1}m"),
-        Counted::Bytes if mib < 1000.0 => format!("{mib:>4.0}m"),
-        Counted::Bytes => format!("{:>4.1}g", mib / 1024.0),
+        RateUnit::Files => format!("{:>5.0}", rate.floor()),
+        RateUnit::Seeks if rate < 1000.0 => format!("{rate:>5.1}"),
+        RateUnit::Seeks => format!("{rate:>5.0}"),
+        RateUnit::Bytes if rate < 10_000.0 => format!("{:>4.0}k", rate.floor()),
+        RateUnit::Bytes if mib < 100.0 => format!("{mib:>4.1}m"),
+        RateUnit::Bytes if mib < 1000.0 => format!("{mib:>4.0}m"),
+        RateUnit::Bytes => format!("{:>4.1}g", mib / 1024.0),
     }
 }

@@ -1,12 +1,12 @@
-//! The original's own words, as Debian's 2.00a printed them.
+//! Comparison with the output of the original, as Debian's 2.00a printed it.
 
 use super::table::figure;
-use super::{CsvVersion, Label, Report, Result, header, line, table};
-use crate::classic::asked::{Asked, FileKind, FilesShape, IoShape};
+use super::{CsvVersion, Report, Result, RunLabel, header, line, table};
+use crate::classic::asked::{FileKind, FilesShape, IoShape, RunParameters};
 use crate::classic::test::Test;
 
-fn asked() -> Asked {
-    Asked {
+fn asked() -> RunParameters {
+    RunParameters {
         io: Some(IoShape {
             bytes: 1 << 30,
             char_bytes: 3 << 20,
@@ -26,8 +26,8 @@ fn asked() -> Asked {
     }
 }
 
-fn label() -> Label {
-    Label {
+fn label() -> RunLabel {
+    RunLabel {
         name: "h".to_owned(),
         seed: 7,
         mib: 1024,
@@ -37,19 +37,19 @@ fn label() -> Label {
     }
 }
 
-/// A test that took so long that so much was done in a second.
-fn at(asked: &Asked, test: Test, rate: f64, percent: u64, latency_us: u64) -> Result {
+/// Result of a test with this rate, CPU percentage and latency.
+fn at(asked: &RunParameters, test: Test, rate: f64, percent: u64, latency_us: u64) -> Result {
     let work =
         asked.work(test) as f64 / if test.is_io() && test != Test::Seeks { 1024.0 } else { 1.0 };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's figures")]
     let elapsed_ns = (work / rate * 1e9) as u64;
-    // Half a percent more, which is cut.
+    // Half a percent is added, which truncation removes.
     let cpu_ns = elapsed_ns * (percent * 10 + 5) / 1000;
     Result { elapsed_ns, cpu_ns, latency_ns: latency_us * 1000 }
 }
 
-/// The sample of the reference, with the real rates of files.
-fn results(asked: &Asked) -> [Option<Result>; Test::COUNT] {
+/// Results of the reference sample, with the real rates of files.
+fn results(asked: &RunParameters) -> [Option<Result>; Test::COUNT] {
     let known = |test, rate, percent, us| Some(at(asked, test, rate, percent, us));
     let short =
         |us: u64| Some(Result { elapsed_ns: 499_999_999, cpu_ns: 1, latency_ns: us * 1000 });
@@ -82,13 +82,13 @@ files:max            /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
 Latency             35121us   15112us   10300us   15333us   15888us   51011us
 ";
 
-/// The line of the original, with the columns where it has them.
+/// CSV line of the original, with its misplaced columns.
 const LINE: &str = "1.98,2.00a,h,2,7,1G,,20000,3,1951,99,415783,21,887697,44,3234,78,+++++,+++,\
                     +++++,+++,40,1024,,,10,38873,49,+++++,+++,49615,39,40668,51,+++++,+++,34683,\
                     36,3962us,307us,2372us,7341us,3664us,10975us,35121us,15112us,10300us,15333us,\
                     15888us,51011us\n";
 
-fn report<'r>(asked: &'r Asked, label: &'r Label) -> Report<'r> {
+fn report<'r>(asked: &'r RunParameters, label: &'r RunLabel) -> Report<'r> {
     Report { asked, label, results: results(asked) }
 }
 
@@ -99,7 +99,7 @@ fn the_table_is_that_of_the_original_with_the_real_rates_of_files() {
 
 #[test]
 fn the_line_is_that_of_the_original_where_that_is_asked_for() {
-    let original = Label { csv_as_original: true, ..label() };
+    let original = RunLabel { csv_as_original: true, ..label() };
     assert_eq!(line(&report(&asked(), &original)), LINE);
     let right = line(&report(&asked(), &label()));
     let wanted = LINE.replace("1G,,", "1G,4k,").replace("1024,,,10,", "1024,,10,,");
@@ -116,8 +116,12 @@ fn lines_have_as_many_fields_as_their_format_and_their_header() {
     for (csv, fields) in
         [(CsvVersion::Short("1.96"), 48), (CsvVersion::Short("1.97"), 48), (CsvVersion::Long, 50)]
     {
-        let label = Label { csv, ..label() };
-        let all = [asked(), Asked { io: None, ..asked() }, Asked { files: None, ..asked() }];
+        let label = RunLabel { csv, ..label() };
+        let all = [
+            asked(),
+            RunParameters { io: None, ..asked() },
+            RunParameters { files: None, ..asked() },
+        ];
         for asked in all {
             let line = line(&report(&asked, &label));
             assert_eq!(line.split(',').count(), fields, "{line}");
@@ -128,11 +132,11 @@ fn lines_have_as_many_fields_as_their_format_and_their_header() {
         let format = if fields == 50 { "1.98," } else { "1.9" };
         assert!(short.starts_with(format));
     }
-    let label = Label { csv: CsvVersion::Short("1.96"), ..label() };
+    let label = RunLabel { csv: CsvVersion::Short("1.96"), ..label() };
     let line = line(&report(&asked(), &label));
     assert!(line.starts_with("1.96,2.00a,h,2,7,1G,4k,1951,99,415783,21,"), "{line}");
     // MMTests' columns of 1.98.
-    let label = Label { csv: CsvVersion::Long, ..label };
+    let label = RunLabel { csv: CsvVersion::Long, ..label };
     let long = super::line(&report(&asked(), &label));
     let at = |place: usize| long.split(',').nth(place).unwrap();
     assert_eq!((at(9), at(11), at(13), at(15)), ("1951", "415783", "887697", "3234"));
@@ -141,8 +145,8 @@ fn lines_have_as_many_fields_as_their_format_and_their_header() {
 
 #[test]
 fn tests_that_were_not_run_are_blank() {
-    let asked = Asked { files: None, copies: 1, ..asked() };
-    let label = Label { k: 0, ..label() };
+    let asked = RunParameters { files: None, copies: 1, ..asked() };
+    let label = RunLabel { k: 0, ..label() };
     let mut report = report(&asked, &label);
     report.results[Test::CharWrite.place()] = None;
     report.results[Test::CharRead.place()] = None;
@@ -158,7 +162,7 @@ Latency                         307us    2372us              3664us   10975us
     assert!(line.trim_end().ends_with(&",".repeat(12 + 5 + 12 + 12)), "{line}");
 }
 
-/// What the original printed for `-s 16…` and `-m`.
+/// Names as the original printed them for `-s 16…` and `-m`.
 #[test]
 fn names_are_as_short_as_those_of_the_original() {
     let name = |name: &str, mib, chunk, copies, seeks, seekers| {

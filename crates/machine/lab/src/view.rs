@@ -1,8 +1,8 @@
-//! Looking into a filesystem without touching it: a directory as it is, a device or an image where
-//! it is mounted already, or else through a mount of our own that only reads and that nobody sees.
+//! Read-only views of filesystems: a directory as it is, a device or an image through its existing
+//! mount, or else through a private read-only mount that nobody sees.
 //!
-//! Such a mount hangs on nothing but a descriptor, and the loop device of an image on the mount:
-//! both are gone when the look is over, however we end. So they are in no register.
+//! A private mount lives only through its descriptor, and the loop device of an image only through
+//! the mount: both end with the view, however this process ends. So they are in no register.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -21,45 +21,45 @@ use crate::guard::{Signature, find_signatures};
 use crate::machine::{DeviceNumber, Machine, block_number, word};
 use crate::{DeviceError, LabError};
 
-/// By this a loop device is known as ours.
+/// Mark by which a loop device is recognised as treering's.
 const MARK: &str = "treering looks";
-/// Every filesystem takes sectors of this size.
+/// Sector size that every filesystem accepts.
 const SECTOR_BYTES: u32 = 512;
 
-/// How a filesystem is looked into.
+/// Path by which a filesystem is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SightKind {
-    /// A directory that was named.
+pub enum ViewKind {
+    /// A directory that the user named.
     Directory,
-    /// Through the mount that was there.
+    /// An existing mount.
     Mounted {
-        /// Where.
+        /// Mount point.
         point: PathBuf,
-        /// The part of the filesystem that is mounted there: `/` for all of it.
+        /// Part of the filesystem that is mounted there: `/` for all of it.
         root: PathBuf,
     },
-    /// Through a mount of our own.
+    /// A private mount of treering.
     Private {
-        /// Its type.
+        /// Filesystem type.
         fs_type: &'static str,
-        /// Its options.
+        /// Mount options.
         options: &'static str,
     },
 }
 
-/// A filesystem that is being looked into.
+/// Read-only view of a filesystem.
 #[derive(Debug)]
-pub struct Sight {
-    // In this order: the mount goes before the loop device below it.
+pub struct ReadOnlyView {
+    // Drop order: the mount goes before the loop device below it.
     root: OwnedFd,
-    kind: SightKind,
-    /// The mount of our own, which ends with this.
+    kind: ViewKind,
+    /// Private mount, which ends with this descriptor.
     _mount: Option<OwnedFd>,
-    /// Kept until the mount is gone.
+    /// Loop device below the private mount.
     _below: Option<LoopDevice>,
 }
 
-impl Sight {
+impl ReadOnlyView {
     /// Opens a directory, a device or an image.
     ///
     /// # Errors
@@ -72,38 +72,38 @@ impl Sight {
             let opened = open_top(&resolved);
             let root =
                 opened.map_err(|errno| LabError::io("cannot open", &resolved)(errno.into()))?;
-            return Ok(Self { root, kind: SightKind::Directory, _mount: None, _below: None });
+            return Ok(Self { root, kind: ViewKind::Directory, _mount: None, _below: None });
         }
         let machine = Machine::default();
         if metadata.file_type().is_block_device() {
             let number = DeviceNumber::from_stat(metadata.rdev());
             return match mounted(&machine, number)? {
-                Some(sight) => Ok(sight),
-                None => of_device(&resolved),
+                Some(view) => Ok(view),
+                None => open_device_view(&resolved),
             };
         }
         if metadata.is_file() {
             let file = (metadata.dev(), metadata.ino());
             return match mounted_image(&machine, file)? {
-                Some(sight) => Ok(sight),
-                None => of_image(&resolved),
+                Some(view) => Ok(view),
+                None => open_image_view(&resolved),
             };
         }
         Err(unfit(format!("{} is not a directory, block device or image", resolved.display())))
     }
 
-    /// The top of what is looked into.
+    /// Top directory of the filesystem or directory.
     pub fn root(&self) -> BorrowedFd<'_> {
         self.root.as_fd()
     }
 
-    /// How.
-    pub fn kind(&self) -> &SightKind {
+    /// Path by which the filesystem is read.
+    pub fn kind(&self) -> &ViewKind {
         &self.kind
     }
 }
 
-/// Whether a file is an image of a filesystem that [`Sight::open`] looks into.
+/// True if a file is an image of a filesystem that [`ReadOnlyView::open`] can open.
 ///
 /// # Errors
 /// When it cannot be read.
@@ -112,57 +112,57 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
     let opened = File::options().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(LabError::io("cannot open", path))?;
     let bytes = file.metadata().map_err(LabError::io("cannot look at", path))?.len();
-    let found = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
-    Ok(found.iter().any(|signature| untouched(signature).is_some()))
+    let signatures = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
+    Ok(signatures.iter().any(|signature| untouched(signature).is_some()))
 }
 
-/// Looks through the mount of a device, if there is one.
-fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<Sight>, LabError> {
+/// View through an existing mount of the device, if any.
+fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<ReadOnlyView>, LabError> {
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let family = family(machine, number);
     let is_on_it = |mount: &&Mount| {
         let (major, minor) = mount.device;
         let here = DeviceNumber { major, minor };
-        // btrfs has numbers of its own, and is known by its source.
+        // btrfs has device numbers of its own, and is recognised by its source.
         here == number
             || block_number(Path::new(&mount.source)).is_some_and(|source| family.contains(&source))
     };
-    let mut found: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
-    // The one that shows most of it.
-    found.sort_by_key(|mount| mount.root.components().count());
-    for mount in found {
+    let mut mounts: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
+    // The mount that shows most of the filesystem comes first.
+    mounts.sort_by_key(|mount| mount.root.components().count());
+    for mount in mounts {
         let Ok(root) = open_top(&mount.point) else { continue };
-        // Something else may be mounted over it.
+        // Another filesystem may be mounted over it.
         if table.mount_of(&root).is_some_and(|there| there.id == mount.id) {
-            let kind = SightKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
-            return Ok(Some(Sight { root, kind, _mount: None, _below: None }));
+            let kind = ViewKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
+            return Ok(Some(ReadOnlyView { root, kind, _mount: None, _below: None }));
         }
     }
     Ok(None)
 }
 
-/// The devices of the mounted filesystem of several that this one belongs to; else only itself.
+/// Members of the mounted multi-device filesystem of this device; otherwise the device alone.
 fn family(machine: &Machine, number: DeviceNumber) -> Vec<DeviceNumber> {
     let mut families = mounted_families(machine).into_iter().map(|family| family.numbers);
     families.find(|devices| devices.contains(&number)).unwrap_or_else(|| vec![number])
 }
 
-/// Looks through the mount of a loop device on this file, if there is one.
-fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<Sight>, LabError> {
+/// View through the mount of a loop device on this file, if any.
+fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<ReadOnlyView>, LabError> {
     for (_, folder) in machine.block_devices_with("loop") {
         let Some(backing) = word(&folder.join("loop/backing_file")) else { continue };
         let is_it = Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
         let number = word(&folder.join("dev")).and_then(|number| number.parse().ok());
         if let Some(number) = number.filter(|_| is_it)
-            && let Some(sight) = mounted(machine, number)?
+            && let Some(view) = mounted(machine, number)?
         {
-            return Ok(Some(sight));
+            return Ok(Some(view));
         }
     }
     Ok(None)
 }
 
-fn of_device(path: &Path) -> Result<Sight, LabError> {
+fn open_device_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let failed = |errno: Errno| LabError::io("cannot open", path)(errno.into());
     let device = open_device(path, DeviceUse::Look).map_err(failed)?;
     let bytes = device_bytes(&device).map_err(failed)?;
@@ -170,7 +170,7 @@ fn of_device(path: &Path) -> Result<Sight, LabError> {
     private(path, path, fs_type, options, None)
 }
 
-fn of_image(path: &Path) -> Result<Sight, LabError> {
+fn open_image_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = File::options().read(true).custom_flags(flags).open(path);
     let image = opened.map_err(LabError::io("cannot open", path))?;
@@ -191,19 +191,19 @@ fn needs_root() -> Result<(), LabError> {
     Err(DeviceError::NotRoot { what }.into())
 }
 
-/// How what left this signature is mounted to be looked at.
+/// Type and options for a mount that writes nothing, by the signature of the filesystem.
 fn untouched(signature: &Signature) -> Option<UntouchedMount> {
-    // Nothing is mounted by a further copy of a superblock.
+    // A backup superblock is not sufficient for a mount.
     by_signature(signature.name).filter(|_| !signature.is_copy)?.untouched
 }
 
-/// What it carries, and how that is mounted.
+/// Type and mount options of the filesystem on a device or image.
 fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
-    let found = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
-    if let Some(mount) = found.iter().find_map(untouched) {
+    let signatures = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
+    if let Some(mount) = signatures.iter().find_map(untouched) {
         return Ok((mount.fs_type, mount.options));
     }
-    let carried: Vec<&str> = found.iter().map(|signature| signature.name).collect();
+    let carried: Vec<&str> = signatures.iter().map(|signature| signature.name).collect();
     let what = if carried.is_empty() {
         "not a filesystem known to treering".to_owned()
     } else {
@@ -218,16 +218,16 @@ fn private(
     fs_type: &'static str,
     options: &'static str,
     below: Option<LoopDevice>,
-) -> Result<Sight, LabError> {
+) -> Result<ReadOnlyView, LabError> {
     needs_root()?;
     let parsed = MountOptions::parse(&[options]).map_err(DeviceError::MountOption)?;
     match mount_detached(node.as_os_str(), fs_type, &parsed) {
         Ok(mount) => {
-            // The mount itself can only be walked from.
+            // The descriptor of the mount can only be used as a start for paths.
             let root = dir_again(&mount)
                 .map_err(|errno| LabError::io("cannot open the top of", path)(errno.into()))?;
-            let kind = SightKind::Private { fs_type, options };
-            Ok(Sight { root, kind, _mount: Some(mount), _below: below })
+            let kind = ViewKind::Private { fs_type, options };
+            Ok(ReadOnlyView { root, kind, _mount: Some(mount), _below: below })
         }
         Err((errno, words)) => {
             let why = match (errno, words) {
