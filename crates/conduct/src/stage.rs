@@ -194,7 +194,7 @@ impl<'l> Devices<'l> {
 /// What there is of a place.
 enum Place {
     /// A filesystem that is mounted here.
-    MountedVolume(Box<MountedVolume>),
+    Mounted(Box<MountedVolume>),
     /// One that a guest mounts.
     Formatted(Box<Volume>),
     /// Nothing, after a remount that failed.
