@@ -3,21 +3,37 @@
 //! It measures nothing itself and keeps nothing: the engine measures, a sink keeps.
 
 mod apart;
+mod beginning;
 mod campaign;
 mod cautions;
 mod cells;
+mod compare;
 mod conduct;
 mod error;
+mod failure;
+mod handed;
+mod host;
+mod messages;
 pub mod plan;
 mod ranks;
 mod room;
 mod schedule;
+mod shell;
 mod stage;
 mod watched;
 
-pub use campaign::{Admission, Runner, conduct_plan};
+pub use beginning::{beginning, take, usual_latency};
 pub use cells::{PlannedCell, observing_rounds, rounds};
+pub use compare::{Forecast, LAUNCHED_PROGRAM, PlanEnd, check_kernel, dry_run, run_plan};
 pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;
+pub use failure::{Failure, FailureKind};
+pub use handed::{HandedTrial, RanksJob, RanksTrial};
+pub use host::{
+    Comparison, EarlierTrial, Host, MeasuredVariant, PlanOptions, RankOptions, RebootOptions,
+    RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell,
+};
+pub use messages::{say_left_behind, warn_of_shortfall};
 pub use ranks::{assist, dir_of_rank};
+pub use shell::quoted;
 pub use stage::{Stage, about_caches};

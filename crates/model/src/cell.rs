@@ -7,6 +7,15 @@ use crate::TrialId;
 /// The fact that holds the plan as a document: in the first trial of a campaign only, whose
 /// identity is that of the campaign.
 pub const PLAN_FACT: &str = "plan.document";
+/// Fact with the name of the variant that the variant of a trial is compared with.
+pub const BASELINE_FACT: &str = "plan.baseline";
+/// Fact with the metrics that decide a plan.
+pub const PRIMARY_FACT: &str = "plan.primary";
+/// Fact with the smallest difference that matters to a plan.
+pub const THRESHOLD_FACT: &str = "plan.threshold";
+/// Fact with the level of a plan: looks of a sequential plan are each made at a lower one, so that
+/// all of them together keep 5 %.
+pub const LEVEL_FACT: &str = "plan.level";
 
 /// What the facts begin with by which a trial is known to be of a series of `treering watch`.
 pub const WATCH_PREFIX: &str = "watch.";

@@ -21,7 +21,7 @@ mod tracing;
 mod watching;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
@@ -33,6 +33,7 @@ use crate::colour;
 pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, SpreadArgs, image_to_save};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use classic::{classic_os_words, classic_words, is_called};
+use classic::{link, named};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
 };
@@ -45,7 +46,6 @@ pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;
 pub(crate) use output::{OutputArgs, format_of};
 pub(crate) use playing::DiskArgs;
-use classic::{link, named};
 use quantities::period;
 pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
@@ -55,7 +55,7 @@ pub(crate) use sweeping::{Bound, LOAD, LoadArgs, SweepArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
-pub(crate) use watching::{PointOfSeries, WatchArgs};
+pub(crate) use watching::WatchArgs;
 
 /// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_campaign::plan::JobOfRanks;
+use treering_conduct::plan::JobOfRanks;
+use treering_conduct::usual_latency;
 use treering_engine::{
     EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
@@ -363,11 +364,6 @@ fn latency(word: &str, job: &dyn Job) -> LatencyMode {
         "off" => LatencyMode::Off,
         _ => usual_latency(job),
     }
-}
-
-/// Which calls are timed where nobody asks for others.
-pub(crate) fn usual_latency(job: &dyn Job) -> LatencyMode {
-    if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled }
 }
 
 fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {

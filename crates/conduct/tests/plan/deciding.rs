@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use treering_campaign::plan::Stopping;
+use treering_conduct::plan::Stopping;
 
 use crate::{read_file, read_plan};
 

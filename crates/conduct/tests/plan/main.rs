@@ -13,8 +13,8 @@ mod round_trip;
 
 use std::path::Path;
 
-use treering_campaign::plan::document::{Known, read};
-use treering_campaign::plan::{Plan, PlanError};
+use treering_conduct::plan::document::{Known, read};
+use treering_conduct::plan::{Plan, PlanError};
 
 /// Reads a plan with everything that this program knows.
 fn read_plan(text: &str) -> Result<Plan, PlanError> {

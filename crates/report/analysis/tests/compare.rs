@@ -4,12 +4,12 @@
 
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode as Code, Factor, Gate, GateReason, LEVEL_FACT,
-    MetricComparison, Outcome, Terms, Verdict, compare, compare_observed,
+    ComparedVariant, ComparisonCautionCode as Code, Factor, Gate, GateReason, MetricComparison,
+    Outcome, Terms, Verdict, compare, compare_observed,
 };
 use treering_model::{
-    Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
-    TrialId, Unit, Work,
+    Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, LEVEL_FACT, Metric, Mode, PhaseTotals,
+    Scope, Trial, TrialId, Unit, Work,
 };
 
 /// Ten paired rounds of the vectors of the statistics.

@@ -2,13 +2,12 @@
 //! standard input, tells the others, and says on standard output what happens.
 
 use std::io::{self, BufRead, Write};
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-use treering_campaign::plan::{JobOfRanks, RANK_TIMEOUT_SECONDS};
+use treering_conduct::plan::{JobOfRanks, RANK_TIMEOUT_SECONDS};
+use treering_conduct::{RanksJob, RanksTrial, take};
 use treering_engine::{EngineOptions, Progress, RankReport};
 use treering_model::{Caution, CautionCode, SinkError, TrialEvent, TrialSink};
 use treering_script::Settings;
@@ -16,38 +15,12 @@ use treering_script::Settings;
 use super::connection::Connected;
 use super::{Ranks, dir_of_rank, failed, together};
 use crate::arguments::AnyRunArgs;
-use crate::commands::handed::HandedTrial;
-use crate::commands::trial::{Asked, Distribution, run as run_trial, take};
+use crate::commands::trial::{Asked, Distribution, run as run_trial};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
 /// A rank that is silent for longer before it is known what the plan says is lost.
 const TIMEOUT: Duration = Duration::from_secs(RANK_TIMEOUT_SECONDS as u64);
-
-/// What the ranks are to do.
-#[derive(Debug, Serialize, Deserialize)]
-pub(in crate::commands) struct RanksJob {
-    /// The version of the treering that launched them, which has to be theirs.
-    pub(in crate::commands) version: String,
-    /// The machine that it runs on, where caches were dropped.
-    pub(in crate::commands) host: String,
-    /// How many there have to be.
-    pub(in crate::commands) ranks: usize,
-    /// A rank that is silent for longer ends the trial.
-    pub(in crate::commands) timeout_seconds: u32,
-    /// The trial; none where it is only to be seen whether they meet.
-    pub(in crate::commands) trial: Option<RanksTrial>,
-}
-
-/// A trial, and where it takes place.
-#[derive(Debug, Serialize, Deserialize)]
-pub(in crate::commands) struct RanksTrial {
-    pub(in crate::commands) handed: HandedTrial,
-    /// The directory of all ranks; `{rank}` in it is the number of one.
-    pub(in crate::commands) dir: PathBuf,
-    /// Whether what was made in it stays.
-    pub(in crate::commands) keep: bool,
-}
 
 /// Runs this rank to its end.
 pub(crate) fn run() -> ExitCode {

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use treering_campaign::dir_of_rank;
-use treering_campaign::plan::{JobOfRanks, job_of_ranks};
+use treering_conduct::dir_of_rank;
+use treering_conduct::plan::{JobOfRanks, job_of_ranks};
 use treering_engine::{EngineOptions, Target, World};
 use treering_model::{Caution, Fact, TrialId};
 use treering_script::{ClassicRecord, ClassicScene, ConfigError, Job, Settings, Workload};
@@ -88,7 +88,7 @@ impl Ranks<'_> {
         roots.first().map_or(Ok(()), |first| self.look(first).map(|_seen| ()))?;
         let opened: Result<Vec<Target>, _> = roots.iter().map(|root| Target::open(root)).collect();
         let opened = opened.map_err(|error| Failure::of(Kind::Environment, &error))?;
-        treering_campaign::assist(job, &opened, engine, self.world, signals.flag())
+        treering_conduct::assist(job, &opened, engine, self.world, signals.flag())
             .map_err(|error| Failure::of(Kind::Trial, &error))
     }
 

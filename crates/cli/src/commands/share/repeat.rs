@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_analysis::compare::{ComparedVariant, Factor, Terms, compare_observed, environment};
-use treering_campaign::plan::Plan;
+use treering_conduct::plan::Plan;
 use treering_model::{CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_observe::{Scene, Wanted, look};
 use treering_pack::{PackedPlan, Unpacking};

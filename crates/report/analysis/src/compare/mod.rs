@@ -35,6 +35,6 @@ pub use judging::{CompareError, compare, compare_observed};
 pub use observed::{ObservedJob, ObservedVariant, observed_jobs};
 pub use outcome::{Decided, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
 pub use profile::{JobProfile, KindRounds, PhaseRounds, VariantProfile, profiles};
-pub use terms::{LEVEL_FACT, Terms};
+pub use terms::Terms;
 pub(crate) use variant::is_completed;
 pub use variant::{ComparedVariant, Factor};

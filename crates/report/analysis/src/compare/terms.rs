@@ -1,13 +1,9 @@
 //! On which terms variants are compared: what decides, from which difference on, at which level.
 
-use treering_model::Trial;
+use treering_model::{LEVEL_FACT, Trial};
 use treering_stats::ALPHA;
 
 use super::variant::{ComparedVariant, fact};
-
-/// The fact of a trial that tells the level of its plan: looks of a sequential plan are each made
-/// at a lower one, so that all of them together keep 5 %.
-pub const LEVEL_FACT: &str = "plan.level";
 
 /// The smallest relative difference that matters where nothing else is said: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;

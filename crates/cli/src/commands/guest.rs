@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_campaign::about_caches;
+use treering_conduct::{HandedTrial, about_caches, take};
 use treering_engine::Progress;
 use treering_guest::GuestMachine;
 use treering_lab::filesystems::mount_options;
@@ -16,9 +16,8 @@ use treering_model::filesystems::{Filesystem, by_name};
 use treering_script::Settings;
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
 
-use super::HandedTrial;
 use crate::arguments::AnyRunArgs;
-use crate::commands::trial::{Asked, run as run_trial, take};
+use crate::commands::trial::{Asked, run as run_trial};
 use crate::commands::workload;
 
 /// Where the filesystem under test is in a guest.
