@@ -1,7 +1,7 @@
 //! What went wrong, as the user reads it: kind, what, where, what to do; and the exit code.
 
 use std::backtrace::Backtrace;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::Path;
@@ -115,6 +115,12 @@ impl Failure {
             say("  hint: this is a bug in treering; please report it with the command line");
         }
         ExitCode::from(self.kind.code())
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use treering_engine::LatencyMode;
 use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, TrialId};
-use treering_script::Job;
+use treering_script::{Job, Workload};
 
 /// The beginning of a trial of this job, wherever it runs.
 pub fn beginning(trial: TrialId, workload: &str, job: &dyn Job, started_unix_ms: i64) -> Beginning {
@@ -30,4 +30,12 @@ pub fn take(dir: &Path) -> Result<Workplace, LabError> {
 /// The calls that are timed where nobody asks for others.
 pub fn usual_latency(job: &dyn Job) -> LatencyMode {
     if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled }
+}
+
+/// The workload of this name.
+pub(crate) fn named(
+    workloads: &[&'static dyn Workload],
+    name: &str,
+) -> Option<&'static dyn Workload> {
+    workloads.iter().copied().find(|workload| workload.manifest().name == name)
 }

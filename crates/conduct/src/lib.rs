@@ -11,10 +11,12 @@ mod compare;
 mod conduct;
 mod error;
 mod failure;
+mod guest_trial;
 mod handed;
 mod host;
 mod messages;
 pub mod plan;
+mod rank_group;
 mod ranks;
 mod room;
 mod schedule;
@@ -28,12 +30,11 @@ pub use compare::{Forecast, LAUNCHED_PROGRAM, PlanEnd, check_kernel, dry_run, ru
 pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;
 pub use failure::{Failure, FailureKind};
-pub use handed::{HandedTrial, RanksJob, RanksTrial};
+pub use guest_trial::serve_guest;
 pub use host::{
     Comparison, EarlierTrial, Host, MeasuredVariant, PlanOptions, RankOptions, RebootOptions,
     RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell,
 };
 pub use messages::{say_left_behind, warn_of_shortfall};
-pub use ranks::{assist, dir_of_rank};
+pub use rank_group::{Connection, LaunchedRank, RankProcess, Ranks, serve_launched, together};
 pub use shell::quoted;
-pub use stage::{Stage, about_caches};

@@ -93,8 +93,8 @@ pub(super) fn run_with(
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
     if let Some(ranks) = assists {
-        let assisted = ranks.assist(&[dir], job.as_ref(), &engine);
-        return assisted.map(|()| (ExitCode::SUCCESS, None));
+        ranks.assist(&[dir], job.as_ref(), &engine)?;
+        return Ok((ExitCode::SUCCESS, None));
     }
     lab::mount_again_before_run();
     let mut place = take_named(&dir)?;

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use crate::plan::PlannedJob;
 use treering_guest::{Extra, Program};
-use treering_script::{ValueKind, Workload};
+use treering_script::ValueKind;
 
+use crate::beginning::named;
 use crate::failure::{Failure, FailureKind};
 use crate::host::PlanOptions;
 
@@ -24,8 +25,7 @@ pub(crate) fn options(
     around: &PlanOptions<'_>,
 ) -> Result<(Options, Vec<Extra>), Failure> {
     let base = around.plan_dir.as_deref();
-    let named = |workload: &&&dyn Workload| workload.manifest().name == job.workload;
-    let workload = around.workloads.iter().copied().find(|one| named(&one));
+    let workload = named(around.workloads, &job.workload);
     let specs = workload.map_or(&[][..], |workload| workload.manifest().native);
     let kind = |name: &str| specs.iter().find(|spec| spec.name == name).map(|spec| &spec.value);
     let takes_path = |name: &str| {

@@ -34,7 +34,7 @@ fn read_sized(text: &str, name: &str, is_full_size: bool) -> Result<Plan, PlanEr
         data_dirs: Vec::new(),
         is_full_size,
         environment: vec![("NUMBER".to_owned(), "3".to_owned())],
-        base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans")),
+        base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plans")),
     };
     read(text, name, &known)
 }

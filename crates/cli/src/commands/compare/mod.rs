@@ -2,6 +2,7 @@
 //! it.
 
 mod bisect;
+mod guest;
 mod host;
 mod judging;
 mod launched;
@@ -24,6 +25,7 @@ use treering_model::TrialId;
 use treering_sys::SignalWatch;
 
 pub(super) use self::bisect::{named, run as bisect_step};
+pub(crate) use self::guest::run as run_guest;
 pub(super) use self::host::Terminal;
 pub(super) use self::store::PlanStore;
 use super::lab;
