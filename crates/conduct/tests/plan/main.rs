@@ -10,6 +10,7 @@ mod observing;
 mod order;
 mod ranks;
 mod round_trip;
+mod running;
 
 use std::path::Path;
 

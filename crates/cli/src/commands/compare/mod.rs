@@ -221,7 +221,7 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
         Ok(code) if failed.is_empty() || code != ExitCode::SUCCESS => Ok(code),
         Err(failure) if failed.is_empty() => Err(failure),
         shown => {
-            shown.map_or_else(|failure| failure.show(), |code| code);
+            let _printed = shown.unwrap_or_else(|failure| failure.show());
             Ok(ExitCode::from(Kind::Trial.code()))
         }
     }
