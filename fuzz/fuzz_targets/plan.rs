@@ -6,8 +6,8 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
-use treering_campaign::plan::document::{Known, read};
 use treering_compilebench::Compilebench;
+use treering_conduct::plan::document::{Known, read};
 use treering_fuzz::{folder, write_lists};
 use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
 

@@ -10,6 +10,11 @@ pub(crate) fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+/// The same as trials record it.
+pub(crate) fn trial_unix_ms() -> i64 {
+    i64::try_from(unix_ms()).unwrap_or(i64::MAX)
+}
+
 /// The present time of the machine's zone, as `ctime` writes it, without newline.
 pub(crate) fn local_time() -> String {
     Zoned::now().strftime("%a %b %e %H:%M:%S %Y").to_string()

@@ -1,12 +1,13 @@
 //! What went wrong, as the user reads it: kind, what, where, what to do; and the exit code.
 
 use std::backtrace::Backtrace;
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::io;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 
+use treering_conduct::{Failure as ConductFailure, FailureKind};
 use treering_lab::LabError;
 use treering_script::{ConfigError, with_causes};
 use treering_sys::{has_panicked, report_panics};
@@ -117,20 +118,47 @@ impl Failure {
     }
 }
 
+impl Display for Failure {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl From<ConductFailure> for Failure {
+    fn from(failure: ConductFailure) -> Self {
+        let kind = match failure.kind {
+            FailureKind::Usage => Kind::Usage,
+            FailureKind::Environment => Kind::Environment,
+            FailureKind::Trial => Kind::Trial,
+            FailureKind::Bug => Kind::Bug,
+            FailureKind::Interrupted => Kind::Interrupted,
+        };
+        Self { kind, message: failure.message, hints: failure.hints }
+    }
+}
+
+impl From<Failure> for ConductFailure {
+    fn from(failure: Failure) -> Self {
+        let kind = match failure.kind {
+            Kind::Classic | Kind::Usage => FailureKind::Usage,
+            Kind::Environment => FailureKind::Environment,
+            Kind::Trial => FailureKind::Trial,
+            Kind::Bug => FailureKind::Bug,
+            Kind::Interrupted => FailureKind::Interrupted,
+        };
+        Self { kind, message: failure.message, hints: failure.hints }
+    }
+}
+
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::new(Kind::Usage, error.message).maybe_hint(error.hint)
+        ConductFailure::from(error).into()
     }
 }
 
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
-        let is_named_wrongly = match &error {
-            LabError::Io { what: "cannot find", source, .. } => is_missing(source),
-            _ => false,
-        };
-        let kind = if is_named_wrongly { Kind::Usage } else { Kind::Environment };
-        Self::of(kind, &error).maybe_hint(error.hint())
+        ConductFailure::from(error).into()
     }
 }
 

@@ -16,7 +16,7 @@ use crate::stage::{Devices, Stage};
 
 /// What becomes of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
+pub(crate) enum Admission {
     /// It runs now.
     Run,
     /// It has a result by now, without having run.
@@ -26,7 +26,7 @@ pub enum Admission {
 }
 
 /// Who runs the trials of a campaign and is told how far it is.
-pub trait Runner {
+pub(crate) trait Runner {
     /// Why a campaign cannot go on.
     type Error: From<LabError>;
 
@@ -68,7 +68,7 @@ pub trait Runner {
 ///
 /// # Errors
 /// When a device cannot be had, or by the runner.
-pub fn conduct_plan<C: Runner>(
+pub(crate) fn conduct_plan<C: Runner>(
     plan: &Plan,
     lab: &Lab,
     erasing: &EraseList,

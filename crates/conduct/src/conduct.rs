@@ -90,9 +90,10 @@ pub fn conduct(
         &mut litter,
     );
     litter.retain(|name| !target_facts.existing.contains(name));
-    let cleaned = match cleans {
-        true => clean_up(place, plan.keep, removing),
-        false => Cleaned { left_behind: remove_litter(place, &litter), kept: Vec::new() },
+    let cleaned = if cleans {
+        clean_up(place, plan.keep, removing)
+    } else {
+        Cleaned { left_behind: remove_litter(place, &litter), kept: Vec::new() }
     };
     let Cleaned { left_behind, kept } = cleaned;
     Ok(Conclusion { left_behind, kept, ..reported? })

@@ -18,7 +18,7 @@ use treering_script::{Job, Session, TargetFacts};
 pub(crate) const RANK: &str = "{rank}";
 
 /// The directory of a rank: its number in the place of `{rank}`.
-pub fn dir_of_rank(dir: &Path, rank: usize) -> PathBuf {
+pub(crate) fn dir_of_rank(dir: &Path, rank: usize) -> PathBuf {
     match dir.to_str() {
         Some(text) => text.replace(RANK, &rank.to_string()).into(),
         None => dir.to_owned(),
@@ -44,7 +44,7 @@ pub(crate) fn tell_place(world: &World<'_>, facts: &TargetFacts) -> Result<(), R
 ///
 /// # Errors
 /// As [`Run::run`], and when rank 0 does not begin.
-pub fn assist(
+pub(crate) fn assist(
     job: &dyn Job,
     roots: &[Target],
     engine: &EngineOptions,

@@ -202,13 +202,13 @@ enum Place {
 }
 
 /// The place of one cell.
-pub struct Stage {
+pub(crate) struct Stage {
     place: RefCell<Place>,
     key: Key,
     /// What makes its measurements questionable.
-    pub cautions: Vec<Caution>,
+    pub(crate) cautions: Vec<Caution>,
     /// How it was made.
-    pub facts: Vec<Fact>,
+    pub(crate) facts: Vec<Fact>,
 }
 
 impl Stage {
@@ -216,7 +216,7 @@ impl Stage {
     ///
     /// # Errors
     /// After a remount that failed, and where a guest mounts it.
-    pub fn work(&self) -> Result<PathBuf, LabError> {
+    pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
         match &*self.place.borrow() {
             Place::Mounted(mounted) => Ok(mounted.root().join(WORK)),
             Place::Formatted(_) | Place::Gone => Err(gone()),
@@ -224,7 +224,7 @@ impl Stage {
     }
 
     /// The devices that a guest mounts, each a disk of its own; none in memory.
-    pub fn disks(&self) -> Vec<PathBuf> {
+    pub(crate) fn disks(&self) -> Vec<PathBuf> {
         match &*self.place.borrow() {
             Place::Formatted(volume) => {
                 volume.device().members().into_iter().map(|member| member.node).collect()
@@ -237,14 +237,14 @@ impl Stage {
     ///
     /// # Errors
     /// When it is in use or cannot be mounted again.
-    pub fn remount(&self) -> Result<PathBuf, LabError> {
+    pub(crate) fn remount(&self) -> Result<PathBuf, LabError> {
         let Place::Mounted(mounted) = self.place.replace(Place::Gone) else { return Err(gone()) };
         self.place.replace(Place::Mounted(Box::new(mounted.remount_cold()?)));
         self.work()
     }
 
     /// Whether the whole filesystem is ours: then nothing in it need be removed.
-    pub fn is_fresh(&self) -> bool {
+    pub(crate) fn is_fresh(&self) -> bool {
         !matches!(self.key.0, DeviceSpec::Directory { .. })
     }
 }
@@ -283,7 +283,7 @@ fn fact(name: &str, value: String) -> Fact {
 }
 
 /// Whether caches were dropped before a trial: a fact of it, and a caution where they were not.
-pub fn about_caches(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
+pub(crate) fn about_caches(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
     let word = match dropped {
         CacheDrop::Verified(_) => "verified",
         CacheDrop::StillCached(_) => "still cached",

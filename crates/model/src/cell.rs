@@ -7,6 +7,15 @@ use crate::TrialId;
 /// Fact with the plan as a document: only in the first trial of a campaign, whose identity is that
 /// of the campaign.
 pub const PLAN_FACT: &str = "plan.document";
+/// Fact with the name of the variant that the variant of a trial is compared with.
+pub const BASELINE_FACT: &str = "plan.baseline";
+/// Fact with the metrics that decide a plan.
+pub const PRIMARY_FACT: &str = "plan.primary";
+/// Fact with the smallest difference that matters to a plan.
+pub const THRESHOLD_FACT: &str = "plan.threshold";
+/// Fact with the level of a plan: looks of a sequential plan are each made at a lower one, so that
+/// all of them together keep 5 %.
+pub const LEVEL_FACT: &str = "plan.level";
 
 /// Prefix of the facts that mark trials of a `treering watch` series.
 pub const WATCH_PREFIX: &str = "watch.";

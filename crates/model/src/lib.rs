@@ -32,8 +32,8 @@ pub mod workloads;
 pub use annotation::{Annotation, Change};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{
-    Cell, CellRole, PLAN_FACT, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX,
-    WATCH_WORK_FACT,
+    BASELINE_FACT, Cell, CellRole, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT, THRESHOLD_FACT,
+    WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX, WATCH_WORK_FACT,
 };
 pub use counters::Counters;
 pub use ending::Ending;

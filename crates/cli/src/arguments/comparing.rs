@@ -3,11 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use treering_campaign::plan::Machine;
+use treering_conduct::SeriesPoint;
+use treering_conduct::plan::Machine;
 use treering_lab::{BootLoader, Reboots};
 
+use super::StoreArgs;
 use super::quantities::device;
-use super::{PointOfSeries, StoreArgs};
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = COMPARE_HELP)]
@@ -55,7 +56,7 @@ pub(crate) struct CompareArgs {
     pub(crate) is_part: bool,
     /// The point of a series that its trials make.
     #[arg(skip)]
-    pub(crate) point: Option<PointOfSeries>,
+    pub(crate) point: Option<SeriesPoint>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }

@@ -55,7 +55,7 @@ pub(crate) use sweeping::{Bound, LOAD, LoadArgs, SweepArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };
-pub(crate) use watching::{PointOfSeries, WatchArgs};
+pub(crate) use watching::WatchArgs;
 
 /// Measure how a filesystem behaves in use, how it ages, and whether a change made it better or
 /// worse.

@@ -71,12 +71,3 @@ mkfs, its mount options) must stay; the machine may change, for it changes both.
   treering watch plan.toml --anchor old --label 6.12.9
   treering watch plan.toml --anchor old --kernel linux-image-6.13.deb --gate   # for cron or CI
   treering history --by label --anchor old --plan plan --format html -o history.html";
-
-/// What a trial of a series is known by.
-#[derive(Clone, Debug)]
-pub(crate) struct PointOfSeries {
-    /// The label of its trials.
-    pub(crate) label: String,
-    /// Facts of its trials, by name.
-    pub(crate) facts: Vec<(&'static str, String)>,
-}

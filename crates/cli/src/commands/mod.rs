@@ -12,7 +12,6 @@ mod dry_calls;
 mod export;
 mod fio_check;
 mod generate;
-mod handed;
 mod history;
 mod image;
 mod import;
@@ -44,7 +43,7 @@ use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 use treering_script::Workload;
 
-pub(crate) use self::handed::guest::run as in_guest;
+pub(crate) use self::compare::run_guest as in_guest;
 pub(crate) use self::many::launched::run as as_rank;
 use crate::arguments::{self, CheckArgs, CompletionsArgs, Verb};
 use crate::failure::{Failure, Kind, show_refused};

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_campaign::plan::JobOfRanks;
+use treering_conduct::plan::JobOfRanks;
+use treering_conduct::usual_latency;
 use treering_engine::{
     EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
 };
@@ -92,8 +93,8 @@ pub(super) fn run_with(
     }
     let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
     if let Some(ranks) = assists {
-        let assisted = ranks.assist(&[dir], job.as_ref(), &engine);
-        return assisted.map(|()| (ExitCode::SUCCESS, None));
+        ranks.assist(&[dir], job.as_ref(), &engine)?;
+        return Ok((ExitCode::SUCCESS, None));
     }
     lab::mount_again_before_run();
     let mut place = take_named(&dir)?;
@@ -363,11 +364,6 @@ fn latency(word: &str, job: &dyn Job) -> LatencyMode {
         "off" => LatencyMode::Off,
         _ => usual_latency(job),
     }
-}
-
-/// Which calls are timed where nobody asks for others.
-pub(crate) fn usual_latency(job: &dyn Job) -> LatencyMode {
-    if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled }
 }
 
 fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {

@@ -3,19 +3,24 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use treering_campaign::{CampaignError, Conclusion, Remount, TrialPlan, conduct};
+pub(crate) use treering_conduct::quoted;
+use treering_conduct::{
+    Conclusion, Failure as ConductFailure, Remount, TrialPlan, beginning, conduct, say_left_behind,
+    take,
+};
 use treering_engine::{EngineOptions, Progress, Target, TrialClock, World};
-use treering_lab::{LabError, Workplace};
+use treering_lab::Workplace;
 use treering_model::{
     Artifact, Beginning, Caution, Cell, Fact, IMPORT_FACT, Mode, Trial, TrialId, TrialSink,
 };
 use treering_observe::ObserverOptions;
-use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload, with_causes};
+use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload};
 use treering_store::Store;
 use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::arguments::{AnyRunArgs, FIO, LOAD};
 use crate::classic_output::{Speaker, Speaking, say};
+use crate::clock;
 use crate::failure::{Failure, Kind, is_missing};
 use crate::sinks::{Recording, Whole, WithRecord};
 use crate::storage::Keeping;
@@ -75,14 +80,7 @@ pub(crate) struct Done {
 impl Done {
     /// Says what could not be removed after the trial: last, since it matters least.
     pub(crate) fn say_left_behind(&self) {
-        const SAID_MAX: usize = 3;
-        let left = &self.conclusion.left_behind;
-        for why in left.iter().take(SAID_MAX) {
-            say(&format!("treering: left behind: {why}"));
-        }
-        if left.len() > SAID_MAX {
-            say(&format!("treering: left behind: {} more", left.len() - SAID_MAX));
-        }
+        say_left_behind(&self.conclusion.left_behind, &say);
     }
 }
 
@@ -138,7 +136,7 @@ pub(crate) fn run(
     };
     signals.flag().lift_halt();
     let settled = keeping.settle();
-    let conclusion = concluded.map_err(|error| campaign_failure(&error))?;
+    let conclusion = concluded.map_err(ConductFailure::from)?;
     let (store, unkept) = match (settled, unwritten) {
         (Ok(store), None) => (store, None),
         (_, Some(failure)) | (Err(failure), None) => (None, Some(failure)),
@@ -175,25 +173,9 @@ pub(crate) fn take_named(dir: &Path) -> Result<Workplace, Failure> {
     Ok(take(dir)?)
 }
 
-/// Takes the directory, unless a killed run has left its trees there.
-pub(crate) fn take(dir: &Path) -> Result<Workplace, LabError> {
-    let place = Workplace::take(dir)?;
-    place.refuse_leftovers()?;
-    Ok(place)
-}
-
-/// What is known of a trial of this job before it begins, wherever it runs.
-pub(crate) fn beginning(trial: TrialId, workload: &str, job: &dyn Job) -> Beginning {
-    Beginning {
-        started_unix_ms: i64::try_from(crate::clock::unix_ms()).unwrap_or(i64::MAX),
-        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
-        parameters: job.parameters(),
-        ..Beginning::new(trial, workload, job.mode())
-    }
-}
-
 fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
-    let mut beginning = beginning(asked.trial, asked.workload.manifest().name, asked.job);
+    let mut beginning =
+        beginning(asked.trial, asked.workload.manifest().name, asked.job, clock::trial_unix_ms());
     beginning.label.clone_from(&asked.any.label);
     beginning.target = place.target().path().to_string_lossy().into_owned();
     if let Some(Distribution { each: Some((option, value)), .. }) = &asked.ranks {
@@ -218,14 +200,6 @@ pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result
         }
         job.outline(facts).iter().try_for_each(|line| writeln!(out, "{line}"))
     })
-}
-
-fn campaign_failure(error: &CampaignError) -> Failure {
-    let kind = match error {
-        CampaignError::Job(_) => Kind::Usage,
-        _ => Kind::Environment,
-    };
-    Failure::new(kind, with_causes(error)).maybe_hint(error.hint())
 }
 
 /// The command line that repeats a trial, quoted for a shell.
@@ -312,27 +286,4 @@ pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
     let lacks_place = target.is_empty() && line.contains(&quoted(""));
     let is_unknown = lacks_place || line == format!("treering {tool}");
     (trial.fact(IMPORT_FACT).is_none() || !is_unknown).then_some(line)
-}
-
-/// A word as a shell reads it back.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("/mnt/a-b"), "/mnt/a-b");
-        assert_eq!(quoted("a b"), "'a b'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted("$(rm)"), "'$(rm)'");
-        assert_eq!(quoted(""), "''");
-    }
 }

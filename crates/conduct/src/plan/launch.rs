@@ -44,7 +44,7 @@ pub struct JobOfRanks {
 /// # Errors
 /// When the workload cannot be distributed over ranks; the hint names those of `all` that can. When
 /// a setting is wrong.
-pub fn job_of_ranks(
+pub(crate) fn job_of_ranks(
     workload: &dyn Workload,
     settings: &Settings,
     ranks: u32,

@@ -18,7 +18,8 @@ use treering_script::{Job, JobRecord};
 
 pub use deciding::{baselines, family, foreseen, is_known, known_metrics};
 pub use error::PlanError;
-pub use launch::{JobOfRanks, Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX, job_of_ranks};
+pub(crate) use launch::job_of_ranks;
+pub use launch::{JobOfRanks, Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
 pub use observing::{ObservedIn, Observing};
 
 /// Options of a run of compilebench that takes seconds, for plans that name no job.

@@ -79,7 +79,7 @@ impl Observing {
     }
 
     /// Whether these parameters of a trial say that just this was watched in it.
-    pub fn is_said_by(&self, parameters: &[(String, String)]) -> bool {
+    pub(crate) fn is_said_by(&self, parameters: &[(String, String)]) -> bool {
         let watching = |(name, _): &&(String, String)| OPTIONS.contains(&name.as_str());
         parameters.iter().filter(watching).eq(&self.options())
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use treering_campaign::plan::Stopping;
+use treering_conduct::plan::Stopping;
 
 use crate::{read_file, read_plan};
 
@@ -70,7 +70,7 @@ fn fewer_rounds_than_are_needed_are_named_and_run_as_asked() {
 
 #[test]
 fn every_shipped_plan_has_the_rounds_that_it_needs() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plans");
     let mut count = 0;
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use treering_campaign::plan::{Plan, Stopping};
+use treering_conduct::plan::{Plan, Stopping};
 use treering_model::DeviceSpec;
 use treering_script::TargetFacts;
 

@@ -10,11 +10,12 @@ mod observing;
 mod order;
 mod ranks;
 mod round_trip;
+mod running;
 
 use std::path::Path;
 
-use treering_campaign::plan::document::{Known, read};
-use treering_campaign::plan::{Plan, PlanError};
+use treering_conduct::plan::document::{Known, read};
+use treering_conduct::plan::{Plan, PlanError};
 
 /// Reads a plan with everything that this program knows.
 fn read_plan(text: &str) -> Result<Plan, PlanError> {
@@ -34,7 +35,7 @@ fn read_sized(text: &str, name: &str, is_full_size: bool) -> Result<Plan, PlanEr
         data_dirs: Vec::new(),
         is_full_size,
         environment: vec![("NUMBER".to_owned(), "3".to_owned())],
-        base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/plans")),
+        base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plans")),
     };
     read(text, name, &known)
 }

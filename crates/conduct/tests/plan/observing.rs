@@ -1,7 +1,7 @@
 //! What plans have watched: in rounds of their own behind the others, or in the measured ones.
 
-use treering_campaign::plan::{ObservedIn, Observing};
-use treering_campaign::{observing_rounds, rounds};
+use treering_conduct::plan::{ObservedIn, Observing};
+use treering_conduct::{observing_rounds, rounds};
 use treering_model::CellRole;
 
 use crate::read_plan;

@@ -1,7 +1,7 @@
 //! The order of the cells: what is compared stands together in a round, and no place is favoured.
 
-use treering_campaign::plan::Plan;
-use treering_campaign::{PlannedCell, observing_rounds, rounds};
+use treering_conduct::plan::Plan;
+use treering_conduct::{PlannedCell, observing_rounds, rounds};
 use treering_model::CellRole;
 
 use crate::read_plan;

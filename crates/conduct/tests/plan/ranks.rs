@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use treering_campaign::plan::Launch;
+use treering_conduct::plan::Launch;
 use treering_script::TargetFacts;
 
 use crate::read_plan;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection, option};
-use treering_campaign::plan::{
+use treering_conduct::plan::{
     Conditions, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, Stopping,
 };
 use treering_datasets::State;

@@ -5,11 +5,11 @@
 use proptest::prelude::{ProptestConfig, proptest};
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, Gate, GateReason,
-    LEVEL_FACT, MetricComparison, Outcome, Verdict, compare, compare_observed,
+    MetricComparison, Outcome, Verdict, compare, compare_observed,
 };
 use treering_model::{
-    Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial,
-    TrialId, Unit, Work,
+    Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, LEVEL_FACT, Metric, Mode, PhaseTotals,
+    Scope, Trial, TrialId, Unit, Work,
 };
 
 /// Ten paired rounds from the reference vectors of the statistics.

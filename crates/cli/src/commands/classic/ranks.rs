@@ -48,7 +48,7 @@ fn assist(
     if any.dry_run || tool.output.only_says().is_some() {
         return Ok(());
     }
-    ranks.assist(&tool.roots, job.as_ref(), &engine(workload, job.as_ref(), &tool))
+    Ok(ranks.assist(&tool.roots, job.as_ref(), &engine(workload, job.as_ref(), &tool))?)
 }
 
 /// The settings with as many ranks as the launcher has started.

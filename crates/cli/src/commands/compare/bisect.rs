@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use treering_campaign::plan::{Machine, Plan, Stopping, family};
+use treering_conduct::check_kernel;
+use treering_conduct::plan::{Machine, Plan, Stopping, family};
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_sys::{SIGINT, SIGTERM, has_panicked};
 
-use super::guests::check_kernel;
 use super::{Conducted, conduct, read_plan};
 use crate::arguments::{BisectStepArgs, CompareArgs, PageArgs, percentage};
 use crate::classic_output::say;
@@ -97,7 +97,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         Err(failure) => return Ok(Answer::Skipped(failure.message().to_owned())),
     };
     if let Err(failure) = check_kernel(&tested) {
-        return Ok(Answer::Skipped(failure.message().to_owned()));
+        return Ok(Answer::Skipped(failure.message));
     }
     plan.variants = vec![good, tested];
     plan.conditions.machine = Machine::Guest;

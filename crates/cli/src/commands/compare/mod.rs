@@ -2,38 +2,32 @@
 //! it.
 
 mod bisect;
-mod dry_run;
-mod following;
-mod forecast;
-mod guest_files;
-mod guests;
-mod launches;
-mod ledger;
+mod guest;
+mod host;
+mod judging;
+mod launched;
 mod quick;
-mod reboots;
-mod relay;
-mod runner;
+mod store;
 
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_campaign::conduct_plan;
-use treering_campaign::plan::document::{BYTES_MAX, Known, read};
-use treering_campaign::plan::{ObservedIn, Observing, Plan, Stopping};
-use treering_lab::{EraseList, Lab, filesystems};
+use treering_conduct::plan::document::{BYTES_MAX, Known, read};
+use treering_conduct::plan::{ObservedIn, Observing, Plan, Stopping};
+use treering_conduct::{
+    LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, dry_run, run_plan,
+    warn_of_shortfall,
+};
+use treering_lab::{Lab, filesystems};
 use treering_model::TrialId;
 use treering_sys::SignalWatch;
 
 pub(super) use self::bisect::{named, run as bisect_step};
-pub(super) use self::dry_run::show as show_plan;
-pub(super) use self::forecast::Forecast;
-use self::guests::Guests;
-use self::launches::Launches;
-use self::ledger::Ledger;
-use self::reboots::Rebooting;
-use self::runner::Runner;
+pub(crate) use self::guest::run as run_guest;
+pub(super) use self::host::Terminal;
+pub(super) use self::store::PlanStore;
 use super::lab;
 use super::report::{self, Campaign};
 use crate::arguments::{CompareArgs, ObserveArgs};
@@ -71,7 +65,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         quick::refuse_alone(&plan.variants, &args.quick)?;
     }
     if args.dry_run {
-        return dry_run::show(&plan, args);
+        return show_plan(&plan, args);
     }
     match conduct(&plan, args, &lab)? {
         Conducted::Done(code) => Ok(code),
@@ -145,17 +139,49 @@ pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure
     })
 }
 
-/// Says how many rounds are needed where fewer are asked for; it goes on as asked.
-fn warn_of_shortfall(plan: &Plan, args: &CompareArgs) {
-    // A point of a series is no comparison, and what is repeated has its rounds.
-    if let Some(shortfall) = plan.shortfall().filter(|_| args.point.is_none() && !args.is_part) {
-        say(&format!("caution: {shortfall}"));
+/// Prints what a plan would do: every cell in its order, and about how long and how large it is.
+pub(super) fn show_plan(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let lab = lab::look();
+    let (store, terminal) = (PlanStore::new(&args.page.store), Terminal { lab: &lab });
+    let lines = dry_run(plan, &options(args), (&store, &terminal))?;
+    super::output::with_writer(args.page.output.as_deref(), |out| {
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    })?;
+    if args.point.is_none() && !args.is_part {
+        warn_of_shortfall(plan, &terminal);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The options of a run of a plan.
+fn options(args: &CompareArgs) -> PlanOptions<'static> {
+    PlanOptions {
+        resume: args.resume,
+        quiet: args.quiet,
+        gives_up: args.gives_up,
+        is_part: args.is_part,
+        point: args.point.clone(),
+        erase: args.erase.clone(),
+        workloads: treering_registry::workloads(),
+        search_path: std::env::var_os("PATH").unwrap_or_default(),
+        plan_dir: args.plan.as_deref().and_then(Path::parent).map(Path::to_owned),
+        ranks: RankOptions {
+            program: std::env::var_os(LAUNCHED_PROGRAM).map(PathBuf::from),
+            own: std::env::current_exe().unwrap_or_default(),
+            own_has_mpi: cfg!(feature = "mpi"),
+            host: crate::places::machine().name,
+        },
+        reboots: RebootOptions {
+            is_allowed: args.yes,
+            loader: args.boot_loader,
+            root: args.root.dir.clone(),
+        },
     }
 }
 
 /// Conducts a plan, and shows what came of it.
 pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
-    launches::refuse_launched(plan)?;
+    launched::refuse(plan)?;
     // Before hours are spent, not after.
     if let Some(dir) = &args.page.charts {
         super::charts::prepare(dir)?;
@@ -163,33 +189,13 @@ pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Cond
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
-    let reboots = Rebooting::prepare(plan, args)?;
-    let mut ledger = Ledger::open(plan, args, reboots.as_ref().and_then(Rebooting::campaign))?;
-    let reboots = reboots.map(|reboots| reboots.begin(&mut ledger));
-    let identity = ledger.identity(plan);
-    let guests = Guests::prepare(plan, args.plan.as_deref(), signals.flag())?;
-    let launches = Launches::find(plan)?;
-    launches.as_ref().map_or(Ok(()), |launches| launches.probe(signals.flag()))?;
-    let others = (guests, launches, reboots);
-    let mut runner = Runner::new(plan, args, ledger, others, signals.flag());
-    if args.resume {
-        lab::free_what_is_left(lab, &identity);
-    }
-    if let Some(rounds) = runner.rounds_if_finished()? {
-        say(&forecast::is_over(plan, rounds));
-    } else {
-        runner.announce()?;
-        let erasing = EraseList::new(args.erase.iter().cloned());
-        let lab = lab.clone().for_plan(identity);
-        let conducted = conduct_plan(plan, &lab, &erasing, &mut runner, signals.flag());
-        if let Some((variant, why)) = runner.given_up() {
-            return Ok(Conducted::GivenUp { variant, why });
-        }
-        if let Some(going_on) = runner.ended_or_rebooting(conducted)? {
-            return Ok(Conducted::Done(going_on));
-        }
-    }
-    let campaign = runner.campaign();
+    let (store, terminal) = (PlanStore::new(&args.page.store), Terminal { lab });
+    let around = (&store as _, &terminal as _);
+    let campaign = match run_plan(plan, &options(args), around, lab, signals.flag())? {
+        PlanEnd::GivenUp { variant, why } => return Ok(Conducted::GivenUp { variant, why }),
+        PlanEnd::Rebooting => return Ok(Conducted::Done(ExitCode::SUCCESS)),
+        PlanEnd::Done { campaign } => campaign,
+    };
     if signals.flag().is_raised() {
         say("interrupted: finished trials are kept; --resume continues with the rest");
         return Ok(Conducted::Done(ExitCode::from(Kind::Interrupted.code())));
@@ -215,7 +221,7 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
         Ok(code) if failed.is_empty() || code != ExitCode::SUCCESS => Ok(code),
         Err(failure) if failed.is_empty() => Err(failure),
         shown => {
-            shown.map_or_else(|failure| failure.show(), |code| code);
+            let _printed = shown.unwrap_or_else(|failure| failure.show());
             Ok(ExitCode::from(Kind::Trial.code()))
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use treering_campaign::plan::{
+use treering_conduct::plan::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, QUICK_OPTIONS, Stopping, family,
     foreseen, is_known, known_metrics, loop_device,
 };

@@ -6,7 +6,8 @@ use std::path::Path;
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, compare,
 };
-use treering_campaign::plan::{Plan, baselines};
+use treering_conduct::plan::{Plan, baselines};
+use treering_conduct::{Forecast, beginning};
 use treering_lab::{Device, inspect};
 use treering_model::filesystems::by_name;
 use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
@@ -16,9 +17,10 @@ use treering_script::TargetFacts;
 use treering_sys::is_root;
 
 use super::Findings;
-use crate::commands::compare::Forecast;
+use crate::arguments::StoreArgs;
+use crate::clock;
+use crate::commands::compare::PlanStore;
 use crate::commands::lab;
-use crate::commands::trial::beginning;
 use crate::failure::Failure;
 
 /// Cautions about a comparison that can be seen before it: those about places.
@@ -35,7 +37,9 @@ const FORESEEN: [Code; 7] = [
 /// Looks at each variant, and at all of them against the first.
 pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), Failure> {
     let lab = lab::open();
-    findings.plan.extend_from_slice(Forecast::new(plan, None, |_| false)?.lines());
+    let usual_store = StoreArgs::default();
+    let forecast = Forecast::new(plan, &PlanStore::new(&usual_store), |_| false)?;
+    findings.plan.extend_from_slice(forecast.lines());
     let shortfall = plan.shortfall();
     if plan.stopping.most_rounds() < plan.rounds_needed() {
         findings.obstacles.extend(shortfall);
@@ -138,7 +142,12 @@ fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
     Some(Trial {
         facts: facts(variant),
         ending: Ending::Completed,
-        ..Trial::new(beginning(TrialId::new(), &planned.workload, planned.job.as_ref()))
+        ..Trial::new(beginning(
+            TrialId::new(),
+            &planned.workload,
+            planned.job.as_ref(),
+            clock::trial_unix_ms(),
+        ))
     })
 }
 

@@ -1,5 +1,6 @@
 //! The connection with the other ranks that a launcher started.
 
+use treering_conduct::Connection;
 use treering_engine::Link;
 
 use crate::failure::{Failure, Kind};
@@ -37,19 +38,20 @@ impl Connected {
                     (`make build-mpi MPICC=…`)";
         Err(Failure::new(Kind::Environment, message).hint(hint))
     }
+}
 
-    pub(super) fn link(&self) -> &dyn Link {
+#[cfg(feature = "mpi")]
+impl Connection for Connected {
+    fn link(&self) -> &dyn Link {
         &self.0
     }
 
-    /// What carries the messages.
-    pub(super) fn library(&self) -> String {
+    fn library(&self) -> String {
         treering_mpi::library()
     }
 
-    /// Ends all ranks at once.
-    pub(super) fn abort(&self, code: u8) -> ! {
-        self.0.abort(code)
+    fn abort(&self) -> ! {
+        self.0.abort(Kind::Trial.code())
     }
 }
 
@@ -58,7 +60,6 @@ impl Connected {
 pub(super) struct Connected;
 
 #[cfg(not(feature = "mpi"))]
-#[expect(clippy::unused_self, reason = "as with MPI")]
 impl Connected {
     #[expect(clippy::unnecessary_wraps, reason = "as with MPI")]
     pub(super) fn open() -> Result<Option<Self>, Failure> {
@@ -69,16 +70,19 @@ impl Connected {
         let message = "this treering is built without MPI, and cannot be one of several ranks";
         Err(Failure::new(Kind::Usage, message).hint("build treering-mpi: make build-mpi"))
     }
+}
 
-    pub(super) fn link(&self) -> &dyn Link {
+#[cfg(not(feature = "mpi"))]
+impl Connection for Connected {
+    fn link(&self) -> &dyn Link {
         &treering_engine::Alone
     }
 
-    pub(super) fn library(&self) -> String {
+    fn library(&self) -> String {
         String::new()
     }
 
-    pub(super) fn abort(&self, code: u8) -> ! {
-        std::process::exit(i32::from(code))
+    fn abort(&self) -> ! {
+        std::process::exit(i32::from(Kind::Trial.code()))
     }
 }

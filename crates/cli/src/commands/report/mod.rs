@@ -14,7 +14,7 @@ use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, compare_observed,
     environment,
 };
-use treering_campaign::plan::Judging;
+use treering_conduct::plan::Judging;
 use treering_model::{Cell, CellRole, Ending, TrialId};
 use treering_report::pages::comparison::{DataFormat, View, page};
 use treering_report::{Report, formats};
@@ -32,11 +32,6 @@ use crate::storage::{failure, no_results, open_to_read};
 
 /// Columns of a line of mail.
 const MAIL_COLUMNS: u16 = 72;
-
-/// Facts of a campaign's trials: what its plan says of judging, in the words of the options.
-pub(crate) const BASELINE_FACT: &str = "plan.baseline";
-pub(crate) const PRIMARY_FACT: &str = "plan.primary";
-pub(crate) const THRESHOLD_FACT: &str = "plan.threshold";
 
 /// A campaign that has just been conducted.
 pub(crate) struct Campaign<'a> {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use treering_analysis::compare::Factor;
-use treering_model::{CellRole, Trial, TrialId};
+use treering_model::{BASELINE_FACT, CellRole, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
-use super::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT, plans};
+use super::plans;
 use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use treering_analysis::compare::{
     ComparedVariant, ComparisonTerms, Factor, compare_observed, environment,
 };
-use treering_campaign::plan::Plan;
+use treering_conduct::plan::Plan;
 use treering_model::{CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_observe::{ObserverContext, ObserverOptions, look};
 use treering_pack::{PackReader, PackedPlan};

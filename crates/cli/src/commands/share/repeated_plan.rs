@@ -5,8 +5,8 @@ use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
 
-use treering_campaign::plan::document::{Known, read};
-use treering_campaign::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping};
+use treering_conduct::plan::document::{Known, read};
+use treering_conduct::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping};
 use treering_lab::filesystems;
 use treering_model::{CellRole, DeviceSpec, Mode, Trial, TrialId, Variant};
 use treering_script::{JobRecord, Settings};

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::process::ExitCode;
 
 use treering_analysis::history::{DatedTrial, History, HistoryTerms, explain, history};
-use treering_campaign::plan::{Machine, Plan, Stopping};
+use treering_conduct::plan::{Machine, Plan, Stopping};
 use treering_lab::Lab;
 use treering_model::{Trial, TrialId};
 use treering_report::pages::history::json::HistoryData;

@@ -4,13 +4,14 @@
 use std::collections::BTreeSet;
 
 use treering_analysis::history::{AnchorChanges, ChangedFact, anchor_changes};
-use treering_campaign::plan::Plan;
+use treering_conduct::SeriesPoint;
+use treering_conduct::plan::Plan;
 use treering_model::{
     Change, Ending, Trial, TrialId, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_WORK_FACT,
 };
 use treering_store::{Detail, Filter, TrialState};
 
-use crate::arguments::{PointOfSeries, WatchArgs};
+use crate::arguments::WatchArgs;
 use crate::classic_output::say;
 use crate::clock;
 use crate::failure::{Failure, Kind};
@@ -108,13 +109,13 @@ impl Series {
     }
 
     /// The next point.
-    pub(super) fn point(&self, wanted: &str) -> PointOfSeries {
+    pub(super) fn point(&self, wanted: &str) -> SeriesPoint {
         let mut facts = vec![(WATCH_WORK_FACT, self.work.clone())];
         if let Some(anchor) = &self.anchor {
             facts.push((WATCH_ANCHOR_FACT, anchor.clone()));
             facts.push((WATCH_ANCHOR_DIGEST_FACT, self.anchor_digest.clone()));
         }
-        PointOfSeries { label: self.free_label(wanted, &[]), facts }
+        SeriesPoint { label: self.free_label(wanted, &[]), facts }
     }
 
     /// The trials of the anchor at the newest point that counts.

@@ -42,6 +42,7 @@ const METRICS_MAX: usize = 64;
 const METRICS_SHOWN: usize = 8;
 
 /// What a document can name.
+#[derive(Default)]
 pub struct Known<'a> {
     /// The workloads.
     pub workloads: &'a [&'static dyn Workload],

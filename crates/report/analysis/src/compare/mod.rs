@@ -35,6 +35,6 @@ pub use judging::{CompareError, compare, compare_observed};
 pub use observed::{ObservedJob, ObservedVariant, observed_jobs};
 pub use outcome::{DecisionInterval, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
 pub use profile::{JobProfile, KindRounds, PhaseRounds, VariantProfile, profiles};
-pub use terms::{ComparisonTerms, LEVEL_FACT};
+pub use terms::ComparisonTerms;
 pub(crate) use variant::is_completed;
 pub use variant::{ComparedVariant, Factor};

@@ -1,13 +1,9 @@
 //! Terms of a comparison: primary metrics, thresholds and significance level.
 
-use treering_model::Trial;
+use treering_model::{LEVEL_FACT, Trial};
 use treering_stats::ALPHA;
 
 use super::variant::{ComparedVariant, fact};
-
-/// Fact of a trial with the significance level of its plan: each look of a sequential plan uses a
-/// lower one, so that all looks together keep 5 %.
-pub const LEVEL_FACT: &str = "plan.level";
 
 /// Default for the smallest relative difference that matters: 3 %.
 pub(crate) const DEFAULT_THRESHOLD: f64 = 0.03;

@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use treering_model::filesystems::{Metadata, all, by_name};
 use treering_model::{
-    Accelerator, CautionCode, GuestSpec, IMPORT_FACT, PlayedStatus, REBOOT_KERNEL_FACT, Trial,
-    USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+    Accelerator, CautionCode, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT,
+    Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
 use treering_stats::median;
 
 use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use crate::compare::terms::LEVEL_FACT;
 use crate::compare::variant::{Factor, fact};
 
 /// Method by which the values of a fact are compared.

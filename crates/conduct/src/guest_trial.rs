@@ -4,42 +4,43 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use treering_campaign::about_caches;
-use treering_engine::Progress;
-use treering_guest::GuestMachine;
+use treering_guest::{GuestMachine, InitError};
 use treering_lab::filesystems::mount_options;
 use treering_lab::{LabError, drop_and_verify};
-use treering_model::TrialSink;
 use treering_model::filesystems::{Filesystem, by_name};
-use treering_script::Settings;
+use treering_script::{Settings, Workload};
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
 
-use super::HandedTrial;
-use crate::arguments::AnyRunArgs;
-use crate::commands::trial::{Asked, run as run_trial, take};
-use crate::commands::workload;
+use crate::beginning::{named, take};
+use crate::handed::{HandedRun, HandedTrial};
+use crate::stage::about_caches;
 
 /// Where the filesystem under test is in a guest.
 const POINT: &str = "/mnt";
 /// The directory in it in which the trial works.
 const WORK: &str = "/mnt/treering-work";
 
-/// Runs the guest to its end, which is that of the machine.
-pub(crate) fn run() -> ! {
-    match GuestMachine::begin() {
-        Ok(machine) => match serve(&machine) {
-            Ok(()) => machine.done(),
-            Err(why) => machine.refuse(&why),
-        },
-        // The console is all there is.
-        Err(why) => eprintln!("treering: the guest cannot begin: {why}"),
+/// The workloads, and the time.
+type Around<'a> = (&'a [&'static dyn Workload], &'a dyn Fn() -> i64);
+
+/// Runs the trial that the host asks for, and tells the host what happens.
+///
+/// # Errors
+/// When the guest cannot begin: then the host cannot be told.
+pub fn serve_guest(
+    workloads: &[&'static dyn Workload],
+    unix_ms: &dyn Fn() -> i64,
+) -> Result<(), InitError> {
+    let machine = GuestMachine::begin()?;
+    match serve(&machine, (workloads, unix_ms)) {
+        Ok(()) => machine.done(),
+        Err(why) => machine.refuse(&why),
     }
-    GuestMachine::end()
+    Ok(())
 }
 
-fn serve(machine: &GuestMachine) -> Result<(), String> {
+fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
     let job = machine.job().map_err(|error| error.to_string())?;
     let wrong = |error: serde_json::Error| format!("the trial cannot be read: {error}");
     let trial: HandedTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
@@ -49,7 +50,7 @@ fn serve(machine: &GuestMachine) -> Result<(), String> {
         .ok_or_else(|| format!("no filesystem {} is known", job.filesystem))?;
     let disk = Disk { filesystem, disks, bytes: job.bytes, options: job.mount };
     disk.mount()?;
-    trial_on(machine, &disk, trial)
+    trial_on(machine, &disk, trial, around)
 }
 
 /// What the trial works on.
@@ -91,43 +92,35 @@ impl Disk {
     }
 }
 
-fn trial_on(machine: &GuestMachine, disk: &Disk, trial: HandedTrial) -> Result<(), String> {
-    let workload =
-        workload(&trial.workload).ok_or_else(|| format!("no workload {}", trial.workload))?;
+fn trial_on(
+    machine: &GuestMachine,
+    disk: &Disk,
+    mut trial: HandedTrial,
+    (workloads, unix_ms): Around<'_>,
+) -> Result<(), String> {
+    let workload = named(workloads, &trial.workload)
+        .ok_or_else(|| format!("no workload {}", trial.workload))?;
     let job = workload
         .native(&Settings::new(trial.options.clone()))
         .map_err(|error| format!("{}: {}", trial.workload, error.message))?;
     fs::create_dir(WORK).map_err(|error| format!("cannot make {WORK}: {error}"))?;
-    let place = take(Path::new(WORK)).map_err(|error| error.to_string())?;
-    let (engine, wanted) = (trial.engine(job.as_ref()), trial.wanted());
-    let mut cautions = trial.cautions;
-    let mut facts = trial.facts;
+    let mut place = take(Path::new(WORK)).map_err(|error| error.to_string())?;
     let dropped = drop_and_verify(Path::new(POINT)).map_err(|error| error.to_string())?;
     let (dropped, caution) = about_caches(&dropped);
-    facts.push(dropped);
-    cautions.extend(caution);
+    trial.facts.push(dropped);
+    trial.cautions.extend(caution);
     let remount = || disk.mount_again();
-    let any = AnyRunArgs { label: trial.label, no_store: true, ..AnyRunArgs::default() };
-    let asked = Asked {
-        workload,
+    let run = HandedRun {
+        engine: trial.engine(job.as_ref()),
         job: job.as_ref(),
-        any: &any,
-        trial: trial.trial,
-        cell: Some(trial.cell),
-        parameters: trial.parameters,
-        engine,
         // The disk is not used again.
         keep: true,
-        cautions,
-        facts,
-        wanted,
         remount: (trial.remount || job.remounts()).then_some(&remount),
-        catches_sigint: false,
-        ranks: None,
-        speaker: None,
-        record: None,
+        world: None,
+        each: None,
+        started_unix_ms: unix_ms(),
+        handed: trial,
     };
-    let listeners: Vec<Box<dyn TrialSink>> = vec![Box::new(machine.clone())];
-    let ran = run_trial(asked, place, listeners, &Arc::new(Progress::new()), &mut |_| {});
-    ran.map(|_| ()).map_err(|failure| failure.message().to_owned())
+    let ran = run.run(&mut place, &mut machine.clone());
+    ran.map(|_left_behind| ()).map_err(|failure| failure.message)
 }

@@ -12,8 +12,8 @@ use treering_engine::World;
 use treering_model::{Caution, CautionCode, Fact, TrialId};
 use treering_sys::MountTable;
 
-use super::failed;
-use crate::failure::{Failure, Kind};
+use super::process::failed;
+use crate::failure::{Failure, FailureKind};
 
 /// How long a file of another client may take to be seen: attribute caches last for a minute at
 /// most where nobody has changed that.
@@ -42,7 +42,7 @@ enum Token {
 }
 
 /// Compares what the ranks see of their directories.
-pub(super) fn compare(
+pub(crate) fn compare(
     world: &World<'_>,
     dir: &Path,
     trial: TrialId,
@@ -66,7 +66,7 @@ pub(super) fn compare(
         seen.problem.as_ref().map(|why| format!("rank {rank} on {host}: {why}"))
     });
     match problem {
-        Some(problem) => Err(Failure::new(Kind::Usage, problem)),
+        Some(problem) => Err(Failure::new(FailureKind::Usage, problem)),
         None => Ok(judge(&seen, &hosts)),
     }
 }
@@ -74,7 +74,7 @@ pub(super) fn compare(
 fn look(dir: &Path, token: &Path, trial: TrialId) -> Seen {
     let opened = match File::open(dir) {
         Ok(opened) => opened,
-        Err(error) if crate::failure::is_missing(&error) => {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Seen {
                 problem: Some(format!("--dir: there is no directory {}", dir.display())),
                 ..Seen::default()

@@ -2,75 +2,51 @@
 //! trial. The events come from the first rank; the store and the display are here.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use treering_campaign::plan::{Launch, Plan, PlannedJob};
-use treering_engine::{LaunchEnd, LaunchError, Launcher, RankReport, USUAL_LAUNCHER, find_program};
+use crate::plan::{Launch, Plan, PlannedJob};
+use treering_engine::{LaunchEnd, Launcher, RankReport, USUAL_LAUNCHER, find_program};
 use treering_model::{Beginning, Ending, Fact, TrialSink};
 use treering_sys::StopFlag;
 
 use super::relay::Relay;
-use crate::commands::many::launched::{RanksJob, RanksTrial};
-use crate::commands::trial::quoted;
-use crate::failure::{Failure, Kind};
-use crate::launcher::said_size;
-use crate::places;
+use crate::failure::{Failure, FailureKind};
+use crate::handed::{RanksJob, RanksTrial};
+use crate::host::RankOptions;
+use crate::shell::quoted;
 
-/// What names the program where neither the plan does nor it is beside us.
-const PROGRAM: &str = "TREERING_MPI_PROGRAM";
+/// The variable of the environment that names the program to launch, where the plan does not.
+pub const PROGRAM: &str = "TREERING_MPI_PROGRAM";
 
 /// The launchers of a plan.
-pub(super) struct Launches<'a> {
+pub(crate) struct Launches<'a> {
     plan: &'a Plan,
+    options: &'a RankOptions,
     /// That of each job, where it has one.
     launchers: Vec<Option<Launcher>>,
 }
 
-impl From<LaunchError> for Failure {
-    fn from(error: LaunchError) -> Self {
-        let hint = match &error {
-            LaunchError::NoLauncher { .. } => Some(
-                "install an MPI (apt-get install openmpi-bin, or mpich), or name the launcher that \
-                 is here: launcher = \"srun\"",
-            ),
-            LaunchError::Start { .. } => None,
-        };
-        Self::of(Kind::Environment, &error).maybe_hint(hint)
-    }
-}
-
-/// Refuses to conduct a plan in each of several processes that a launcher has started, and to start
-/// ranks from one of its ranks.
-pub(super) fn refuse_launched(plan: &Plan) -> Result<(), Failure> {
-    let Some((size, name, launcher)) = said_size() else { return Ok(()) };
-    let launches = plan.jobs.iter().any(|job| job.launch.is_some());
-    if size < 2 && !(launches && name != "SLURM_STEP_NUM_TASKS") {
-        return Ok(());
-    }
-    let message = format!(
-        "a launcher has started this ({name}={size}, of {launcher}), but a plan is conducted by \
-         one process, which starts the ranks itself"
-    );
-    let hint = "run `treering compare` without mpirun, and write into the plan how many ranks a \
-                job has: ranks = 4";
-    Err(Failure::new(Kind::Usage, message).hint(hint))
-}
-
 impl<'a> Launches<'a> {
     /// Finds the launchers of a plan; `None` for a plan without.
-    pub(super) fn find(plan: &'a Plan) -> Result<Option<Self>, Failure> {
+    pub(crate) fn find(
+        plan: &'a Plan,
+        options: &'a RankOptions,
+        search: &OsStr,
+    ) -> Result<Option<Self>, Failure> {
         if plan.jobs.iter().all(|job| job.launch.is_none()) {
             return Ok(None);
         }
-        let of_job = |job: &PlannedJob| job.launch.as_ref().map(find).transpose();
+        let of_job = |job: &PlannedJob| {
+            job.launch.as_ref().map(|launch| find(launch, options, search)).transpose()
+        };
         let launchers = plan.jobs.iter().map(of_job).collect::<Result<_, _>>()?;
-        Ok(Some(Self { plan, launchers }))
+        Ok(Some(Self { plan, options, launchers }))
     }
 
     /// Starts the most ranks of each launcher once: what cannot work is said before the first
     /// round.
-    pub(super) fn probe(&self, stop: &StopFlag) -> Result<(), Failure> {
+    pub(crate) fn probe(&self, stop: &StopFlag) -> Result<(), Failure> {
         let mut most: BTreeMap<Vec<OsString>, (&Launcher, &Launch)> = BTreeMap::new();
         for (job, launcher) in self.plan.jobs.iter().zip(&self.launchers) {
             let (Some(launch), Some(launcher)) = (&job.launch, launcher) else { continue };
@@ -80,7 +56,7 @@ impl<'a> Launches<'a> {
             }
         }
         for (launcher, launch) in most.into_values() {
-            let (ranks, asked) = (launch.ranks, job(launch, None)?);
+            let (ranks, asked) = (launch.ranks, job(launch, None, &self.options.host)?);
             let end = launcher.run(ranks, &asked, stop, &mut |_| Ok::<_, Failure>(()))?;
             let why = match end {
                 LaunchEnd::Done | LaunchEnd::Interrupted => continue,
@@ -88,13 +64,13 @@ impl<'a> Launches<'a> {
             };
             let message = format!("{ranks} ranks cannot be started: {why}");
             let hint = format!("what was tried: {}", line(&launcher.words(ranks)));
-            return Err(Failure::new(Kind::Environment, message).hint(hint));
+            return Err(Failure::new(FailureKind::Environment, message).hint(hint));
         }
         Ok(())
     }
 
     /// What each job is started with.
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         let jobs = self.plan.jobs.iter().zip(&self.launchers);
         let words = jobs.filter_map(|(job, launcher)| {
             let words = launcher.as_ref()?.words(job.launch.as_ref()?.ranks);
@@ -105,7 +81,7 @@ impl<'a> Launches<'a> {
 
     /// Runs a trial on the ranks of its job. The events that come are passed on, from the first to
     /// the last, whatever becomes of the ranks.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         place: usize,
         trial: RanksTrial,
@@ -115,10 +91,10 @@ impl<'a> Launches<'a> {
     ) -> Result<Ending, Failure> {
         let of_job = self.plan.jobs[place].launch.as_ref();
         let (Some(launch), Some(launcher)) = (of_job, &self.launchers[place]) else {
-            return Err(Failure::new(Kind::Bug, "a trial on ranks without a launcher"));
+            return Err(Failure::new(FailureKind::Bug, "a trial on ranks without a launcher"));
         };
         let (facts, cautions) = (trial.handed.facts.clone(), trial.handed.cautions.clone());
-        let asked = job(launch, Some(trial))?;
+        let asked = job(launch, Some(trial), &self.options.host)?;
         let mut relay = Relay::new(beginning, sink);
         let end = launcher.run(launch.ranks, &asked, stop, &mut |report| match report {
             RankReport::Event(event) => relay.take(*event),
@@ -136,7 +112,7 @@ impl<'a> Launches<'a> {
     }
 
     /// How a job is launched, for its trials.
-    pub(super) fn facts(&self, place: usize) -> Vec<Fact> {
+    pub(crate) fn facts(&self, place: usize) -> Vec<Fact> {
         let launch = self.plan.jobs[place].launch.as_ref();
         let words = self.launchers[place].as_ref().zip(launch).map(|(launcher, launch)| {
             // The place of the program is this machine's own matter.
@@ -154,34 +130,36 @@ fn line(words: &[OsString]) -> String {
 }
 
 /// What the ranks read.
-fn job(launch: &Launch, trial: Option<RanksTrial>) -> Result<serde_json::Value, Failure> {
+fn job(
+    launch: &Launch,
+    trial: Option<RanksTrial>,
+    host: &str,
+) -> Result<serde_json::Value, Failure> {
     let job = RanksJob {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        host: places::machine().name,
+        host: host.to_owned(),
         ranks: launch.ranks as usize,
         timeout_seconds: launch.timeout_seconds,
         trial,
     };
     serde_json::to_value(job)
-        .map_err(|error| Failure::new(Kind::Bug, format!("a trial is no JSON: {error}")))
+        .map_err(|error| Failure::new(FailureKind::Bug, format!("a trial is no JSON: {error}")))
 }
 
 /// The launcher of a job, and the program that it starts.
-fn find(launch: &Launch) -> Result<Launcher, Failure> {
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    let named = launch.program.clone().or_else(|| std::env::var_os(PROGRAM).map(PathBuf::from));
+fn find(launch: &Launch, options: &RankOptions, search: &OsStr) -> Result<Launcher, Failure> {
+    let named = launch.program.clone().or_else(|| options.program.clone());
     let program = match named {
         Some(path) => path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
-            Failure::new(Kind::Usage, format!("there is no program {}", path.display()))
+            Failure::new(FailureKind::Usage, format!("there is no program {}", path.display()))
                 .hint(format!("it is named by mpi-program in the plan, or by {PROGRAM}"))
         })?,
         None => {
-            let own = std::env::current_exe().unwrap_or_default();
-            let is_it = cfg!(feature = "mpi").then(|| own.clone());
-            is_it.or_else(|| find_program(&own, &search)).ok_or_else(missing)?
+            let own = options.own_has_mpi.then(|| options.own.clone());
+            own.or_else(|| find_program(&options.own, search)).ok_or_else(missing)?
         }
     };
-    Ok(Launcher::find(&launch.launcher, program, &search)?)
+    Ok(Launcher::find(&launch.launcher, program, search)?)
 }
 
 fn missing() -> Failure {
@@ -189,14 +167,14 @@ fn missing() -> Failure {
         "the plan has ranks, and there is no treering-mpi for {USUAL_LAUNCHER} to start: neither \
          beside this program nor in PATH"
     );
-    Failure::new(Kind::Environment, message).hint(format!(
+    Failure::new(FailureKind::Environment, message).hint(format!(
         "build it (`make build-mpi`), or name it: mpi-program = \"/opt/treering-mpi\" in the plan, \
          or {PROGRAM}"
     ))
 }
 
 /// Where the ranks of a trial work: the work directory of the first, in the directory of each.
-pub(super) fn dir_of_all(of_variant: Option<&Path>, work: &Path) -> PathBuf {
+pub(crate) fn dir_of_all(of_variant: Option<&Path>, work: &Path) -> PathBuf {
     match (of_variant, work.file_name()) {
         (Some(dir), Some(name)) => dir.join(name),
         _ => work.to_owned(),

@@ -1,17 +1,15 @@
 //! What a plan comes to before it runs: rounds, trials, comparisons, and about how long it takes.
 
-use std::path::Path;
 use std::time::Duration;
 
-use treering_campaign::plan::{Plan, PlannedJob, Stopping};
-use treering_campaign::{PlannedCell, observing_rounds, rounds};
-use treering_model::{CellRole, Ending, Work};
+use crate::cells::{PlannedCell, observing_rounds, rounds};
+use crate::plan::{Plan, PlannedJob, Stopping};
+use treering_model::{CellRole, Work};
 use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
-use treering_store::{Detail, Filter, Store, TrialState};
 
 use crate::failure::Failure;
-use crate::storage::{failure, open_to_read};
+use crate::host::ResultStore;
 
 /// So many earlier trials are looked at for an estimate.
 const LOOKED_AT: usize = 200;
@@ -26,17 +24,17 @@ const METRICS_TOLD: usize = 3;
 const SECONDS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
 
 /// What a trial of a job will take.
-pub(super) struct Estimate {
-    pub(super) footprint: Footprint,
+pub(crate) struct Estimate {
+    pub(crate) footprint: Footprint,
     /// Seconds of its work; `None` where nothing tells.
-    pub(super) seconds: Option<f64>,
+    pub(crate) seconds: Option<f64>,
     /// How many earlier trials say so.
     trials: usize,
 }
 
 impl Estimate {
     /// About how long, and where that comes from.
-    pub(super) fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let Some(seconds) = self.seconds else {
             return "the duration is unknown until the first round".to_owned();
         };
@@ -50,29 +48,32 @@ impl Estimate {
 }
 
 /// What is known of a plan beforehand.
-pub(in crate::commands) struct Forecast {
-    pub(super) jobs: Vec<Estimate>,
+pub struct Forecast {
+    pub(crate) jobs: Vec<Estimate>,
     /// In the order in which it will be reported.
     lines: Vec<String>,
 }
 
 impl Forecast {
-    /// Of the cells that are still missing; with what earlier trials in the store took.
-    pub(in crate::commands) fn new(
+    /// A forecast of the cells that are still missing, from the durations of earlier trials in the
+    /// store.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn new(
         plan: &Plan,
-        store: Option<&Path>,
+        store: &dyn ResultStore,
         is_there: impl Fn(&PlannedCell) -> bool,
     ) -> Result<Self, Failure> {
-        let store = open_to_read(store).ok().flatten();
         let jobs: Result<Vec<Estimate>, Failure> =
-            plan.jobs.iter().map(|job| estimate(job, store.as_ref())).collect();
+            plan.jobs.iter().map(|job| estimate(job, store)).collect();
         let jobs = jobs?;
         let lines = vec![trials(plan, &jobs, is_there), comparisons(plan)];
         Ok(Self { jobs, lines })
     }
 
     /// Rounds, trials and time; then what is compared.
-    pub(in crate::commands) fn lines(&self) -> &[String] {
+    pub fn lines(&self) -> &[String] {
         &self.lines
     }
 }
@@ -160,23 +161,18 @@ fn comparisons(plan: &Plan) -> String {
     )
 }
 
-fn estimate(job: &PlannedJob, store: Option<&Store>) -> Result<Estimate, Failure> {
+fn estimate(job: &PlannedJob, store: &dyn ResultStore) -> Result<Estimate, Failure> {
     let footprint = job.job.footprint(&TargetFacts::unknown());
-    let took = store.map_or(Ok(Vec::new()), |store| earlier(job, store))?;
+    let took = earlier(job, store)?;
     let seconds = median(&took).ok().or_else(|| assumed(job, &footprint));
     Ok(Estimate { footprint, seconds, trials: took.len() })
 }
 
 /// What earlier trials that did the same took, in seconds.
-fn earlier(job: &PlannedJob, store: &Store) -> Result<Vec<f64>, Failure> {
-    let workload = Some(job.workload.clone());
-    let filter = Filter { workload, limit: Some(LOOKED_AT), ..Filter::default() };
-    let summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-    let completed = TrialState::Ended(Ending::Completed);
-    let ids: Vec<_> = summaries.iter().filter(|s| s.state == completed).map(|s| s.trial).collect();
-    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
-    let alike = trials.iter().filter(|trial| is_alike(job, &trial.beginning.parameters));
-    Ok(alike.map(|trial| trial.wall_ns as f64 / 1e9).collect())
+fn earlier(job: &PlannedJob, store: &dyn ResultStore) -> Result<Vec<f64>, Failure> {
+    let trials = store.earlier(&job.workload, LOOKED_AT)?;
+    let alike = trials.iter().filter(|trial| is_alike(job, &trial.parameters));
+    Ok(alike.map(|trial| trial.seconds).collect())
 }
 
 /// Without earlier trials: by what it writes, or by the time that it is given.
@@ -201,7 +197,7 @@ fn is_alike(job: &PlannedJob, given: &[(String, String)]) -> bool {
 }
 
 /// How a plan of which everything is there can go on.
-pub(super) fn is_over(plan: &Plan, rounds: u32) -> String {
+pub(crate) fn is_over(plan: &Plan, rounds: u32) -> String {
     match plan.stopping {
         Stopping::Fixed { .. } if rounds == 1 => {
             "its only round is complete; nothing to run; add more with --rounds M".to_owned()
@@ -219,12 +215,12 @@ pub(super) fn is_over(plan: &Plan, rounds: u32) -> String {
 }
 
 /// How many cells a plan has at most.
-pub(super) fn planned_cells(plan: &Plan) -> usize {
+pub(crate) fn planned_cells(plan: &Plan) -> usize {
     rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
 }
 
 /// A duration for people.
-pub(super) fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default().as_secs();
     match whole {
         0..90 => format!("{whole} s"),

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use treering_engine::{RankError, World};
 use treering_model::TrialId;
 
-use super::failed;
-use crate::failure::{Failure, Kind};
+use super::process::{RankProcess, failed};
+use crate::failure::{Failure, FailureKind};
 
 /// What a rank says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,11 +26,11 @@ struct Answer {
 }
 
 /// Ranks meet; says which trial it will be.
-pub(super) fn meet(world: &World<'_>) -> Result<TrialId, Failure> {
+pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<TrialId, Failure> {
     let own = Card {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        words: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect(),
-        host: crate::places::machine().name,
+        words: process.words.clone(),
+        host: process.host.clone(),
     };
     let told = serde_json::to_vec(&own).unwrap_or_default();
     let all = world.gather(&told).map_err(|error| failed(&error))?;
@@ -48,12 +48,12 @@ pub(super) fn meet(world: &World<'_>) -> Result<TrialId, Failure> {
     };
     let answer = world.broadcast(&answer).map_err(|error| failed(&error))?;
     let answer: Answer = serde_json::from_slice(&answer).map_err(|error| {
-        Failure::new(Kind::Environment, format!("rank 0 is not understood: {error}"))
+        Failure::new(FailureKind::Environment, format!("rank 0 is not understood: {error}"))
     })?;
     world.name_hosts(answer.hosts.clone());
     if let Some((rank, why)) = answer.problem {
         let host = answer.hosts.get(rank).cloned().unwrap_or_default();
-        let failure = Failure::of(Kind::Usage, &RankError { rank, host, why });
+        let failure = Failure::of(FailureKind::Usage, &RankError { rank, host, why });
         return Err(failure.hint("start the same treering-mpi with the same options everywhere"));
     }
     world.relate_clocks().map_err(|error| failed(&error))?;

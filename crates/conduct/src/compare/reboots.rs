@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use treering_campaign::plan::{Machine, Plan};
-use treering_campaign::{PlannedCell, observing_rounds, rounds};
+use crate::cells::{PlannedCell, observing_rounds, rounds};
+use crate::plan::{Machine, Plan};
 use treering_lab::{
     BootLoader, BootRequest, Continuation, PlanIdentity, RebootLock, RebootRecord, Reboots,
 };
@@ -14,18 +14,14 @@ use treering_model::{DeviceSpec, Fact, REBOOT_KERNEL_FACT, TrialId};
 use treering_script::with_causes;
 use treering_sys::filesystem_facts;
 
-use super::ledger::Ledger;
-use crate::arguments::CompareArgs;
-use crate::classic_output::say;
-use crate::failure::{Failure, Kind};
-use crate::places;
-use crate::storage::{open_to_write, refuse_under_test};
-
-/// Variables that decide where a run finds its things.
-const KEPT: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
+use super::finished::FinishedCells;
+use super::forecast::planned_cells;
+use crate::failure::{Failure, FailureKind};
+use crate::host::{Host, PlanOptions, RebootOptions, ResultStore};
+use crate::shell::quoted;
 
 /// Where a boot has led.
-pub(super) enum Arrival {
+pub(crate) enum Arrival {
     /// To the kernel that was asked for.
     Here,
     /// Elsewhere: the trial has failed.
@@ -38,14 +34,14 @@ pub(super) enum Arrival {
 }
 
 /// The boots of a plan.
-pub(super) struct Rebooting<'a> {
+pub(crate) struct Rebooting<'a> {
     plan: &'a Plan,
     machine: Reboots,
     loader: BootLoader,
     continuation: Continuation,
     identity: PlanIdentity,
-    /// The store, where one is named.
-    store: Option<PathBuf>,
+    store: &'a dyn ResultStore,
+    host: &'a dyn Host,
     /// The campaign as it is recorded; none before it has begun.
     record: Option<RebootRecord>,
     /// The campaign of a plan that begins now.
@@ -55,18 +51,22 @@ pub(super) struct Rebooting<'a> {
 
 impl<'a> Rebooting<'a> {
     /// What a plan needs that reboots the machine; `None` for others. Nothing is changed yet.
-    pub(super) fn prepare(plan: &'a Plan, args: &CompareArgs) -> Result<Option<Self>, Failure> {
+    pub(crate) fn prepare(
+        plan: &'a Plan,
+        options: &PlanOptions<'_>,
+        (store, host): (&'a dyn ResultStore, &'a dyn Host),
+    ) -> Result<Option<Self>, Failure> {
         if plan.conditions.machine != Machine::Reboot {
             return Ok(None);
         }
-        if !args.yes {
-            let count = super::forecast::planned_cells(plan);
+        if !options.reboots.is_allowed {
+            let count = planned_cells(plan);
             let message = format!("this plan reboots this machine for each of its {count} trials");
-            return Err(Failure::new(Kind::Usage, message)
+            return Err(Failure::new(FailureKind::Usage, message)
                 .hint("--dry-run shows every command that would be run")
                 .hint("--yes begins"));
         }
-        let machine = args.root.reboots();
+        let machine = machine(&options.reboots);
         let lock = machine.lock()?;
         if machine.is_stopped() {
             machine.end()?;
@@ -75,17 +75,17 @@ impl<'a> Rebooting<'a> {
         let identity = PlanIdentity { name: plan.name.clone(), digest: plan.digest() };
         let record = machine.record()?;
         if let Some(record) = &record {
-            is_of(&identity, record, args)?;
+            is_of(&identity, record, options.resume)?;
         }
         let loader = match &record {
             Some(record) => record.loader,
-            None => machine.loader(args.boot_loader)?,
+            None => machine.loader(options.reboots.loader)?,
         };
-        survives_boots(plan, args)?;
+        survives_boots(plan, store)?;
         for release in releases(plan)? {
             machine.commands(loader, release)?;
         }
-        let continuation = continuation()?;
+        let continuation = host.continuation()?;
         let campaign = record.as_ref().map_or_else(TrialId::new, |record| record.campaign);
         Ok(Some(Self {
             plan,
@@ -93,7 +93,8 @@ impl<'a> Rebooting<'a> {
             loader,
             continuation,
             identity,
-            store: args.page.store.store.clone(),
+            store,
+            host,
             record,
             campaign,
             _lock: lock,
@@ -101,22 +102,22 @@ impl<'a> Rebooting<'a> {
     }
 
     /// The campaign that goes on; none where one begins.
-    pub(super) fn campaign(&self) -> Option<TrialId> {
+    pub(crate) fn campaign(&self) -> Option<TrialId> {
         self.record.as_ref().map(|record| record.campaign)
     }
 
     /// Gives a plan that begins its campaign, before the first boot.
-    pub(super) fn begin(mut self, ledger: &mut Ledger) -> Self {
-        match ledger.campaign {
+    pub(crate) fn begin(mut self, finished: &mut FinishedCells) -> Self {
+        match finished.campaign {
             Some(campaign) => self.campaign = campaign,
-            None => ledger.reserve(self.campaign),
+            None => finished.reserve(self.campaign),
         }
         self
     }
 
     /// Where the boot that was asked for has led, for a trial that wants this kernel. Once only:
     /// each trial has a boot of its own.
-    pub(super) fn arrival(&mut self, wanted: &str) -> Arrival {
+    pub(crate) fn arrival(&mut self, wanted: &str) -> Arrival {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
         let asked = self.record.as_mut().and_then(|record| record.asked.take());
         let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
@@ -127,7 +128,7 @@ impl<'a> Rebooting<'a> {
         if self.loader == BootLoader::Grub
             && let Err(error) = self.machine.run(&self.machine.cancel_command(self.loader))
         {
-            say(&format!(
+            self.host.say(&format!(
                 "caution: the next boot may not be the usual one: {}",
                 with_causes(&error)
             ));
@@ -143,19 +144,19 @@ impl<'a> Rebooting<'a> {
                 let reached = BootRequest { reached: Some(boot), ..asked };
                 return match self.remember(Some(reached)) {
                     Ok(()) => Arrival::Here,
-                    Err(failure) => Arrival::Failed { why: failure.message().to_owned() },
+                    Err(failure) => Arrival::Failed { why: failure.message },
                 };
             }
         };
         // Before the trial is recorded as failed: killed in between, it is booted for once more.
         let forgotten = self.remember(None).err();
-        let why = forgotten.map_or(why, |failure| failure.message().to_owned());
+        let why = forgotten.map_or(why, |failure| failure.message);
         Arrival::Failed { why }
     }
 
     /// The boot has had its trial: the next one has another. A campaign that was released
     /// meanwhile stays so.
-    pub(super) fn is_used(&self) -> Result<(), Failure> {
+    pub(crate) fn is_used(&self) -> Result<(), Failure> {
         if self.machine.record()?.is_none() {
             return Ok(());
         }
@@ -174,20 +175,18 @@ impl<'a> Rebooting<'a> {
     }
 
     /// Boots the machine into this kernel, for the trial of which these are the words.
-    pub(super) fn boot(&mut self, release: &str, words: &str) -> Result<(), Failure> {
+    pub(crate) fn boot(&mut self, release: &str, words: &str) -> Result<(), Failure> {
         if self.machine.is_stopped() {
             return Err(stopped(&self.machine));
         }
         if self.record.is_some() && self.machine.record()?.is_none() {
             let message = "the campaign was released: the machine is not rebooted any more";
-            return Err(Failure::new(Kind::Interrupted, message).hint(GO_ON));
+            return Err(Failure::new(FailureKind::Interrupted, message).hint(GO_ON));
         }
-        if self.record.is_none()
-            && let Some(store) = &self.store
-        {
+        if self.record.is_none() {
             // After a boot it has to be there: one that is missing then is on a disk that is not
             // mounted, and must not be begun anew.
-            open_to_write(store)?;
+            self.store.make_named()?;
         }
         let commands = self.machine.commands(self.loader, release)?;
         let mut asked = BootRequest {
@@ -205,8 +204,8 @@ impl<'a> Rebooting<'a> {
         }
         asked.is_set = true;
         self.remember(Some(asked))?;
-        say(&format!("{words}: rebooting into {release} ({})", self.loader.name()));
-        say(&format!(
+        self.host.say(&format!("{words}: rebooting into {release} ({})", self.loader.name()));
+        self.host.say(&format!(
             "the plan goes on after the boot; `treering lab release` or the file {} ends it",
             self.machine.stop_path().display()
         ));
@@ -214,12 +213,12 @@ impl<'a> Rebooting<'a> {
     }
 
     /// Ends the reboots: what was installed for them is removed.
-    pub(super) fn end(&self) -> Result<(), Failure> {
+    pub(crate) fn end(&self) -> Result<(), Failure> {
         Ok(self.machine.end()?)
     }
 
     /// Facts of the trial that runs in this boot.
-    pub(super) fn facts(&self) -> Vec<Fact> {
+    pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         vec![
             fact(REBOOT_KERNEL_FACT, self.machine.release()),
@@ -237,47 +236,41 @@ fn stopped(machine: &Reboots) -> Failure {
         "the reboots were stopped, by {} or by treering.stop on the command line of the kernel",
         stop.display()
     );
-    Failure::new(Kind::Interrupted, message).hint(GO_ON)
+    Failure::new(FailureKind::Interrupted, message).hint(GO_ON)
 }
 
 /// Whether a campaign that is there already is the one that is to go on.
-fn is_of(
-    identity: &PlanIdentity,
-    record: &RebootRecord,
-    args: &CompareArgs,
-) -> Result<(), Failure> {
+fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Result<(), Failure> {
     let name = record.plan.name.escape_debug();
     let hint = "`treering lab release` ends it";
     if record.plan != *identity {
         let message = format!("this machine is being rebooted for the plan {name} already");
         let changed = "or the plan was changed since it began";
         let is_same_name = record.plan.name == identity.name;
-        let failure = Failure::new(Kind::Usage, message).hint(hint);
+        let failure = Failure::new(FailureKind::Usage, message).hint(hint);
         return Err(if is_same_name { failure.hint(changed) } else { failure });
     }
-    if !args.resume {
+    if !resumes {
         let message = format!("the plan {name} is in progress on this machine");
-        return Err(Failure::new(Kind::Usage, message).hint("--resume continues it").hint(hint));
+        return Err(Failure::new(FailureKind::Usage, message)
+            .hint("--resume continues it")
+            .hint(hint));
     }
     Ok(())
 }
 
 /// Results must still be there after a boot, and may be written then.
-fn survives_boots(plan: &Plan, args: &CompareArgs) -> Result<(), Failure> {
-    if let Some(named) = &args.page.store.store {
-        refuse_under_test(named, &directories(plan))?;
-    }
-    let store = match &args.page.store.store {
-        Some(store) => store.clone(),
-        None => places::default_store()?,
-    };
+fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
+    let Some(store) = store.file(&directories(plan))? else { return Ok(()) };
     let store = std::path::absolute(&store).unwrap_or(store);
     let folder = store.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
     let facts = std::fs::File::open(folder).ok().and_then(|file| filesystem_facts(&file).ok());
     let is_lost = facts.and_then(|facts| name_of(facts.type_magic)).is_some_and(is_in_memory);
     if is_lost {
         let message = format!("the store {} is in memory and lost by a reboot", store.display());
-        return Err(Failure::new(Kind::Usage, message).hint("name one on a disk with --store FILE"));
+        return Err(
+            Failure::new(FailureKind::Usage, message).hint("name one on a disk with --store FILE")
+        );
     }
     Ok(())
 }
@@ -299,7 +292,7 @@ fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
     for variant in &plan.variants {
         let Some(release) = variant.kernel.as_deref() else {
             let message = format!("the variant '{}' names no kernel to boot", variant.name);
-            return Err(Failure::new(Kind::Usage, message)
+            return Err(Failure::new(FailureKind::Usage, message)
                 .hint("with --machine reboot: give --kernel RELEASE for each kernel"));
         };
         if !releases.contains(&release) {
@@ -309,47 +302,23 @@ fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
     Ok(releases)
 }
 
-/// This command line as it is typed after a boot.
-fn continuation() -> Result<Continuation, Failure> {
-    let cannot = |what: &str, error: &dyn std::fmt::Display| {
-        Failure::new(Kind::Environment, format!("{what}: {error}"))
-    };
-    let text = |word: std::ffi::OsString| {
-        word.into_string().map_err(|word| {
-            let message = format!("{} cannot be written into a unit", word.to_string_lossy());
-            Failure::new(Kind::Usage, message).hint("use names in UTF-8 in plans with reboots")
-        })
-    };
-    let program = std::env::current_exe()
-        .map_err(|error| cannot("cannot determine where treering is", &error))?;
-    let directory = std::env::current_dir()
-        .map_err(|error| cannot("cannot determine the current directory", &error))?;
-    let mut command = vec![text(program.into_os_string())?];
-    for word in std::env::args_os().skip(1) {
-        command.push(text(word)?);
-    }
-    let verb = command.iter().position(|word| word == "compare").unwrap_or(0);
-    let own = command.iter().take_while(|word| *word != "--");
-    if !own.into_iter().any(|word| word == "--resume") {
-        command.insert(verb + 1, "--resume".to_owned());
-    }
-    let environment = places::environment();
-    let is_kept = |(name, _): &(String, String)| KEPT.contains(&name.as_str());
-    Ok(Continuation {
-        command,
-        directory: text(directory.into_os_string())?,
-        environment: environment.into_iter().filter(is_kept).collect(),
-    })
+/// The boots of the machine that is meant.
+fn machine(options: &RebootOptions) -> Reboots {
+    Reboots::of(options.root.as_deref().unwrap_or(Path::new("/")))
 }
 
 /// Everything that the plan would do to the machine, in its order.
-pub(super) fn dry_lines(plan: &Plan, args: &CompareArgs) -> Result<Vec<String>, Failure> {
-    let machine = args.root.reboots();
-    let loader = machine.loader(args.boot_loader)?;
+pub(crate) fn dry_lines(
+    plan: &Plan,
+    options: &RebootOptions,
+    host: &dyn Host,
+) -> Result<Vec<String>, Failure> {
+    let machine = machine(options);
+    let loader = machine.loader(options.loader)?;
     releases(plan)?;
-    let continuation = continuation()?;
+    let continuation = host.continuation()?;
     let shown = |words: &[String]| -> String {
-        words.iter().map(|word| super::super::trial::quoted(word)).collect::<Vec<_>>().join(" ")
+        words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     };
     let path = |path: PathBuf| path.display().to_string();
     let mut lines = vec![format!(

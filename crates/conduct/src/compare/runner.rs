@@ -1,49 +1,43 @@
 //! Runs the trials of a campaign, keeps them, and says how far it is.
 
-use std::io::{ErrorKind, IsTerminal};
-use std::path::Path;
-use std::process::ExitCode;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use treering_analysis::compare::LEVEL_FACT;
-use treering_campaign::plan::{Plan, baselines};
-use treering_campaign::{
-    Admission, PlannedCell, Runner as Conducting, Stage, observing_rounds, rounds,
-};
-use treering_engine::{EngineOptions, PayloadKind, Progress};
+use treering_engine::{EngineOptions, PayloadKind, Progress, TrialClock};
 use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
 use treering_model::{
-    Beginning, Cell, DeviceSpec, Ending, Fact, PLAN_FACT, TrialEvent, TrialId, TrialSink,
+    BASELINE_FACT, Beginning, Cell, DeviceSpec, Ending, Fact, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT,
+    SinkError, THRESHOLD_FACT, TrialEvent, TrialId, TrialSink,
 };
-use treering_sys::StopFlag;
+use treering_script::{Job, with_causes};
+use treering_sys::{StopFlag, raise_open_files};
 
+use super::finished::FinishedCells;
 use super::following::Following;
 use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
-use super::ledger::Ledger;
 use super::reboots::{Arrival, Rebooting};
-use crate::arguments::{AnyRunArgs, CompareArgs};
-use crate::classic_output::say;
-use crate::commands::handed::HandedTrial;
-use crate::commands::many::launched::RanksTrial;
-use crate::commands::native::usual_latency;
-use crate::commands::report::{BASELINE_FACT, PRIMARY_FACT, THRESHOLD_FACT};
-use crate::commands::share::record_of;
-use crate::commands::trial::{Asked, beginning, run as run_trial, take};
-use crate::commands::workload;
-use crate::failure::{Failure, Kind};
-use crate::progress::ProgressShow;
-use crate::sinks::{Recording, WithRecord};
-use crate::storage::Keeping;
-use treering_script::{Job, with_causes};
+use crate::beginning::{beginning, take, usual_latency};
+use crate::campaign::{Admission, Runner as Conducting};
+use crate::cells::{PlannedCell, observing_rounds, rounds};
+use crate::conduct::{Conclusion, TrialPlan, conduct};
+use crate::failure::{Failure, FailureKind};
+use crate::handed::{HandedTrial, RanksTrial};
+use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
+use crate::messages::{say_left_behind, warn_of_shortfall};
+use crate::plan::{Plan, baselines};
+use crate::stage::Stage;
 
 /// Runs a plan's trials into the store.
-pub(super) struct Runner<'a> {
+pub(crate) struct Runner<'a> {
     plan: &'a Plan,
-    args: &'a CompareArgs,
-    ledger: Ledger,
+    options: &'a PlanOptions<'a>,
+    store: &'a dyn ResultStore,
+    host: &'a dyn Host,
+    finished: FinishedCells,
     stop: &'a StopFlag,
     following: Following<'a>,
     /// The kernel that runs, when a variant asks for one.
@@ -65,10 +59,11 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         plan: &'a Plan,
-        args: &'a CompareArgs,
-        ledger: Ledger,
+        options: &'a PlanOptions<'a>,
+        (store, host): (&'a dyn ResultStore, &'a dyn Host),
+        finished: FinishedCells,
         (guests, launches, reboots): (
             Option<Guests<'a>>,
             Option<Launches<'a>>,
@@ -78,44 +73,48 @@ impl<'a> Runner<'a> {
     ) -> Self {
         Self {
             plan,
-            args,
+            options,
+            store,
+            host,
             stop,
             guests,
             launches,
             reboots,
             next: None,
-            following: Following::new(plan, args),
+            following: Following::new(plan, options.quiet, (store, host)),
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
             given_up: None,
             ran: 0,
             began: Instant::now(),
-            ledger,
+            finished,
         }
     }
 
     /// The trial that ended the plan by failing, where that ends it: its variant, and why.
-    pub(super) fn given_up(&mut self) -> Option<(usize, String)> {
+    pub(crate) fn given_up(&mut self) -> Option<(usize, String)> {
         self.given_up.take()
     }
 
     /// The campaign, once it has a trial.
-    pub(super) fn campaign(&self) -> Option<TrialId> {
-        self.ledger.campaign
+    pub(crate) fn campaign(&self) -> Option<TrialId> {
+        self.finished.campaign
     }
 
     /// Says what is about to be run, and how long it takes.
-    pub(super) fn announce(&self) -> Result<(), Failure> {
-        let store = self.args.page.store.store.as_deref();
-        let forecast = Forecast::new(self.plan, store, |cell| self.has(cell))?;
+    pub(crate) fn announce(&self) -> Result<(), Failure> {
+        let forecast = Forecast::new(self.plan, self.store, |cell| self.has(cell))?;
         forecast.lines().iter().for_each(|line| self.say(line));
-        super::warn_of_shortfall(self.plan, self.args);
+        // A point of a series is no comparison, and what is repeated has its rounds.
+        if self.options.point.is_none() && !self.options.is_part {
+            warn_of_shortfall(self.plan, self.host);
+        }
         Ok(())
     }
 
     /// After how many rounds it is over, where nothing is left to be run of what was begun before.
-    pub(super) fn rounds_if_finished(&self) -> Result<Option<u32>, Failure> {
-        if self.ledger.campaign.is_none() {
+    pub(crate) fn rounds_if_finished(&self) -> Result<Option<u32>, Failure> {
+        if self.finished.campaign.is_none() {
             return Ok(None);
         }
         let mut last = 0;
@@ -124,7 +123,7 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             last = cells.first().map_or(last, |cell| cell.round);
-            if last > 0 && !self.following.goes_on(last, &self.ledger.done)? {
+            if last > 0 && !self.following.goes_on(last, &self.finished.done)? {
                 break;
             }
         }
@@ -133,19 +132,19 @@ impl<'a> Runner<'a> {
     }
 
     fn say(&self, words: &str) {
-        if !self.args.quiet {
-            say(words);
+        if !self.options.quiet {
+            self.host.say(words);
         }
     }
 
     /// The cell as it is kept, and the identity of its trial.
     fn cell(&mut self, planned: &PlannedCell) -> (TrialId, Cell) {
-        let trial = self.ledger.reserved.take().unwrap_or_default();
-        let campaign = *self.ledger.campaign.get_or_insert(trial);
+        let trial = self.finished.reserved.take().unwrap_or_default();
+        let campaign = *self.finished.campaign.get_or_insert(trial);
         let cell = Cell {
             campaign,
             plan: self.plan.name.clone(),
-            digest: self.ledger.digest.clone(),
+            digest: self.finished.digest.clone(),
             variant: self.plan.variants[planned.variant].name.clone(),
             job: self.plan.jobs[planned.job].name.clone(),
             round: planned.round,
@@ -156,7 +155,7 @@ impl<'a> Runner<'a> {
 
     /// The label of its trial: that of the variant, or of the point of a series.
     fn label(&self, planned: &PlannedCell) -> String {
-        match &self.args.point {
+        match &self.options.point {
             Some(point) => point.label.clone(),
             None => planned.label(self.plan),
         }
@@ -165,7 +164,7 @@ impl<'a> Runner<'a> {
     /// Removes what a killed run of this plan left here; one that was killed before it left its
     /// mark has made nothing yet.
     fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
-        let own = Some(self.ledger.identity(self.plan));
+        let own = Some(self.finished.identity(self.plan));
         if find_leftovers(work)?.is_some_and(|left| left.plan == own) {
             remove_leftovers(work, |_, tree| self.say(&format!("removing {}", tree.name)))?;
         }
@@ -174,12 +173,7 @@ impl<'a> Runner<'a> {
 
     /// Who else hears of a trial as it goes: the display, where there is one.
     fn listeners(&self, job: &dyn Job, progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
-        let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
-        if !self.args.quiet && std::io::stderr().is_terminal() {
-            let operations = job.tasks(&treering_script::TargetFacts::unknown());
-            listeners.push(Box::new(ProgressShow::begin(operations, progress)));
-        }
-        listeners
+        if self.options.quiet { Vec::new() } else { self.host.listeners(job, progress) }
     }
 
     /// The trial of a cell that another process runs, and its beginning as it is known here.
@@ -206,7 +200,7 @@ impl<'a> Runner<'a> {
         let beginning = Beginning {
             label,
             cell: Some(cell),
-            ..beginning(trial, &job.workload, job.job.as_ref())
+            ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
         };
         (handed, beginning)
     }
@@ -219,28 +213,19 @@ impl<'a> Runner<'a> {
         (trial, under_test): (TrialId, &[&Path]),
         run: impl FnOnce(&Self, &mut dyn TrialSink) -> Result<Ending, Failure>,
     ) -> Result<(), Failure> {
-        let named = self.args.page.store.store.as_deref();
-        let mut keeping = Keeping::open(named, false, under_test, trial)?;
-        let mut unwritten = None;
-        let ending = {
-            let job = &self.plan.jobs[planned.job];
-            let mut sinks: Vec<Box<dyn TrialSink + '_>> = Vec::new();
-            if let Some(store) = keeping.store() {
-                let stop = self.stop.clone();
-                sinks.push(Box::new(Recording::new(store.recorder(), false, stop, &mut unwritten)));
-            }
-            let progress = Arc::new(Progress::new());
-            for listener in self.listeners(job.job.as_ref(), &progress) {
-                sinks.push(listener);
-            }
-            let mut sinks = WithRecord { record: record_of(job.record.clone()), others: sinks };
-            run(self, &mut sinks)
-        };
-        keeping.settle()?;
-        if let Some(failure) = unwritten {
-            return Err(failure);
+        let job = &self.plan.jobs[planned.job];
+        let recorded =
+            RecordedTrial { trial, record: Some(&job.record), under_test, stop: self.stop };
+        let (mut run, mut ending) = (Some(run), None);
+        self.store.record(&recorded, &mut |store, _caution| {
+            let others = self.listeners(job.job.as_ref(), &Arc::new(Progress::new()));
+            let run = run.take();
+            ending = run.map(|run| run(self, &mut Sinks { store, others }));
+        })?;
+        match ending {
+            Some(ending) => self.concluded(planned, trial, &ending?),
+            None => Err(unrecorded()),
         }
-        self.concluded(planned, trial, &ending?)
     }
 
     /// Runs the trial of a cell whose kernel is booted for it.
@@ -248,7 +233,10 @@ impl<'a> Runner<'a> {
         let (handed, beginning) = self.handed(planned, stage);
         self.relayed(planned, (handed.trial, &[]), |runner, sink| {
             let Some(guests) = &runner.guests else {
-                return Err(Failure::new(Kind::Bug, "the guests of the plan are not prepared"));
+                return Err(Failure::new(
+                    FailureKind::Bug,
+                    "the guests of the plan are not prepared",
+                ));
             };
             let key = (planned.variant, planned.job);
             guests.run(key, handed, beginning, (&stage.disks(), runner.stop), sink)
@@ -272,7 +260,10 @@ impl<'a> Runner<'a> {
         let dir = dir_of_all(of_variant, &work);
         let ran = self.relayed(planned, (handed.trial, &[work.as_path()]), |runner, sink| {
             let Some(launches) = &runner.launches else {
-                return Err(Failure::new(Kind::Bug, "the launchers of the plan are not prepared"));
+                return Err(Failure::new(
+                    FailureKind::Bug,
+                    "the launchers of the plan are not prepared",
+                ));
             };
             handed.facts.extend(launches.facts(planned.job));
             let trial = RanksTrial { handed, dir, keep: stage.is_fresh() };
@@ -286,6 +277,92 @@ impl<'a> Runner<'a> {
         self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
     }
 
+    /// Runs the trial of a cell in this process.
+    fn run_here(
+        &mut self,
+        planned: &PlannedCell,
+        stage: &Stage,
+        mut place: Workplace,
+    ) -> Result<(), Failure> {
+        let (trial, cell) = self.cell(planned);
+        let job = &self.plan.jobs[planned.job];
+        let remount = || stage.remount();
+        let mut prepared = self.trial_plan(planned, stage, (trial, cell));
+        prepared.beginning.target = place.target().path().to_string_lossy().into_owned();
+        prepared.remount = (self.plan.conditions.remount || job.job.remounts()).then_some(&remount);
+        let _as_many_as_we_may = raise_open_files();
+        let under_test: Vec<PathBuf> =
+            place.roots().iter().map(|root| root.path().to_owned()).collect();
+        let under_test: Vec<&Path> = under_test.iter().map(PathBuf::as_path).collect();
+        let recorded = RecordedTrial {
+            trial,
+            record: Some(&job.record),
+            under_test: &under_test,
+            stop: self.stop,
+        };
+        let (mut prepared, mut concluded) = (Some(prepared), None);
+        let kept = self.store.record(&recorded, &mut |store, caution| {
+            let Some(mut prepared) = prepared.take() else { return };
+            prepared.engine.clock = TrialClock::begin();
+            prepared.cautions.splice(0..0, caution);
+            let progress = Arc::new(Progress::new());
+            let mut sinks = Sinks { store, others: self.listeners(prepared.job, &progress) };
+            let none_is_removed = &mut |_: &str| {};
+            concluded = Some(conduct(
+                prepared,
+                &mut place,
+                &mut sinks,
+                &progress,
+                self.stop,
+                none_is_removed,
+            ));
+            self.stop.lift_halt();
+        });
+        let Some(concluded) = concluded else { return kept.and(Err(unrecorded())) };
+        let Conclusion { ending, left_behind, .. } = concluded?;
+        say_left_behind(&left_behind, &|words| self.host.say(words));
+        kept?;
+        self.concluded(planned, trial, &ending)?;
+        self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
+    }
+
+    /// The trial of a cell that runs in this process, but for its place.
+    fn trial_plan<'s>(
+        &'s self,
+        planned: &PlannedCell,
+        stage: &Stage,
+        (trial, cell): (TrialId, Cell),
+    ) -> TrialPlan<'s> {
+        let job = &self.plan.jobs[planned.job];
+        let facts = [stage.facts.clone(), self.facts(&cell, trial), self.facts_of_boot()].concat();
+        let (wanted, parameters) = self.plan.observed(planned.role);
+        let mut beginning = Beginning {
+            label: self.label(planned),
+            cell: Some(cell),
+            ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
+        };
+        beginning.parameters.extend(parameters);
+        TrialPlan {
+            beginning,
+            job: job.job.as_ref(),
+            engine: EngineOptions {
+                handicap_percent: self.plan.variants[planned.variant].handicap_percent,
+                ..EngineOptions::new(
+                    usual_latency(job.job.as_ref()),
+                    PayloadKind::Native { compressibility: 0 },
+                    self.plan.conditions.seed,
+                )
+            },
+            // The next cell formats the device: removing trees would only take time.
+            keep: stage.is_fresh(),
+            cautions: stage.cautions.clone(),
+            wanted,
+            facts,
+            remount: None,
+            world: None,
+        }
+    }
+
     /// Notes how the trial of a cell ended, and says so where it failed.
     fn concluded(
         &mut self,
@@ -294,22 +371,22 @@ impl<'a> Runner<'a> {
         ending: &Ending,
     ) -> Result<(), Failure> {
         if let Ending::Failed { why } = ending {
-            say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
+            self.host.say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
         }
         if *ending != Ending::Interrupted {
-            self.ledger.done.insert(*planned, trial);
+            self.finished.done.insert(*planned, trial);
         }
         self.ran += 1;
-        if let (true, Ending::Failed { why }) = (self.args.gives_up, ending) {
+        if let (true, Ending::Failed { why }) = (self.options.gives_up, ending) {
             self.given_up = Some((planned.variant, why.clone()));
-            return Err(Failure::new(Kind::Trial, why.clone()));
+            return Err(Failure::new(FailureKind::Trial, why.clone()));
         }
         Ok(())
     }
 
     /// What is done, and about how long the rest will take.
     fn progress(&self) -> String {
-        let done = self.ledger.done.len();
+        let done = self.finished.done.len();
         let left = self.all.saturating_sub(done);
         if self.ran == 0 {
             return format!("trial {} of {}", done + 1, self.all);
@@ -340,7 +417,7 @@ impl<'a> Runner<'a> {
         if let Some(level) = self.following.rule().look_alpha() {
             facts.push(fact(LEVEL_FACT, level.to_string()));
         }
-        let of_series = self.args.point.iter().flat_map(|point| &point.facts);
+        let of_series = self.options.point.iter().flat_map(|point| &point.facts);
         facts.extend(of_series.map(|(name, value)| fact(name, value.clone())));
         if cell.campaign == trial {
             facts.push(fact(PLAN_FACT, self.plan.to_toml()));
@@ -355,7 +432,7 @@ impl Conducting for Runner<'_> {
     fn has(&self, cell: &PlannedCell) -> bool {
         let wanted = self.plan.variants[cell.variant].kernel.as_ref();
         let elsewhere = wanted.is_some_and(|kernel| *kernel != self.kernel);
-        (elsewhere && self.reboots.is_none()) || self.ledger.done.contains_key(cell)
+        (elsewhere && self.reboots.is_none()) || self.finished.done.contains_key(cell)
     }
 
     fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Failure> {
@@ -369,7 +446,7 @@ impl Conducting for Runner<'_> {
         match arrival {
             Arrival::Here => Ok(Admission::Run),
             Arrival::Failed { why } => {
-                say(&format!("{}: the trial failed: {why}", cell.label(self.plan)));
+                self.host.say(&format!("{}: the trial failed: {why}", cell.label(self.plan)));
                 self.record_failure(cell, why)?;
                 Ok(Admission::Skip)
             }
@@ -389,7 +466,7 @@ impl Conducting for Runner<'_> {
             return self.run_in_guest(planned, stage);
         }
         let work = stage.work()?;
-        if self.args.resume {
+        if self.options.resume {
             self.remove_own_leftovers(&work)?;
         }
         if self.plan.jobs[planned.job].launch.is_some() {
@@ -401,63 +478,19 @@ impl Conducting for Runner<'_> {
             Err(error @ LabError::Left { .. }) => return Err(error.into()),
             Err(error) => return self.failed(planned, &error),
         };
-        let (trial, cell) = self.cell(planned);
-        let job = &self.plan.jobs[planned.job];
-        let workload = workload(&job.workload)
-            .ok_or_else(|| Failure::new(Kind::Bug, format!("no workload {}", job.workload)))?;
-        let any = AnyRunArgs {
-            label: self.label(planned),
-            store: self.args.page.store.store.clone(),
-            ..AnyRunArgs::default()
-        };
-        let facts = self.facts(&cell, trial);
-        let facts = [stage.facts.clone(), facts, self.facts_of_boot()].concat();
-        let (wanted, parameters) = self.plan.observed(planned.role);
-        let remount = || stage.remount();
-        let asked = Asked {
-            workload,
-            job: job.job.as_ref(),
-            any: &any,
-            trial,
-            cell: Some(cell),
-            parameters,
-            engine: EngineOptions {
-                handicap_percent: self.plan.variants[planned.variant].handicap_percent,
-                ..EngineOptions::new(
-                    usual_latency(job.job.as_ref()),
-                    PayloadKind::Native { compressibility: 0 },
-                    self.plan.conditions.seed,
-                )
-            },
-            // The next cell formats the device: removing trees would only take time.
-            keep: stage.is_fresh(),
-            cautions: stage.cautions.clone(),
-            facts,
-            wanted,
-            remount: (self.plan.conditions.remount || job.job.remounts()).then_some(&remount),
-            catches_sigint: false,
-            ranks: None,
-            speaker: None,
-            record: record_of(job.record.clone()),
-        };
-        let progress = Arc::new(Progress::new());
-        let listeners = self.listeners(job.job.as_ref(), &progress);
-        let done = run_trial(asked, place, listeners, &progress, &mut |_| {})?;
-        done.say_left_behind();
-        if let Some(failure) = done.unkept {
-            return Err(failure);
-        }
-        self.concluded(planned, trial, &done.conclusion.ending)?;
-        self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
+        self.run_here(planned, stage, place)
     }
 
     fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
         let why = with_causes(why);
-        if self.args.gives_up {
+        if self.options.gives_up {
             let message = format!("the filesystem could not be prepared: {why}");
-            return Err(Failure::new(Kind::Environment, message));
+            return Err(Failure::new(FailureKind::Environment, message));
         }
-        say(&format!("{}: the filesystem could not be prepared: {why}", planned.label(self.plan)));
+        self.host.say(&format!(
+            "{}: the filesystem could not be prepared: {why}",
+            planned.label(self.plan)
+        ));
         self.record_failure(planned, why)
     }
 
@@ -465,7 +498,7 @@ impl Conducting for Runner<'_> {
         if self.stop.is_raised() {
             return Ok(false);
         }
-        self.following.after(round, &self.ledger.done)
+        self.following.after(round, &self.finished.done)
     }
 }
 
@@ -477,22 +510,21 @@ impl Runner<'_> {
         let beginning = Beginning {
             label: self.label(planned),
             cell: Some(cell),
-            ..beginning(trial, &job.workload, job.job.as_ref())
+            ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
         };
         let events = [
             TrialEvent::Began(beginning),
             TrialEvent::Ended { ending: Ending::Failed { why }, at_ns: 0 },
         ];
-        let named = self.args.page.store.store.as_deref();
-        let mut keeping = Keeping::open(named, false, &[Path::new("/")], trial)?;
-        if let Some(store) = keeping.store() {
-            let mut recorder = store.recorder();
-            for event in &events {
-                recorder.accept(event).map_err(|error| Failure::of(Kind::Environment, &error))?;
-            }
-        }
-        keeping.settle()?;
-        self.ledger.done.insert(*planned, trial);
+        let recorded =
+            RecordedTrial { trial, record: None, under_test: &[Path::new("/")], stop: self.stop };
+        let mut accepted = Ok(());
+        let kept = self.store.record(&recorded, &mut |store, _caution| {
+            accepted = events.iter().try_for_each(|event| store.accept(event));
+        });
+        accepted.map_err(|error| Failure::of(FailureKind::Environment, &error))?;
+        kept?;
+        self.finished.done.insert(*planned, trial);
         Ok(())
     }
 
@@ -501,13 +533,13 @@ impl Runner<'_> {
         self.reboots.as_ref().map(Rebooting::facts).unwrap_or_default()
     }
 
-    /// After the conducting: boots the machine for the next trial, and says with what this process
-    /// exits then; `None` where the plan is over. Whatever else happened ends the reboots.
-    pub(super) fn ended_or_rebooting(
+    /// After the conducting: boots the machine for the next trial and says whether it did; it does
+    /// not when the plan is over. Whatever else happened ends the reboots.
+    pub(crate) fn ended_or_rebooting(
         &mut self,
         conducted: Result<(), Failure>,
-    ) -> Result<Option<ExitCode>, Failure> {
-        let Some(mut reboots) = self.reboots.take() else { return conducted.map(|()| None) };
+    ) -> Result<bool, Failure> {
+        let Some(mut reboots) = self.reboots.take() else { return conducted.map(|()| false) };
         let next = self.next.filter(|_| conducted.is_ok() && !self.stop.is_raised());
         let booted = match next {
             Some(cell) => {
@@ -518,12 +550,29 @@ impl Runner<'_> {
             None => conducted,
         };
         if next.is_some() && booted.is_ok() {
-            return Ok(Some(ExitCode::SUCCESS));
+            return Ok(true);
         }
         let ended = reboots.end();
         booted?;
-        ended.map(|()| None)
+        ended.map(|()| false)
     }
+}
+
+/// The store of a trial, and further sinks after it.
+struct Sinks<'s> {
+    store: &'s mut dyn TrialSink,
+    others: Vec<Box<dyn TrialSink>>,
+}
+
+impl TrialSink for Sinks<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        self.store.accept(event)?;
+        self.others.iter_mut().try_for_each(|sink| sink.accept(event))
+    }
+}
+
+fn unrecorded() -> Failure {
+    Failure::new(FailureKind::Bug, "the store has not let a trial run")
 }
 
 /// Takes the directory to work in. The one above it must be there: if it is lost, so is the place.

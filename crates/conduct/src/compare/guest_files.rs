@@ -1,15 +1,17 @@
 //! What a job takes into a guest: its options, the files that they name, and the program that it
 //! runs. There is nothing else in a guest.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use treering_campaign::plan::PlannedJob;
+use crate::plan::PlannedJob;
 use treering_guest::{Extra, Program};
 use treering_script::ValueKind;
 
-use crate::commands::workload;
-use crate::failure::{Failure, Kind};
+use crate::beginning::named;
+use crate::failure::{Failure, FailureKind};
+use crate::host::PlanOptions;
 
 /// A file that a job reads, at most.
 const EXTRA_BYTES_MAX: u64 = 64 << 20;
@@ -18,11 +20,13 @@ const EXTRA_BYTES_MAX: u64 = 64 << 20;
 type Options = Vec<(String, String)>;
 
 /// The options of a job as a guest reads them, and the files that they name, which go with it.
-pub(super) fn options(
+pub(crate) fn options(
     job: &PlannedJob,
-    base: Option<&Path>,
+    around: &PlanOptions<'_>,
 ) -> Result<(Options, Vec<Extra>), Failure> {
-    let specs = workload(&job.workload).map_or(&[][..], |workload| workload.manifest().native);
+    let base = around.plan_dir.as_deref();
+    let workload = named(around.workloads, &job.workload);
+    let specs = workload.map_or(&[][..], |workload| workload.manifest().native);
     let kind = |name: &str| specs.iter().find(|spec| spec.name == name).map(|spec| &spec.value);
     let takes_path = |name: &str| {
         use ValueKind::{Operand, Operands, Path, Paths};
@@ -34,7 +38,7 @@ pub(super) fn options(
         let is_word = kind(name).is_some_and(|kind| matches!(kind, ValueKind::Words));
         if job.job.is_by_program() && is_word && !is_program_known {
             is_program_known = true;
-            let extra = program(&job.name, value, base, extras.len())?;
+            let extra = program(&job.name, value, around, extras.len())?;
             given.push((name.clone(), extra.path.clone()));
             extras.push(extra);
             continue;
@@ -53,7 +57,7 @@ pub(super) fn options(
     if job.job.is_by_program() && !is_program_known {
         let message =
             format!("{}: a guest has no programs of this machine, and no shell", job.name);
-        return Err(Failure::new(Kind::Usage, message).hint(
+        return Err(Failure::new(FailureKind::Usage, message).hint(
             "name one static program, as in command = [\"./program\", \"argument\"]; it is taken \
              into the guest",
         ));
@@ -62,25 +66,29 @@ pub(super) fn options(
 }
 
 /// The program of a job, which has to need nothing of this machine.
-fn program(job: &str, word: &str, base: Option<&Path>, number: usize) -> Result<Extra, Failure> {
-    let near = base.unwrap_or(Path::new("")).join(word);
-    let found = if word.contains('/') { Some(near) } else { in_path(word) };
+fn program(
+    job: &str,
+    word: &str,
+    around: &PlanOptions<'_>,
+    number: usize,
+) -> Result<Extra, Failure> {
+    let near = around.plan_dir.as_deref().unwrap_or(Path::new("")).join(word);
+    let found = if word.contains('/') { Some(near) } else { in_path(&around.search_path, word) };
     let found = found.and_then(|path| path.canonicalize().ok()).filter(|path| path.is_file());
     let Some(file) = found else {
         let message = format!("{job}: there is no program {word}");
-        return Err(Failure::new(Kind::Usage, message).hint("give its path"));
+        return Err(Failure::new(FailureKind::Usage, message).hint("give its path"));
     };
     Program::read(&file).map_err(|error| {
-        Failure::of(Kind::Usage, &error)
+        Failure::of(FailureKind::Usage, &error)
             .context(job)
             .hint("a guest has neither libraries nor a shell: link the program statically")
     })?;
     extra(&file, number)
 }
 
-fn in_path(word: &str) -> Option<PathBuf> {
-    let search = std::env::var_os("PATH")?;
-    std::env::split_paths(&search).map(|dir| dir.join(word)).find(|path| path.is_file())
+fn in_path(search: &OsStr, word: &str) -> Option<PathBuf> {
+    std::env::split_paths(search).map(|dir| dir.join(word)).find(|path| path.is_file())
 }
 
 /// A file for a guest, where it is here if that can be.
@@ -90,7 +98,7 @@ fn extra(file: &Path, number: usize) -> Result<Extra, Failure> {
     if metadata.len() > EXTRA_BYTES_MAX {
         let message = format!("{} is too large to be taken into a guest", file.display());
         let hint = format!("a file that a job reads has at most {} MiB", EXTRA_BYTES_MAX >> 20);
-        return Err(Failure::new(Kind::Usage, message).hint(hint));
+        return Err(Failure::new(FailureKind::Usage, message).hint(hint));
     }
     let bytes = std::fs::read(file).map_err(failed)?;
     let is_program = metadata.permissions().mode() & 0o111 != 0;

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use treering_campaign::plan::Plan;
+use crate::plan::Plan;
 use treering_guest::{
-    Boot, Bootable, Extra, GuestEnd, GuestError, GuestJob, Initramfs, Kernel, Program, Qemu,
-    disk_name, may_have_kvm, needed,
+    Boot, Bootable, Extra, GuestEnd, GuestJob, Initramfs, Kernel, Program, Qemu, disk_name,
+    may_have_kvm, needed,
 };
 use treering_model::{
     Accelerator, Beginning, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialSink,
@@ -18,9 +18,9 @@ use treering_sys::StopFlag;
 
 use super::guest_files::options;
 use super::relay::Relay;
-use crate::classic_output::say;
-use crate::commands::handed::HandedTrial;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
+use crate::handed::HandedTrial;
+use crate::host::{Host, PlanOptions};
 
 /// A trial that takes longer is taken for one that has no end.
 const LIMIT: Duration = Duration::from_secs(4 * 3600);
@@ -31,8 +31,11 @@ const PROBE: Duration = Duration::from_secs(15);
 /// its further files.
 type Key = (usize, usize);
 
-/// Whether the kernel of a variant can be read, and has what a guest needs.
-pub(super) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
+/// Checks that the kernel of a variant can be read, and has what a guest needs.
+///
+/// # Errors
+/// When it cannot be read, or lacks a module.
+pub fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
         needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem)?;
     }
@@ -40,10 +43,10 @@ pub(super) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
 }
 
 /// The guests of a plan.
-pub(super) struct Guests<'a> {
+pub(crate) struct Guests<'a> {
     plan: &'a Plan,
-    /// Where relative names in options begin.
-    base: Option<PathBuf>,
+    options: &'a PlanOptions<'a>,
+    host: &'a dyn Host,
     program: Program,
     qemu: Qemu,
     kernels: HashMap<PathBuf, Kernel>,
@@ -52,34 +55,28 @@ pub(super) struct Guests<'a> {
     accelerator: Accelerator,
 }
 
-impl From<GuestError> for Failure {
-    fn from(error: GuestError) -> Self {
-        let hint = error.hint();
-        Self::new(Kind::Environment, treering_script::with_causes(&error)).maybe_hint(hint)
-    }
-}
-
 impl<'a> Guests<'a> {
     /// Reads the kernels of a plan and finds out how they are run; `None` for a plan without.
-    pub(super) fn prepare(
+    pub(crate) fn prepare(
         plan: &'a Plan,
-        plan_file: Option<&Path>,
+        options: &'a PlanOptions<'a>,
+        host: &'a dyn Host,
         stop: &StopFlag,
     ) -> Result<Option<Self>, Failure> {
         if plan.variants.iter().all(|variant| variant.guest.is_none()) {
             return Ok(None);
         }
         let program = Program::read(Path::new("/proc/self/exe"))?;
-        let qemu = Qemu::find(&std::env::var_os("PATH").unwrap_or_default())?;
+        let qemu = Qemu::find(&options.search_path)?;
         let mut kernels = HashMap::new();
         for spec in plan.variants.iter().filter_map(|variant| variant.guest.as_ref()) {
             if !kernels.contains_key(&spec.kernel) {
                 kernels.insert(spec.kernel.clone(), Kernel::read(&spec.kernel)?);
             }
         }
-        let base = plan_file.and_then(Path::parent).map(Path::to_owned);
         let (accelerator, bootable) = (Accelerator::Tcg, HashMap::new());
-        let mut guests = Self { plan, base, program, qemu, kernels, bootable, accelerator };
+        let mut guests =
+            Self { plan, options, host, program, qemu, kernels, bootable, accelerator };
         // A missing module is missing in every round: it is said before the first.
         for variant in 0..plan.variants.len() {
             for job in 0..plan.jobs.len() {
@@ -95,7 +92,7 @@ impl<'a> Guests<'a> {
         let Some(spec) = &variant.guest else { return Ok(()) };
         let kernel = &self.kernels[&spec.kernel];
         let modules = needed(kernel, spec.disk, &variant.filesystem)?;
-        let (_, mut extras) = options(&self.plan.jobs[key.1], self.base.as_deref())?;
+        let (_, mut extras) = options(&self.plan.jobs[key.1], self.options)?;
         // Where an observer looks for it.
         extras.extend(kernel.configuration.as_ref().map(|text| Extra {
             path: format!("/boot/config-{}", kernel.release),
@@ -103,7 +100,7 @@ impl<'a> Guests<'a> {
             is_program: false,
         }));
         let initramfs = Initramfs::new(&self.program, &modules, &extras)
-            .map_err(|error| Failure::new(Kind::Environment, error.to_string()))?;
+            .map_err(|error| Failure::new(FailureKind::Environment, error.to_string()))?;
         self.bootable.insert(key, Bootable::new(kernel, &initramfs)?);
         Ok(())
     }
@@ -114,7 +111,7 @@ impl<'a> Guests<'a> {
         if let Some(asked) = specs().find_map(|spec| spec.accelerator) {
             if specs().any(|spec| spec.accelerator.is_some_and(|one| one != asked)) {
                 let message = "the guests of a plan have different accelerators";
-                return Err(Failure::new(Kind::Usage, message)
+                return Err(Failure::new(FailureKind::Usage, message)
                     .hint("their numbers cannot be compared: write one, for all, in [guest]"));
             }
             return Ok(asked);
@@ -132,7 +129,9 @@ impl<'a> Guests<'a> {
             let boot = self.boot((at, 0), spec, Accelerator::Kvm, &[]);
             if !boot.comes_up(PROBE, stop) {
                 let release = &self.kernels[&spec.kernel].release;
-                say(&format!("{release} does not come up under KVM here: it is emulated (TCG)"));
+                self.host.say(&format!(
+                    "{release} does not come up under KVM here: it is emulated (TCG)"
+                ));
                 return Ok(Accelerator::Tcg);
             }
         }
@@ -170,7 +169,7 @@ impl<'a> Guests<'a> {
 
     /// Runs a trial in a guest. The events that come are passed on, from the first to the last,
     /// whatever becomes of the guest.
-    pub(super) fn run(
+    pub(crate) fn run(
         &self,
         key: Key,
         mut trial: HandedTrial,
@@ -180,15 +179,15 @@ impl<'a> Guests<'a> {
     ) -> Result<Ending, Failure> {
         let variant = &self.plan.variants[key.0];
         let Some(spec) = &variant.guest else {
-            return Err(Failure::new(Kind::Bug, "a trial in a guest without a guest"));
+            return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a guest"));
         };
         trial.facts.extend(self.facts(spec));
-        trial.options = options(&self.plan.jobs[key.1], self.base.as_deref())?.0;
+        trial.options = options(&self.plan.jobs[key.1], self.options)?.0;
         if self.accelerator.is_emulated() {
             trial.cautions.push(emulated(self.accelerator));
         }
         let (facts, cautions) = (trial.facts.clone(), trial.cautions.clone());
-        let failed = |error| Failure::new(Kind::Bug, format!("a trial is no JSON: {error}"));
+        let failed = |error| Failure::new(FailureKind::Bug, format!("a trial is no JSON: {error}"));
         let job = GuestJob {
             disks: (0..disks.len()).map(|number| disk_name(spec.disk, number)).collect(),
             filesystem: variant.filesystem.clone(),

@@ -1,55 +1,53 @@
-//! What a plan would do: every cell in its order, and about how long and how large it will be.
+//! The dry run of a plan: every cell in its order, with estimates of time and space, as lines.
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::ExitCode;
 
-use treering_campaign::plan::{Machine, Plan};
-use treering_campaign::{observing_rounds, rounds};
 use treering_model::DeviceSpec;
 use treering_model::filesystems::is_in_memory;
 
 use super::forecast::Forecast;
 use super::launches::Launches;
 use super::reboots;
-use crate::arguments::CompareArgs;
+use crate::cells::{observing_rounds, rounds};
 use crate::failure::Failure;
+use crate::host::{Host, PlanOptions, ResultStore};
+use crate::plan::{Machine, Plan};
 
-/// Prints it.
-pub(in crate::commands) fn show(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
+/// The lines of a dry run.
+///
+/// # Errors
+/// When a launcher or a boot loader is missing, or the store cannot be read.
+pub fn dry_run(
+    plan: &Plan,
+    options: &PlanOptions<'_>,
+    (store, host): (&dyn ResultStore, &dyn Host),
+) -> Result<Vec<String>, Failure> {
     let cells = [rounds(plan), observing_rounds(plan)].concat();
     let reboots = match plan.conditions.machine {
         Machine::Guest => Vec::new(),
-        Machine::Reboot => reboots::dry_lines(plan, args)?,
+        Machine::Reboot => reboots::dry_lines(plan, &options.reboots, host)?,
     };
-    let launches = Launches::find(plan)?.map(|launches| launches.lines()).unwrap_or_default();
-    let forecast = Forecast::new(plan, args.page.store.store.as_deref(), |_| false)?;
-    super::super::output::with_writer(args.page.output.as_deref(), |out| {
-        for cell in cells.iter().flatten() {
-            writeln!(out, "{}", cell.words(plan))?;
-        }
-        for (job, estimate) in plan.jobs.iter().zip(&forecast.jobs) {
-            let footprint = &estimate.footprint;
-            writeln!(
-                out,
-                "{}: each trial writes {} files, {} MiB, at most {} MiB at a time; {}",
-                job.name,
-                footprint.written_files,
-                footprint.written_bytes >> 20,
-                footprint.peak_block_bytes >> 20,
-                estimate.words()
-            )?;
-        }
-        for line in forecast.lines() {
-            writeln!(out, "{line}")?;
-        }
-        for line in launches.iter().chain(&space(plan)).chain(&reboots) {
-            writeln!(out, "{line}")?;
-        }
-        Ok(())
-    })?;
-    super::warn_of_shortfall(plan, args);
-    Ok(ExitCode::SUCCESS)
+    let launches = Launches::find(plan, &options.ranks, &options.search_path)?;
+    let launches = launches.map(|launches| launches.lines()).unwrap_or_default();
+    let forecast = Forecast::new(plan, store, |_| false)?;
+    let mut lines: Vec<String> = cells.iter().flatten().map(|cell| cell.words(plan)).collect();
+    for (job, estimate) in plan.jobs.iter().zip(&forecast.jobs) {
+        let footprint = &estimate.footprint;
+        lines.push(format!(
+            "{}: each trial writes {} files, {} MiB, at most {} MiB at a time; {}",
+            job.name,
+            footprint.written_files,
+            footprint.written_bytes >> 20,
+            footprint.peak_block_bytes >> 20,
+            estimate.words()
+        ));
+    }
+    lines.extend_from_slice(forecast.lines());
+    lines.extend(launches);
+    lines.extend(space(plan));
+    lines.extend(reboots);
+    Ok(lines)
 }
 
 /// The room that images take.

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use treering_model::{Beginning, Caution, Ending, Fact, TrialEvent, TrialSink};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
 /// Passes events on, and puts in what is missing where they did not come to their end.
-pub(super) struct Relay<'s> {
+pub(crate) struct Relay<'s> {
     /// What is known here of the trial's beginning.
     beginning: Beginning,
     began: Option<Instant>,
@@ -18,12 +18,12 @@ pub(super) struct Relay<'s> {
 }
 
 impl<'s> Relay<'s> {
-    pub(super) fn new(beginning: Beginning, sink: &'s mut dyn TrialSink) -> Self {
+    pub(crate) fn new(beginning: Beginning, sink: &'s mut dyn TrialSink) -> Self {
         Self { beginning, began: None, ended: None, sink }
     }
 
     /// The next event.
-    pub(super) fn take(&mut self, event: TrialEvent) -> Result<(), Failure> {
+    pub(crate) fn take(&mut self, event: TrialEvent) -> Result<(), Failure> {
         let event = match event {
             TrialEvent::Began(inside) => {
                 self.began = Some(Instant::now());
@@ -45,12 +45,12 @@ impl<'s> Relay<'s> {
     }
 
     fn push(&mut self, event: &TrialEvent) -> Result<(), Failure> {
-        self.sink.accept(event).map_err(|error| Failure::of(Kind::Environment, &error))
+        self.sink.accept(event).map_err(|error| Failure::of(FailureKind::Environment, &error))
     }
 
     /// How the trial ended; as given where it was not told. What else was said stands behind why it
     /// failed, and facts and cautions where it did not even begin.
-    pub(super) fn finish(
+    pub(crate) fn finish(
         mut self,
         unless_told: Ending,
         said: &str,

@@ -1,0 +1,85 @@
+//! The command line as the host of a plan: messages and the display on standard error, leftovers of
+//! killed runs, and this very command line to be typed again after a boot.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+
+use treering_conduct::{Failure as ConductFailure, Host};
+use treering_engine::Progress;
+use treering_lab::{Continuation, Lab, PlanIdentity};
+use treering_model::TrialSink;
+use treering_script::{Job, TargetFacts};
+
+use crate::classic_output::say;
+use crate::clock::trial_unix_ms;
+use crate::commands::lab;
+use crate::failure::{Failure, Kind};
+use crate::places;
+use crate::progress::ProgressShow;
+
+/// Variables that decide where a run finds its things.
+const KEPT: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
+
+/// The terminal of a plan.
+pub(crate) struct Terminal<'l> {
+    pub(crate) lab: &'l Lab,
+}
+
+impl Host for Terminal<'_> {
+    fn say(&self, words: &str) {
+        say(words);
+    }
+
+    fn unix_ms(&self) -> i64 {
+        trial_unix_ms()
+    }
+
+    fn listeners(&self, job: &dyn Job, progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
+        if !std::io::stderr().is_terminal() {
+            return Vec::new();
+        }
+        let operations = job.tasks(&TargetFacts::unknown());
+        vec![Box::new(ProgressShow::begin(operations, progress))]
+    }
+
+    fn free_leftovers(&self, plan: &PlanIdentity) {
+        lab::free_what_is_left(self.lab, plan);
+    }
+
+    fn continuation(&self) -> Result<Continuation, ConductFailure> {
+        Ok(continuation()?)
+    }
+}
+
+/// This command line as it is typed after a boot.
+fn continuation() -> Result<Continuation, Failure> {
+    let cannot = |what: &str, error: &dyn std::fmt::Display| {
+        Failure::new(Kind::Environment, format!("{what}: {error}"))
+    };
+    let text = |word: std::ffi::OsString| {
+        word.into_string().map_err(|word| {
+            let message = format!("{} cannot be written into a unit", word.to_string_lossy());
+            Failure::new(Kind::Usage, message).hint("use names in UTF-8 in plans with reboots")
+        })
+    };
+    let program = std::env::current_exe()
+        .map_err(|error| cannot("cannot determine where treering is", &error))?;
+    let directory = std::env::current_dir()
+        .map_err(|error| cannot("cannot determine the current directory", &error))?;
+    let mut command = vec![text(program.into_os_string())?];
+    for word in std::env::args_os().skip(1) {
+        command.push(text(word)?);
+    }
+    let verb = command.iter().position(|word| word == "compare").unwrap_or(0);
+    let own = command.iter().take_while(|word| *word != "--");
+    if !own.into_iter().any(|word| word == "--resume") {
+        command.insert(verb + 1, "--resume".to_owned());
+    }
+    let environment = places::environment();
+    let is_kept = |(name, _): &(String, String)| KEPT.contains(&name.as_str());
+    Ok(Continuation {
+        command,
+        directory: text(directory.into_os_string())?,
+        environment: environment.into_iter().filter(is_kept).collect(),
+    })
+}

@@ -1,0 +1,86 @@
+//! How the numbers of a campaign stand after a round, by the comparison of the report.
+
+use std::collections::BTreeSet;
+
+use treering_analysis::compare::{
+    COMPARED_FACTS, ComparedVariant, Factor, MetricComparison, Outcome, Terms, compare,
+};
+use treering_conduct::plan::Judging;
+use treering_conduct::{Comparison, MeasuredVariant, Standing};
+use treering_stats::StoppingRule;
+use treering_store::Store;
+
+use crate::failure::{Failure, Kind};
+use crate::storage::failure;
+
+/// The number of primary metrics of a contender that are reported after each round.
+const SHOWN: usize = 4;
+
+/// Compares the measured trials of variants, the first of which is the baseline.
+pub(super) fn standing(
+    store: &Store,
+    measured: &[MeasuredVariant<'_>],
+    judging: &Judging,
+) -> Result<Standing, Failure> {
+    let mut incomplete = BTreeSet::new();
+    let mut variants = Vec::new();
+    let (mut begin, mut end) = (f64::INFINITY, 0.0_f64);
+    for variant in measured {
+        let trials = store.load_with_facts(&variant.trials, &COMPARED_FACTS);
+        let mut trials = trials.map_err(|error| failure(&error))?;
+        for trial in &trials {
+            let began = trial.beginning.started_unix_ms as f64 / 1e3;
+            begin = begin.min(began);
+            end = end.max(began + trial.wall_ns as f64 / 1e9);
+        }
+        let excluded = trials.iter().filter(|trial| trial.exclusion().is_some());
+        incomplete.extend(excluded.filter_map(|trial| Some(trial.beginning.cell.as_ref()?.round)));
+        trials.retain(|trial| trial.exclusion().is_none());
+        if !trials.is_empty() {
+            let (name, factor) = (variant.name.to_owned(), Factor::Variant);
+            let against = Some(variant.baseline.to_owned());
+            variants.push(ComparedVariant { name, factor, against, trials });
+        }
+    }
+    let mut standing = Standing {
+        comparison: None,
+        incomplete: u32::try_from(incomplete.len()).unwrap_or(u32::MAX),
+        seconds: (end - begin).max(0.0),
+    };
+    if let Some((baseline, contenders)) =
+        variants.split_first().filter(|(_, rest)| !rest.is_empty())
+    {
+        let terms = Terms { threshold: judging.threshold, primary: judging.primary.clone() };
+        let outcome = compare(baseline, contenders, &terms);
+        let outcome = outcome.map_err(|error| Failure::of(Kind::Usage, &error))?;
+        standing.comparison = Some(Box::new(ComparedRounds(outcome)));
+    }
+    Ok(standing)
+}
+
+struct ComparedRounds(Outcome);
+
+impl Comparison for ComparedRounds {
+    fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool {
+        self.0.wants_more(rule, rounds)
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let line = |baseline: &str, contender: &str| {
+            let ratios: Vec<String> =
+                self.0.primary_of(contender).filter_map(in_words).take(SHOWN).collect();
+            (!ratios.is_empty()).then(|| format!("{contender} / {baseline}: {}", ratios.join(", ")))
+        };
+        let contenders = self.0.contenders();
+        contenders.filter_map(|(baseline, contender)| line(baseline, &contender.name)).collect()
+    }
+}
+
+fn in_words(one: &MetricComparison) -> Option<String> {
+    let estimate = one.ratio?;
+    let metric = one.metric();
+    Some(match estimate.interval {
+        Some((low, high)) => format!("{metric} {:.3} ({low:.3} to {high:.3})", estimate.value),
+        None => format!("{metric} {:.3}", estimate.value),
+    })
+}

@@ -1,0 +1,41 @@
+//! What is known of a trial before it begins, and the place that it takes.
+
+use std::path::Path;
+
+use treering_engine::LatencyMode;
+use treering_lab::{LabError, Workplace};
+use treering_model::{Beginning, TrialId};
+use treering_script::{Job, Workload};
+
+/// The beginning of a trial of this job, wherever it runs.
+pub fn beginning(trial: TrialId, workload: &str, job: &dyn Job, started_unix_ms: i64) -> Beginning {
+    Beginning {
+        started_unix_ms,
+        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
+        parameters: job.parameters(),
+        ..Beginning::new(trial, workload, job.mode())
+    }
+}
+
+/// Takes a directory, unless a killed run has left its trees there.
+///
+/// # Errors
+/// When it cannot be had, or has such trees.
+pub fn take(dir: &Path) -> Result<Workplace, LabError> {
+    let place = Workplace::take(dir)?;
+    place.refuse_leftovers()?;
+    Ok(place)
+}
+
+/// The calls that are timed where nobody asks for others.
+pub fn usual_latency(job: &dyn Job) -> LatencyMode {
+    if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled }
+}
+
+/// The workload of this name.
+pub(crate) fn named(
+    workloads: &[&'static dyn Workload],
+    name: &str,
+) -> Option<&'static dyn Workload> {
+    workloads.iter().copied().find(|workload| workload.manifest().name == name)
+}

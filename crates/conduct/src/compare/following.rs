@@ -1,0 +1,137 @@
+//! How the numbers of a campaign narrow from round to round, and whether there have been enough.
+
+use std::collections::BTreeMap;
+
+use crate::cells::PlannedCell;
+use crate::plan::{Plan, Stopping, baselines};
+use treering_model::{CellRole, TrialId, Variant};
+use treering_stats::StoppingRule;
+
+use crate::failure::Failure;
+use crate::host::{Host, MeasuredVariant, ResultStore, Standing};
+
+/// Looks at what is there after each round.
+pub(crate) struct Following<'a> {
+    plan: &'a Plan,
+    store: &'a dyn ResultStore,
+    host: &'a dyn Host,
+    is_quiet: bool,
+    rule: StoppingRule,
+    /// With the rule of time: the fewest rounds, and the time that the rounds may take.
+    time: Option<(u32, f64)>,
+}
+
+impl<'a> Following<'a> {
+    pub(crate) fn new(
+        plan: &'a Plan,
+        is_quiet: bool,
+        (store, host): (&'a dyn ResultStore, &'a dyn Host),
+    ) -> Self {
+        let rule = match &plan.stopping {
+            Stopping::Fixed { rounds } | Stopping::Time { most: rounds, .. } => {
+                StoppingRule::Fixed { rounds: *rounds }
+            }
+            Stopping::Precision { half_width, fewest, most } => StoppingRule::Precision {
+                // The width is measured on the scale of the comparison: log ratios.
+                half_width: half_width.ln_1p(),
+                fewest: *fewest,
+                cap: *most,
+            },
+            Stopping::Sequential { looks } => StoppingRule::sequential(looks),
+        };
+        let time = match plan.stopping {
+            Stopping::Time { minutes, fewest, .. } => Some((fewest, minutes * 60.0)),
+            _ => None,
+        };
+        Self { plan, store, host, is_quiet, rule, time }
+    }
+
+    /// When it ends.
+    pub(crate) fn rule(&self) -> &StoppingRule {
+        &self.rule
+    }
+
+    /// Whether there is to be another round; says how the numbers stand.
+    pub(crate) fn after(
+        &self,
+        round: u32,
+        done: &BTreeMap<PlannedCell, TrialId>,
+    ) -> Result<bool, Failure> {
+        let standing = self.standing(done, round)?;
+        if let Some(comparison) = &standing.comparison
+            && round > 1
+            && !self.is_quiet
+        {
+            for line in comparison.lines() {
+                self.host.say(&format!("  after {round} rounds, {line}"));
+            }
+        }
+        let goes_on = self.wants_more(&standing, round);
+        if !goes_on && !self.is_quiet && round < self.plan.stopping.most_rounds() {
+            self.host.say(&format!("enough after {round} rounds: {}", self.why()));
+        }
+        Ok(goes_on)
+    }
+
+    /// Whether there is to be another round, in silence.
+    pub(crate) fn goes_on(
+        &self,
+        round: u32,
+        done: &BTreeMap<PlannedCell, TrialId>,
+    ) -> Result<bool, Failure> {
+        if let (StoppingRule::Fixed { rounds }, None) = (&self.rule, self.time) {
+            return Ok(round < *rounds);
+        }
+        Ok(self.wants_more(&self.standing(done, round)?, round))
+    }
+
+    fn wants_more(&self, standing: &Standing, round: u32) -> bool {
+        if let Some((fewest, seconds)) = self.time {
+            let with_another = standing.seconds * (1.0 + 1.0 / f64::from(round.max(1)));
+            let complete = round.saturating_sub(standing.incomplete);
+            let fits = complete < fewest || with_another <= seconds;
+            return fits && round < self.plan.stopping.most_rounds();
+        }
+        match &standing.comparison {
+            // The plan has no more rounds than its rule: that ends it, however few are complete.
+            Some(comparison) => {
+                comparison.wants_more(&self.rule, round.saturating_sub(standing.incomplete))
+            }
+            // Nothing is compared: the plan's last round ends it.
+            None => round < self.plan.stopping.most_rounds(),
+        }
+    }
+
+    fn why(&self) -> &'static str {
+        match self.rule {
+            StoppingRule::Fixed { .. } if self.time.is_some() => {
+                "another one does not fit into the time"
+            }
+            StoppingRule::Fixed { .. } => "as planned",
+            StoppingRule::Precision { .. } => "every primary interval is narrow enough",
+            StoppingRule::Sequential { .. } => "every primary metric is decided",
+        }
+    }
+
+    /// How it stands after this round.
+    fn standing(
+        &self,
+        done: &BTreeMap<PlannedCell, TrialId>,
+        round: u32,
+    ) -> Result<Standing, Failure> {
+        let baselines = baselines(&self.plan.variants);
+        let of_variant = |number: usize, variant: &'a Variant| {
+            let baseline = &self.plan.variants[baselines[number].unwrap_or(number)];
+            let cells = done
+                .iter()
+                .filter(|(cell, _)| cell.variant == number && cell.role == CellRole::Round)
+                .filter(|(cell, _)| cell.round <= round);
+            let trials = cells.map(|(_, trial)| *trial).collect();
+            MeasuredVariant { name: &variant.name, baseline: &baseline.name, trials }
+        };
+        let variants = self.plan.variants.iter().enumerate();
+        let variants: Vec<MeasuredVariant<'_>> =
+            variants.map(|(number, variant)| of_variant(number, variant)).collect();
+        self.store.standing(&variants, &self.plan.judging)
+    }
+}

@@ -1,0 +1,236 @@
+//! The program around a plan: the store that keeps and judges its trials, the host that shows
+//! messages and knows the time, and the options of a run.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use treering_engine::Progress;
+use treering_lab::{BootLoader, Continuation, PlanIdentity};
+use treering_model::{Caution, Cell, TrialId, TrialSink};
+use treering_script::{Job, JobRecord, Workload};
+use treering_stats::StoppingRule;
+use treering_sys::StopFlag;
+
+use crate::failure::{Failure, FailureKind};
+use crate::plan::Judging;
+
+/// A trial of a plan that the store has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredCell {
+    /// The trial.
+    pub trial: TrialId,
+    /// Its place in its campaign.
+    pub cell: Cell,
+    /// Whether it ended and was not interrupted.
+    pub is_result: bool,
+    /// Whether the user excluded it from comparisons.
+    pub is_excluded: bool,
+}
+
+/// A completed trial of a workload, as an estimate needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EarlierTrial {
+    /// Its parameters, by name.
+    pub parameters: Vec<(String, String)>,
+    /// Its duration.
+    pub seconds: f64,
+}
+
+/// A trial that is about to be recorded.
+pub struct RecordedTrial<'a> {
+    /// Its identity.
+    pub trial: TrialId,
+    /// What its job was made of; `None` for a trial that failed before it began.
+    pub record: Option<&'a JobRecord>,
+    /// The directories that it measures: the store must not write to their filesystems.
+    pub under_test: &'a [&'a Path],
+    /// Ends the trial when the store takes no more events.
+    pub stop: &'a StopFlag,
+}
+
+/// A variant with its measured trials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MeasuredVariant<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The variant that it is compared with.
+    pub baseline: &'a str,
+    /// The trials of its measured rounds.
+    pub trials: Vec<TrialId>,
+}
+
+/// What the rounds so far say.
+#[derive(Default)]
+pub struct Standing {
+    /// The comparison; `None` where nothing is compared.
+    pub comparison: Option<Box<dyn Comparison>>,
+    /// The number of rounds with an excluded trial: they count as not measured.
+    pub incomplete: u32,
+    /// From the beginning of the first trial to the end of the last.
+    pub seconds: f64,
+}
+
+/// Variants, compared.
+pub trait Comparison {
+    /// Whether this rule asks for more than so many complete rounds.
+    fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool;
+
+    /// A line for each contender that has primary ratios: its name, the baseline and the ratios.
+    fn lines(&self) -> Vec<String>;
+}
+
+/// The store of results. It keeps the trials of a plan and says what they show. Without a store of
+/// its own a program implements `record` alone: then every plan begins anew.
+pub trait ResultStore {
+    /// Calls `run` once with the sink of a trial and with the caution about the place of the
+    /// store, if any, and keeps the events that come.
+    ///
+    /// # Errors
+    /// When the store cannot be opened, or does not have every event at the end.
+    fn record(
+        &self,
+        trial: &RecordedTrial<'_>,
+        run: &mut dyn FnMut(&mut dyn TrialSink, Option<Caution>),
+    ) -> Result<(), Failure>;
+
+    /// The trials of the plans of this name, newest first. A store that is missing has none, unless
+    /// a plan is resumed.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn cells(&self, _plan: &str, _resumes: bool) -> Result<Vec<StoredCell>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// The parameters of each of these trials.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn parameters(&self, _trials: &[TrialId]) -> Result<Vec<Vec<(String, String)>>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// The completed ones among the `limit` newest trials of a workload.
+    ///
+    /// # Errors
+    /// When the store cannot be read. A store that cannot be opened has none.
+    fn earlier(&self, _workload: &str, _limit: usize) -> Result<Vec<EarlierTrial>, Failure> {
+        Ok(Vec::new())
+    }
+
+    /// Compares the first of these variants with the others.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or the trials cannot be compared.
+    fn standing(
+        &self,
+        _variants: &[MeasuredVariant<'_>],
+        _judging: &Judging,
+    ) -> Result<Standing, Failure> {
+        Ok(Standing::default())
+    }
+
+    /// Makes a store that the user named, so that it is there after a boot.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn make_named(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// The file of the store, which must not be on the filesystem of any of these directories if
+    /// the user named it; `None` for a store without a file.
+    ///
+    /// # Errors
+    /// When it is there, or cannot be named.
+    fn file(&self, _under_test: &[&Path]) -> Result<Option<PathBuf>, Failure> {
+        Ok(None)
+    }
+}
+
+/// The program that conducts a plan.
+pub trait Host {
+    /// Shows a message to the user.
+    fn say(&self, words: &str);
+
+    /// The wall clock: milliseconds since 1970 (UTC).
+    fn unix_ms(&self) -> i64;
+
+    /// Further sinks for the events of a trial of this job, such as a display.
+    fn listeners(&self, _job: &dyn Job, _progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
+        Vec::new()
+    }
+
+    /// Frees devices and mounts that killed runs of this plan left behind.
+    fn free_leftovers(&self, _plan: &PlanIdentity) {}
+
+    /// The command that continues the plan after a boot.
+    ///
+    /// # Errors
+    /// When the program cannot be started that way.
+    fn continuation(&self) -> Result<Continuation, Failure> {
+        let message = "this program does not continue plans after a boot";
+        Err(Failure::new(FailureKind::Usage, message))
+    }
+}
+
+/// A point of a series of measurements: its label and facts go to each trial.
+#[derive(Clone, Debug)]
+pub struct SeriesPoint {
+    /// The label of its trials.
+    pub label: String,
+    /// Facts of its trials, by name.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+/// Options of a run of a plan.
+#[derive(Default)]
+pub struct PlanOptions<'a> {
+    /// Continue the newest campaign of the plan.
+    pub resume: bool,
+    /// Show failures and cautions only.
+    pub quiet: bool,
+    /// Whether the first trial that fails ends the plan.
+    pub gives_up: bool,
+    /// Whether the plan is a part of something larger, whose rounds are given.
+    pub is_part: bool,
+    /// The point of a series that the trials make.
+    pub point: Option<SeriesPoint>,
+    /// Block devices that may be erased.
+    pub erase: Vec<PathBuf>,
+    /// The workloads that the jobs are made of.
+    pub workloads: &'a [&'static dyn Workload],
+    /// The search path for programs.
+    pub search_path: OsString,
+    /// The directory of the plan's file: names in options are relative to it.
+    pub plan_dir: Option<PathBuf>,
+    /// How ranks are started.
+    pub ranks: RankOptions,
+    /// How the machine is booted.
+    pub reboots: RebootOptions,
+}
+
+/// Options for jobs on several ranks.
+#[derive(Default)]
+pub struct RankOptions {
+    /// The program to launch, where the plan names none.
+    pub program: Option<PathBuf>,
+    /// The file of this program.
+    pub own: PathBuf,
+    /// Whether this program can be launched itself.
+    pub own_has_mpi: bool,
+    /// The name of this machine.
+    pub host: String,
+}
+
+/// Options for plans that boot the machine.
+#[derive(Default)]
+pub struct RebootOptions {
+    /// Whether the machine may be booted.
+    pub is_allowed: bool,
+    /// What boots a kernel once; the first that can where none is named.
+    pub loader: Option<BootLoader>,
+    /// The root directory of the machine, where it is not `/`.
+    pub root: Option<PathBuf>,
+}

@@ -1,0 +1,22 @@
+//! Messages about a plan and its trials.
+
+use crate::host::Host;
+use crate::plan::Plan;
+
+/// Says that more rounds are needed than the plan has; it goes on as asked.
+pub fn warn_of_shortfall(plan: &Plan, host: &dyn Host) {
+    if let Some(shortfall) = plan.shortfall() {
+        host.say(&format!("caution: {shortfall}"));
+    }
+}
+
+/// Names what could not be removed after a trial.
+pub fn say_left_behind(left_behind: &[String], say: &dyn Fn(&str)) {
+    const SAID_MAX: usize = 3;
+    for why in left_behind.iter().take(SAID_MAX) {
+        say(&format!("treering: left behind: {why}"));
+    }
+    if left_behind.len() > SAID_MAX {
+        say(&format!("treering: left behind: {} more", left_behind.len() - SAID_MAX));
+    }
+}

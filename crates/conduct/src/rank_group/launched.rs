@@ -1,0 +1,147 @@
+//! One of the ranks of a trial that a plan has launched: the first is told what is to be done,
+//! tells the others, and reports what happens.
+
+use std::io;
+use std::time::Duration;
+
+use treering_engine::{EngineOptions, RankReport};
+use treering_model::{Caution, CautionCode, SinkError, TrialEvent, TrialSink};
+use treering_script::Settings;
+
+use super::process::failed;
+use super::ranks::Ranks;
+use crate::beginning::{named, take};
+use crate::failure::{Failure, FailureKind};
+use crate::handed::{HandedRun, RanksJob, RanksTrial};
+use crate::messages::say_left_behind;
+use crate::plan::JobOfRanks;
+use crate::ranks::dir_of_rank;
+
+/// The program of a rank that a plan has launched.
+pub trait LaunchedRank {
+    /// The line that says what the ranks are to do.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    fn job_line(&self) -> io::Result<Vec<u8>>;
+
+    /// Reports to the plan; says whether the report arrived.
+    fn tell(&self, report: &RankReport) -> bool;
+
+    /// Shows a message.
+    fn say(&self, words: &str);
+
+    /// The wall clock: milliseconds since 1970 (UTC).
+    fn unix_ms(&self) -> i64;
+}
+
+/// Does what the plan that launched the ranks asks for.
+///
+/// # Errors
+/// When the ranks are not those that were launched, another rank is lost, or the trial cannot take
+/// place.
+pub fn serve_launched(ranks: &Ranks<'_>, own: &dyn LaunchedRank) -> Result<(), Failure> {
+    let mut line = Vec::new();
+    if ranks.world.is_first() {
+        line = own
+            .job_line()
+            .map_err(|error| lost(&format!("what is to be done cannot be read: {error}")))?;
+    }
+    let line = ranks.world.broadcast(&line).map_err(|error| failed(&error))?;
+    let job: RanksJob = serde_json::from_slice(&line)
+        .map_err(|error| lost(&format!("what is to be done is not understood: {error}")))?;
+    suits(&job, ranks.world.size())?;
+    let limit = Duration::from_secs(job.timeout_seconds.into());
+    ranks.world.set_limit(limit);
+    if ranks.world.is_first() {
+        own.tell(&RankReport::Met(job.ranks, ranks.library.clone()));
+    }
+    if let Some(trial) = job.trial {
+        conduct((ranks, own), trial, &job.host, limit)?;
+    }
+    if ranks.world.is_first() {
+        own.tell(&RankReport::Done);
+    }
+    Ok(())
+}
+
+fn lost(why: &str) -> Failure {
+    Failure::new(FailureKind::Environment, why)
+}
+
+/// Whether this is what was launched.
+fn suits(job: &RanksJob, size: usize) -> Result<(), Failure> {
+    let own = env!("CARGO_PKG_VERSION");
+    if job.version != own {
+        let message = format!("the ranks are treering {own}, the plan runs in {}", job.version);
+        return Err(Failure::new(FailureKind::Usage, message));
+    }
+    if job.ranks != size {
+        let message = format!("the launcher has started {size} ranks, not {}", job.ranks);
+        return Err(Failure::new(FailureKind::Environment, message));
+    }
+    Ok(())
+}
+
+fn conduct(
+    (ranks, own): (&Ranks<'_>, &dyn LaunchedRank),
+    trial: RanksTrial,
+    conductor: &str,
+    stopped_max: Duration,
+) -> Result<(), Failure> {
+    let RanksTrial { mut handed, dir, keep } = trial;
+    let dir = dir_of_rank(&dir, ranks.world.rank());
+    let workload = named(ranks.workloads, &handed.workload).ok_or_else(|| {
+        Failure::new(FailureKind::Bug, format!("no workload {}", handed.workload))
+    })?;
+    let settings = Settings::new(handed.options.clone());
+    let JobOfRanks { job, each, .. } = ranks.job(workload, &settings)?;
+    let engine = EngineOptions { stopped_max, ..handed.engine(job.as_ref()) };
+    if !ranks.world.is_first() {
+        return ranks.assist(&[dir], job.as_ref(), &engine);
+    }
+    let mut place = take(&dir)?;
+    let (facts, cautions) = ranks.look(place.target().path())?;
+    handed.facts.extend(facts);
+    handed.cautions.extend(cautions);
+    handed.cautions.extend(about_others(ranks, conductor));
+    let run = HandedRun {
+        handed,
+        job: job.as_ref(),
+        engine,
+        keep,
+        remount: None,
+        world: Some(ranks.world),
+        each,
+        started_unix_ms: own.unix_ms(),
+    };
+    let left_behind = run.run(&mut place, &mut Reporter(own))?;
+    say_left_behind(&left_behind, &|words| own.say(words));
+    Ok(())
+}
+
+/// The caution about machines on which nobody has dropped caches.
+fn about_others(ranks: &Ranks<'_>, conductor: &str) -> Option<Caution> {
+    let mut others = ranks.world.hosts();
+    others.retain(|host| host != conductor);
+    others.sort();
+    others.dedup();
+    let message = format!(
+        "caches were dropped on {conductor} only, not on {} other machines of ranks",
+        others.len()
+    );
+    (!others.is_empty()).then_some(Caution { code: CautionCode::CachesNotDropped, message })
+}
+
+/// Reports each event of a trial to the plan.
+struct Reporter<'a>(&'a dyn LaunchedRank);
+
+impl TrialSink for Reporter<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        if self.0.tell(&RankReport::Event(Box::new(event.clone()))) {
+            return Ok(());
+        }
+        let gone = io::Error::from(io::ErrorKind::BrokenPipe);
+        Err(SinkError::new("the plan that launched the ranks is gone", gone))
+    }
+}

@@ -1,0 +1,56 @@
+//! Runs on several ranks: rank 0 does what a single process does, the others assist it.
+//!
+//! `meeting` is what ranks have to agree on before a trial, `place` whether they see one
+//! filesystem, `launched` a trial that a plan has launched.
+
+mod launched;
+mod meeting;
+mod place;
+mod process;
+mod ranks;
+
+use std::fmt::Display;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use treering_engine::World;
+
+pub use self::launched::{LaunchedRank, serve_launched};
+pub use self::process::{Connection, RankProcess};
+pub use self::ranks::Ranks;
+use crate::failure::Failure;
+
+/// Meets the other ranks, runs this with them, and leaves them; a rank that is silent for longer
+/// than the limit is lost. Rank 0 shows a failure and gives the exit code.
+pub fn together<E: From<Failure> + Display>(
+    connection: &dyn Connection,
+    process: &RankProcess<'_>,
+    limit: Duration,
+    run: impl FnOnce(&Ranks<'_>) -> Result<ExitCode, E>,
+    show: impl FnOnce(&E) -> ExitCode,
+) -> ExitCode {
+    let world = World::new(connection.link(), limit);
+    let workloads = process.workloads;
+    let done = meeting::meet(&world, process).map_err(E::from).and_then(|trial| {
+        run(&Ranks { world: &world, trial, library: connection.library(), workloads })
+    });
+    match &done {
+        Err(failure) => world.leave(&failure.to_string()),
+        // Who still waits for us learns that nothing more comes.
+        Ok(_) if world.is_first() => world.leave("it has ended"),
+        Ok(_) => {}
+    }
+    if !world.is_first() {
+        let _abandoned = world.farewell();
+        return ExitCode::SUCCESS;
+    }
+    let code = match &done {
+        Ok(code) => *code,
+        Err(failure) => show(failure),
+    };
+    if world.farewell().is_err() {
+        // A rank that hangs does not end by itself.
+        connection.abort();
+    }
+    code
+}

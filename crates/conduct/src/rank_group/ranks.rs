@@ -1,0 +1,107 @@
+//! The ranks that a run is distributed over, and what each of them does.
+
+use std::path::{Path, PathBuf};
+
+use treering_engine::{EngineOptions, Target, World};
+use treering_model::{Caution, Fact, TrialId};
+use treering_script::{ClassicRecord, ClassicScene, ConfigError, Job, Settings, Workload};
+use treering_sys::{SignalWatch, raise_open_files};
+
+use super::place;
+use super::process::failed;
+use crate::failure::{Failure, FailureKind};
+use crate::plan::{JobOfRanks, job_of_ranks};
+use crate::ranks::{assist, dir_of_rank};
+
+/// The ranks that a run is distributed over.
+pub struct Ranks<'w> {
+    /// All of them.
+    pub world: &'w World<'w>,
+    /// The identity of the trial, the same at all of them.
+    pub trial: TrialId,
+    pub(super) library: String,
+    pub(super) workloads: &'w [&'static dyn Workload],
+}
+
+impl Ranks<'_> {
+    /// The job of all ranks together, where these settings say what each has.
+    ///
+    /// # Errors
+    /// When the workload cannot be distributed over ranks, or a setting is wrong.
+    pub fn job(
+        &self,
+        workload: &dyn Workload,
+        settings: &Settings,
+    ) -> Result<JobOfRanks, ConfigError> {
+        let ranks = u32::try_from(self.world.size()).unwrap_or(u32::MAX);
+        job_of_ranks(workload, settings, ranks, self.workloads)
+    }
+
+    /// The settings of rank 0 at all ranks, files that were read for them included.
+    ///
+    /// # Errors
+    /// When a rank is lost, or does not understand them.
+    pub fn shared(&self, own: &Settings) -> Result<Settings, Failure> {
+        let told = if self.world.is_first() {
+            let record = ClassicRecord::of(own, &ClassicScene::default());
+            serde_json::to_vec(&record).map_err(|error| Failure::of(FailureKind::Bug, &error))?
+        } else {
+            Vec::new()
+        };
+        let told = self.world.broadcast(&told).map_err(|error| failed(&error))?;
+        if self.world.is_first() {
+            return Ok(own.clone());
+        }
+        let record: ClassicRecord = serde_json::from_slice(&told).map_err(|error| {
+            Failure::new(FailureKind::Environment, format!("rank 0 is not understood: {error}"))
+        })?;
+        Ok(record.settings())
+    }
+
+    /// The directory of this rank.
+    pub fn directory(&self, dir: &Path) -> PathBuf {
+        dir_of_rank(dir, self.world.rank())
+    }
+
+    /// Runs the share of a rank that is not the first, which says what is to be said.
+    ///
+    /// # Errors
+    /// When a directory cannot be opened, a call fails, or another rank is lost.
+    pub fn assist(
+        &self,
+        roots: &[PathBuf],
+        job: &dyn Job,
+        engine: &EngineOptions,
+    ) -> Result<(), Failure> {
+        let signals = SignalWatch::begin().map_err(|error| {
+            Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
+        })?;
+        let _as_many_as_we_may = raise_open_files();
+        // What it means is judged by rank 0.
+        roots.first().map_or(Ok(()), |first| self.look(first).map(|_seen| ()))?;
+        let opened: Result<Vec<Target>, _> = roots.iter().map(|root| Target::open(root)).collect();
+        let opened = opened.map_err(|error| Failure::of(FailureKind::Environment, &error))?;
+        assist(job, &opened, engine, self.world, signals.flag())
+            .map_err(|error| Failure::of(FailureKind::Trial, &error))
+    }
+
+    /// What is known of the ranks before the trial, and whether they see one filesystem.
+    ///
+    /// # Errors
+    /// When a rank cannot open its directory, or is lost.
+    pub fn look(&self, dir: &Path) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
+        let (mut facts, cautions) = place::compare(self.world, dir, self.trial)?;
+        let mut hosts = self.world.hosts();
+        let ranks = hosts.len();
+        hosts.sort();
+        hosts.dedup();
+        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+        facts.push(fact("ranks.hosts", hosts.len().to_string()));
+        let even = ranks.is_multiple_of(hosts.len().max(1));
+        let per_host =
+            if even { (ranks / hosts.len().max(1)).to_string() } else { "uneven".into() };
+        facts.push(fact("ranks.per_host", per_host));
+        facts.push(fact("ranks.launched_by", self.library.clone()));
+        Ok((facts, cautions))
+    }
+}

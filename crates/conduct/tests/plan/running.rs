@@ -1,0 +1,123 @@
+//! Plans that run through the traits, on directories and into memory.
+
+use std::cell::RefCell;
+use std::fs;
+
+use treering_conduct::{
+    Failure, FailureKind, Host, PlanEnd, PlanOptions, RecordedTrial, ResultStore, StoredCell,
+    run_plan,
+};
+use treering_lab::Lab;
+use treering_model::{Caution, Ending, SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
+use treering_sys::StopFlag;
+
+use crate::read_plan;
+
+/// Keeps trials in memory, and messages.
+#[derive(Default)]
+struct Memory {
+    trials: RefCell<Vec<Trial>>,
+    messages: RefCell<Vec<String>>,
+    /// Whether the store is full.
+    is_full: bool,
+}
+
+struct Builder(TrialBuilder);
+
+impl TrialSink for Builder {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        self.0.push(event).map_err(|error| SinkError::new("events are out of order", error))
+    }
+}
+
+impl ResultStore for Memory {
+    fn record(
+        &self,
+        _trial: &RecordedTrial<'_>,
+        run: &mut dyn FnMut(&mut dyn TrialSink, Option<Caution>),
+    ) -> Result<(), Failure> {
+        if self.is_full {
+            return Err(Failure::new(FailureKind::Environment, "the store is full"));
+        }
+        let mut builder = Builder(TrialBuilder::default());
+        run(&mut builder, None);
+        self.trials.borrow_mut().extend(builder.0.finish());
+        Ok(())
+    }
+
+    fn cells(&self, _plan: &str, _resumes: bool) -> Result<Vec<StoredCell>, Failure> {
+        let trials = self.trials.borrow();
+        let stored = trials.iter().rev().map(|trial| StoredCell {
+            trial: trial.beginning.trial,
+            cell: trial.beginning.cell.clone().unwrap(),
+            is_result: trial.ending == Ending::Completed,
+            is_excluded: false,
+        });
+        Ok(stored.collect())
+    }
+}
+
+impl Host for Memory {
+    fn say(&self, words: &str) {
+        self.messages.borrow_mut().push(words.to_owned());
+    }
+
+    fn unix_ms(&self) -> i64 {
+        1_000
+    }
+}
+
+/// Runs two rounds of two directories, `resume` or anew.
+fn run(memory: &Memory, home: &std::path::Path, resume: bool) -> Result<PlanEnd, Failure> {
+    let mut text = "rounds = 2\nwarm-up = false\n".to_owned();
+    for name in ["a", "b"] {
+        let directory = home.join(name);
+        fs::create_dir_all(&directory).unwrap();
+        text += &format!(
+            "[[variant]]\nname = \"{name}\"\ndevice = {{ directory = \"{}\" }}\n",
+            directory.display()
+        );
+    }
+    text += "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 4, size = 100 }\n";
+    let plan = read_plan(&text).unwrap();
+    let lab = Lab::open(&home.join("lab")).unwrap();
+    let options = PlanOptions {
+        resume,
+        workloads: treering_registry::workloads(),
+        ..PlanOptions::default()
+    };
+    run_plan(&plan, &options, (memory, memory), &lab, &StopFlag::new())
+}
+
+#[test]
+fn every_cell_of_a_plan_is_recorded_and_a_resumed_plan_runs_no_cell_twice() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = Memory::default();
+    let end = run(&memory, home.path(), false).unwrap();
+    let recorded = memory.trials.borrow().clone();
+    assert_eq!(end, PlanEnd::Done { campaign: Some(recorded[0].beginning.trial) });
+    let mut cells: Vec<(u32, String)> = recorded
+        .iter()
+        .map(|trial| trial.beginning.cell.clone().unwrap())
+        .map(|cell| (cell.round, cell.variant))
+        .collect();
+    cells.sort();
+    let of = |round, name: &str| (round, name.to_owned());
+    assert_eq!(cells, [of(1, "a"), of(1, "b"), of(2, "a"), of(2, "b")]);
+    assert!(recorded.iter().all(|trial| trial.ending == Ending::Completed));
+    assert!(recorded.iter().all(|trial| trial.beginning.started_unix_ms == 1_000));
+    memory.messages.borrow_mut().clear();
+    assert_eq!(run(&memory, home.path(), true).unwrap(), end);
+    assert_eq!(memory.trials.borrow().len(), 4);
+    let messages = memory.messages.borrow();
+    assert!(messages[0].ends_with("4 of 4 trials are done"), "{messages:?}");
+    assert!(messages[1].starts_with("all 2 rounds are complete"), "{messages:?}");
+}
+
+#[test]
+fn a_store_that_refuses_a_trial_ends_the_plan_with_its_failure() {
+    let home = tempfile::tempdir().unwrap();
+    let memory = Memory { is_full: true, ..Memory::default() };
+    let failure = run(&memory, home.path(), false).unwrap_err();
+    assert_eq!((failure.kind, &*failure.message), (FailureKind::Environment, "the store is full"));
+}
