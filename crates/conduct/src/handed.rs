@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use treering_engine::{EngineOptions, PayloadKind, Progress, TrialClock, World};
 use treering_lab::Workplace;
 use treering_model::{Beginning, Caution, Cell, Fact, TrialId, TrialSink};
-use treering_observe::Wanted;
-use treering_observe::layout::LayoutWanted;
+use treering_observe::ObserverOptions;
+use treering_observe::layout::LayoutSchedule;
 use treering_script::Job;
 use treering_sys::{SignalWatch, raise_open_files};
 
@@ -61,11 +61,11 @@ impl HandedTrial {
     }
 
     /// What observers do beside what they always do.
-    pub(crate) fn wanted(&self) -> Wanted {
-        Wanted {
+    pub(crate) fn wanted(&self) -> ObserverOptions {
+        ObserverOptions {
             trace: self.trace,
-            layout: self.layout_every.map(|every_tasks| LayoutWanted { every_tasks, map: true }),
-            ..Wanted::default()
+            layout: self.layout_every.map(|every_tasks| LayoutSchedule { every_tasks, map: true }),
+            ..ObserverOptions::default()
         }
     }
 }

@@ -304,7 +304,7 @@ fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
 
 /// The boots of the machine that is meant.
 fn machine(options: &RebootOptions) -> Reboots {
-    Reboots::of(options.root.as_deref().unwrap_or(Path::new("/")))
+    Reboots::new(options.root.as_deref().unwrap_or(Path::new("/")))
 }
 
 /// Everything that the plan would do to the machine, in its order.
