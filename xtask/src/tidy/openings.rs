@@ -6,9 +6,28 @@ use super::tree::Tree;
 
 /// Openings without a subject, as whole words.
 const OPENINGS: &[&str] = &[
-    "What", "Where", "Which", "How", "Whether", "Of", "So many", "So much", "So long", "So large",
-    "So often", "By whom", "As whom", "From whom", "To whom", "Whose", "Who", "Whom", "Its",
-    "Their", "Those", "Why",
+    "What",
+    "Where",
+    "Which",
+    "How",
+    "Whether",
+    "Of",
+    "So many",
+    "So much",
+    "So long",
+    "So large",
+    "So often",
+    "By whom",
+    "As whom",
+    "From whom",
+    "To whom",
+    "Whose",
+    "Who",
+    "Whom",
+    "Its",
+    "Their",
+    "Those",
+    "Why",
 ];
 
 /// The largest share of such openings, in percent.

@@ -81,11 +81,8 @@ fn run(memory: &Memory, home: &std::path::Path, resume: bool) -> Result<PlanEnd,
     text += "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 4, size = 100 }\n";
     let plan = read_plan(&text).unwrap();
     let lab = Lab::open(&home.join("lab")).unwrap();
-    let options = PlanOptions {
-        resume,
-        workloads: treering_registry::workloads(),
-        ..PlanOptions::default()
-    };
+    let options =
+        PlanOptions { resume, workloads: treering_registry::workloads(), ..PlanOptions::default() };
     run_plan(&plan, &options, (memory, memory), &lab, &StopFlag::new())
 }
 

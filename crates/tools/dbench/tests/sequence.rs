@@ -97,7 +97,12 @@ fn perform(session: &mut dyn Session) -> RunOutcome {
     });
     let failure = failure.err().map(|failure| failure.to_string());
     let said = session.cautions().into_iter().find(|caution| caution.message.contains('['));
-    RunOutcome { calls, metrics: session.metrics(), failure, said: said.map(|caution| caution.message) }
+    RunOutcome {
+        calls,
+        metrics: session.metrics(),
+        failure,
+        said: said.map(|caution| caution.message),
+    }
 }
 
 /// Plays a load once, with these options.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use treering_analysis::compare::{
-    COMPARED_FACTS, ComparedVariant, Factor, MetricComparison, Outcome, ComparisonTerms, compare,
+    COMPARED_FACTS, ComparedVariant, ComparisonTerms, Factor, MetricComparison, Outcome, compare,
 };
 use treering_conduct::plan::Judging;
 use treering_conduct::{Comparison, MeasuredVariant, Standing};
@@ -50,7 +50,8 @@ pub(super) fn standing(
     if let Some((baseline, contenders)) =
         variants.split_first().filter(|(_, rest)| !rest.is_empty())
     {
-        let terms = ComparisonTerms { threshold: judging.threshold, primary: judging.primary.clone() };
+        let terms =
+            ComparisonTerms { threshold: judging.threshold, primary: judging.primary.clone() };
         let outcome = compare(baseline, contenders, &terms);
         let outcome = outcome.map_err(|error| Failure::of(Kind::Usage, &error))?;
         standing.comparison = Some(Box::new(ComparedRounds(outcome)));
