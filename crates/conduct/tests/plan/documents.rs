@@ -11,7 +11,7 @@ use treering_script::TargetFacts;
 use crate::{read_file, read_plan, read_sized};
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the workspace above")
+    Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace above")
 }
 
 #[test]
