@@ -17,9 +17,7 @@ struct Unit<'a> {
 }
 
 /// Items that are there for tests of other crates: a library cannot offer them to tests alone.
-const FOR_TESTS: [&str; 13] = [
-    // Tests of languages compare a whole message.
-    "in_one_line",
+const FOR_TESTS: [&str; 12] = [
     // Directories and ways to confine names that only tests choose.
     "confined_by",
     "with_images_in",
@@ -42,6 +40,7 @@ const FOR_TESTS: [&str; 13] = [
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     let mut mentions: BTreeMap<&str, BTreeSet<Unit<'_>>> = BTreeMap::new();
     let mut by_tests: BTreeSet<&str> = BTreeSet::new();
+    let mut by_unit_tests: BTreeMap<&str, BTreeSet<Unit<'_>>> = BTreeMap::new();
     let mut inside: BTreeMap<(Unit<'_>, &str), usize> = BTreeMap::new();
     let mut found: BTreeMap<Unit<'_>, Vec<(&str, Found)>> = BTreeMap::new();
     let folders: Vec<&str> = tree.package_folders().collect();
@@ -54,7 +53,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             let name = token.text.as_str();
             if is_for_tests {
                 by_tests.insert(name);
-            } else if !rust.is_test(token.line) {
+            } else if rust.is_test(token.line) {
+                by_unit_tests.entry(name).or_default().insert(unit);
+            } else {
                 mentions.entry(name).or_default().insert(unit);
                 // lib.rs only exports again.
                 *inside.entry((unit, name)).or_default() += usize::from(!is_root(&file.path));
@@ -70,7 +71,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             mentions.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));
         // Beside its declaration.
         let is_used_inside = inside.get(&(unit, name)).is_some_and(|count| *count > 1);
-        let by_tests = by_tests.contains(name) && (is_used_inside || FOR_TESTS.contains(&name));
+        let by_unit_tests =
+            by_unit_tests.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));
+        let is_tested = by_tests.contains(name) || by_unit_tests;
+        let by_tests = is_tested && (is_used_inside || FOR_TESTS.contains(&name));
         by_others || by_tests
     };
     let mut problems = Vec::new();

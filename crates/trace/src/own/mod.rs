@@ -150,7 +150,7 @@ mod tests {
         }
 
         #[test]
-        fn truncated_traces_are_read_up_to_the_last_whole_entry(entries in prop::collection::vec(entry(), 1..30),
+        fn truncated_traces_end_with_a_whole_entry(entries in prop::collection::vec(entry(), 1..30),
                                             cut in 0usize..1000) {
             let bytes = written(&entries);
             let length = bytes.len() * cut / 1000;
