@@ -249,10 +249,11 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(names(top.path()), Vec::<String>::new());
         fs::write(&place, "old").unwrap();
-        for whole in [
-            WholeFile::create(&place, 0o666, Existing::Replace).unwrap(),
-            named(&place, Existing::Replace),
-        ] {
+        let unnamed = || WholeFile::create(&place, 0o666, Existing::Replace).unwrap();
+        let with_name = || named(&place, Existing::Replace);
+        let makers: [&dyn Fn() -> WholeFile; 2] = [&unnamed, &with_name];
+        for make in makers {
+            let whole = make();
             whole.file().write_all(b"half").unwrap();
             assert_eq!(fs::read(&place).unwrap(), b"old");
             drop(whole);

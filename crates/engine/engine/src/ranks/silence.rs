@@ -66,10 +66,10 @@ impl SilenceWatch {
     /// Reason why a rank counts as lost; `None` if it does not.
     pub(crate) fn overdue(&self, rank: usize, limit: Duration) -> Option<Overdue> {
         let (calls, since) = self.calls[rank];
-        if self.watched - self.heard[rank] > limit {
+        if self.watched.saturating_sub(self.heard[rank]) > limit {
             return Some(Overdue::Silent);
         }
-        (self.watched - since > limit).then_some(Overdue::Stuck { calls })
+        (self.watched.saturating_sub(since) > limit).then_some(Overdue::Stuck { calls })
     }
 }
 

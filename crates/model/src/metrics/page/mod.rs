@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn docs_metrics_md_is_up_to_date() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../docs/metrics.md");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/metrics.md");
         let written = std::fs::read_to_string(path).unwrap();
         let is_same = written == page();
         let how = "cargo run -p treering-model --example metrics_page > docs/metrics.md";

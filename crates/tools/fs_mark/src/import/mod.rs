@@ -162,7 +162,7 @@ impl Table {
                         self.stretch.take(log, 1);
                     }
                     Some(TrailingLine::Statistic | TrailingLine::Verbose) => {
-                        self.stretch.take(log, 1)
+                        self.stretch.take(log, 1);
                     }
                     None => self.stretch.pass(log),
                 },

@@ -127,6 +127,11 @@ impl<'t> Log<'t> {
         self.end.line
     }
 
+    /// True if the file has no line.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Releases the pieces that end before this line. They are read again on demand.
     pub fn forget_before(&mut self, line: usize) {
         let keep = self.piece_of(line).unwrap_or(self.pieces.len());
