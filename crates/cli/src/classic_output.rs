@@ -19,16 +19,16 @@ pub(crate) struct Speaker {
     log: Option<File>,
     /// The first root, to ask its filesystem for its room.
     root: Target,
-    /// Where other processes are met.
+    /// Semaphores at which this run waits for other processes.
     meetings: Option<Semaphores>,
-    /// Why they could not be met.
+    /// Error of the semaphore wait that ended the run.
     missed: Option<io::Error>,
 }
 
 /// A log that cannot be opened.
 pub(crate) struct Unopened {
     path: PathBuf,
-    /// What the tool says of it, if it has words of its own.
+    /// The tool's own message about the log; empty if it has none.
     pub(crate) said: Said,
     error: io::Error,
 }
@@ -72,17 +72,17 @@ impl Speaker {
         Ok(Self { output, log, root, meetings: None, missed: None })
     }
 
-    /// The same, which meets others there.
+    /// Adds the semaphores at which the run waits for other processes.
     pub(crate) fn meeting_at(self, meetings: Option<Semaphores>) -> Self {
         Self { meetings, ..self }
     }
 
-    /// With which code a run that failed ends, where that is not 1.
+    /// Exit code of a failed run, if the tool's is not 1.
     pub(crate) fn exit_code(&self) -> Option<u8> {
         self.output.exit_code()
     }
 
-    /// Why other processes could not be met, which ended the run.
+    /// Takes the error of the semaphore wait that ended the run.
     pub(crate) fn missed(&mut self) -> Option<io::Error> {
         self.missed.take()
     }
@@ -129,7 +129,7 @@ impl Speaker {
 /// then says these words.
 pub(crate) struct Speaking<'a> {
     pub(crate) speaker: &'a mut Speaker,
-    /// What is kept once the trial has begun.
+    /// Artifact that is stored right after the beginning of the trial.
     pub(crate) record: Option<Artifact>,
     pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
 }

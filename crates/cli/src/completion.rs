@@ -27,7 +27,7 @@ const VARIABLE: &str = "TREERING_COMPLETE";
 /// The trials that are offered are this many at most, the newest.
 const TRIALS_MAX: usize = 200;
 
-/// What can stand at one place of a command line.
+/// Function that lists the completion candidates of one argument.
 pub(crate) type Candidates = fn() -> Vec<CompletionCandidate>;
 
 /// Answers a shell that asks how a command line goes on; `None` when none asks.

@@ -1,4 +1,4 @@
-//! What went wrong, as the user reads it: kind, what, where, what to do; and the exit code.
+//! Errors as the user reads them (kind, message, path, hints), with their exit codes.
 
 use std::backtrace::Backtrace;
 use std::fmt::{self, Display, Formatter};
@@ -18,14 +18,14 @@ use crate::exit_codes::BISECTION_ENDS;
 /// The system's words where no further file can be opened (`EMFILE`).
 const TOO_MANY_FILES: &str = "Too many open files";
 
-/// What kind of failure, each with an exit code of the table in `exit_codes`.
+/// Kind of a failure; each has an exit code in the table of `exit_codes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The imitated tool's own way of failing.
     Classic,
     /// The command line or a configuration is wrong.
     Usage,
-    /// Something that the machine would have to offer is missing.
+    /// The machine lacks a required program, right, device or kernel feature.
     Environment,
     /// The work failed; what was measured is kept.
     Trial,
@@ -77,13 +77,13 @@ impl Failure {
         Self::new(kind, format!("{}: {error}", path.display()))
     }
 
-    /// What to do about it.
+    /// Adds a hint about how to fix the failure.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// What to do about it, where something is known.
+    /// Adds a hint about how to fix the failure, if there is one.
     pub(crate) fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
         match hint {
             Some(hint) => self.hint(hint),
@@ -91,13 +91,13 @@ impl Failure {
         }
     }
 
-    /// The same with words before it that say what it means.
+    /// Prefixes the message with `words` and a colon.
     pub(crate) fn context(mut self, words: impl Display) -> Self {
         self.message = format!("{words}: {}", self.message);
         self
     }
 
-    /// What went wrong, without hints.
+    /// Message without hints.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
@@ -162,7 +162,7 @@ impl From<LabError> for Failure {
     }
 }
 
-/// Whether a path leads nowhere.
+/// True if the error is `NotFound`: the path does not exist.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }

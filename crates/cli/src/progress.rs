@@ -17,7 +17,7 @@ use crate::classic_output::say;
 use crate::colour::is_dumb;
 use crate::launcher::is_launched;
 
-/// How often the rate in the bar is renewed.
+/// Interval at which the rate in the bar is updated.
 const TICK: Duration = Duration::from_millis(200);
 
 /// The phases of aging whose tasks are operations: of the generator, and of compilebench.
@@ -30,12 +30,12 @@ pub(crate) struct ProgressShow {
     bar: Option<ProgressBar>,
     ticker: Option<Ticker>,
     phase: String,
-    /// Of a run that ages on purpose.
+    /// Lines about the layouts of an aging run; `None` for other runs.
     aging: Option<AgingLines>,
 }
 
 impl ProgressShow {
-    /// For a run of so many operations.
+    /// Starts the display of a run of `operations` operations.
     pub(crate) fn begin(operations: u64, progress: &Arc<Progress>) -> Self {
         if !stderr().is_terminal() || is_dumb() || is_launched() {
             return Self { bar: None, ticker: None, phase: String::new(), aging: None };
@@ -49,7 +49,7 @@ impl ProgressShow {
         Self { bar: Some(bar), ticker: Some(ticker), phase: String::new(), aging: None }
     }
 
-    /// The same with a line for each layout.
+    /// Adds a line for each measured layout.
     pub(crate) fn with_layouts(self) -> Self {
         Self { aging: Some(AgingLines::default()), ..self }
     }

@@ -19,11 +19,11 @@ use crate::storage;
 /// are optional goes on.
 pub(crate) struct Recording<'a> {
     recorder: Recorder<'a>,
-    /// Whether the trial takes place also where the store does not take even its beginning.
+    /// True if the trial runs even when the store cannot record its beginning.
     is_optional: bool,
     /// Ends the trial.
     stop: StopFlag,
-    /// Why the store does not have everything that it was given.
+    /// Error of the store, if some events could not be written.
     unwritten: &'a mut Option<Failure>,
     /// Events that may still be written, should the store take them again.
     patience: u32,
@@ -82,7 +82,7 @@ impl TrialSink for Recording<'_> {
 
 /// Gives a trial to its other listeners, and behind its beginning what its job was made of.
 pub(crate) struct WithRecord<'a> {
-    /// What is kept once the trial has begun.
+    /// Artifact that is stored right after the beginning of the trial.
     pub(crate) record: Option<Artifact>,
     pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
 }

@@ -115,7 +115,7 @@ fn unremoved(staged: &Path, error: &io::Error) -> Failure {
     Failure::new(Kind::Environment, message)
 }
 
-/// Whether a staged store has a trial.
+/// True if a staged store holds at least one trial.
 fn has_trials(staged: &Path) -> Result<bool, Failure> {
     match Store::open(staged, Access::ReadOnly) {
         Ok(store) => {
@@ -199,7 +199,7 @@ fn is_own(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.uid() == user_id()
 }
 
-/// What is known of a staged store.
+/// Record of a staged store, read from its manifest file.
 struct Manifest {
     path: PathBuf,
     store: PathBuf,

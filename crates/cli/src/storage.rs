@@ -1,4 +1,4 @@
-//! Which store a command uses, and where results wait when their place is under test.
+//! Chooses the store of a command, and where results wait when the store is under test.
 //!
 //! A store is never written on the filesystem under test. One that the user named there is refused;
 //! the default one is written in memory during the run and moved to its place at the end, or by the
@@ -14,7 +14,7 @@ use crate::places;
 use crate::staging::{StagedStore, own_dir, take_over_waiting};
 pub(crate) use crate::stores::{failure, open_to_write};
 
-/// Where the results of a run go.
+/// Destination of the results of a run.
 pub(crate) enum Keeping {
     /// Nowhere: the user said so.
     Nowhere,
@@ -24,7 +24,7 @@ pub(crate) enum Keeping {
     Staged {
         /// The store in memory.
         staged: StagedStore,
-        /// Where its trials go at the end.
+        /// Path of the store to which the trials are moved at the end.
         place: PathBuf,
     },
 }
@@ -113,7 +113,7 @@ pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Option<Store>, Failur
     }
 }
 
-/// There is nothing to show yet.
+/// Error of a command that reads results when no store exists yet.
 pub(crate) fn no_results() -> Failure {
     Failure::new(Kind::Usage, "there are no results yet")
         .hint("`treering run compilebench --dir DIR` makes some")
@@ -131,7 +131,7 @@ pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), F
     ))
 }
 
-/// Whether it is on the filesystem of any of them.
+/// True if the store is on the filesystem of one of the targets.
 fn is_any(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
     for target in targets {
         if is_same(store, target)? {

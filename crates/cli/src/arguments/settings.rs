@@ -45,7 +45,7 @@ fn value(arg: Arg, name: &'static str) -> Arg {
     arg.value_name(name).action(ArgAction::Set).overrides_with(id)
 }
 
-/// What was given for the options of these specs.
+/// Collects the values given on the command line for the options of `specs`.
 pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
     let given = specs.iter().flat_map(|spec| {
         let values: Vec<String> = match spec.value {

@@ -42,7 +42,7 @@ pub(crate) fn write(page: &Report, dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether there is nothing of this name yet, or a chart of ours.
+/// True if the path does not exist, or is a chart that treering wrote.
 pub(super) fn may_be_written(path: &Path) -> bool {
     match path.symlink_metadata() {
         Err(error) => error.kind() == io::ErrorKind::NotFound,

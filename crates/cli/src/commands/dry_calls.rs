@@ -27,7 +27,7 @@ const LIMITS: Limits = Limits { calls: 2_000_000, tasks: 4096 };
 /// Draws of sizes by fio jobs that are as much work as a call.
 const DRAWS_OF_A_CALL: u64 = 4096;
 
-/// How much is printed.
+/// Maximum numbers of calls and tasks to print.
 #[derive(Clone, Copy)]
 struct Limits {
     calls: usize,
@@ -117,7 +117,8 @@ impl Conductor for CallPrinter<'_> {
         }
     }
 
-    /// Nothing is known of the calls of another program: they are left out, with all after them.
+    /// Ends the session: the calls of an external program are unknown, so that call and all later
+    /// ones are left out.
     fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
         Err(SessionStop::Ended)
     }
@@ -173,7 +174,7 @@ impl Working {
         Some(made)
     }
 
-    /// What it came to.
+    /// Closes the script and returns the totals of the task.
     fn end(self) -> TaskTotals {
         let counters = self.actor.end().map(|mut script| script.counters()).unwrap_or_default();
         TaskTotals { counters, ops: self.ops.into_values().collect(), ..self.totals }
@@ -249,7 +250,7 @@ impl Lines {
         }
     }
 
-    /// What a call says beside its path.
+    /// Arguments of a call besides its path: bytes, offset, the other path.
     fn detail(&self, call: &Call<'_>) -> String {
         match *call {
             Call::ReadAt { bytes, position, .. }

@@ -44,7 +44,7 @@ pub(crate) fn open() -> Lab {
     lab
 }
 
-/// The same, saying which directories cannot be used and why.
+/// Opens the lab and prints which directories cannot be used, and why.
 pub(super) fn open_with_cautions() -> Lab {
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
@@ -115,14 +115,15 @@ fn mount_again(lab: &Lab) {
     }
 }
 
-/// The same before a run in a directory, which may be on such a filesystem. Only root can mount.
+/// Restores such mounts before a run, since its directory may be on one of them. Only root can
+/// mount.
 pub(super) fn mount_again_before_run() {
     if is_root() {
         mount_again(&configured(Lab::unopened(&first_directory())));
     }
 }
 
-/// What was done with something that was left.
+/// Describes how a leftover was released, in the past tense.
 fn freed_words(what: &LeftoverKind) -> String {
     match what {
         LeftoverKind::Unmounted { point, device, fs_type } => {
@@ -132,7 +133,7 @@ fn freed_words(what: &LeftoverKind) -> String {
     }
 }
 
-/// What would be done with it.
+/// Describes how a leftover would be released, for dry runs.
 fn freeing_words(what: &LeftoverKind) -> String {
     match what {
         LeftoverKind::Unmounted { point, device, fs_type } => {

@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use crate::arguments::LinksArgs;
 use crate::failure::{Failure, Kind};
 
-/// What a link to treering is called in any case, whatever the running executable is called.
+/// Link name that always counts as treering, whatever the running executable is called.
 const USUAL_NAME: &str = "treering";
 
-/// What stands at the place of a link.
+/// State of the path at which a link is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
@@ -20,7 +20,7 @@ enum Found {
     TheLink,
     /// A link to this treering by another path, to another one, or to where one was.
     AnotherLink,
-    /// Nothing of ours.
+    /// A file or link that does not belong to treering.
     Foreign,
 }
 
@@ -63,8 +63,7 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
     Err(Failure::new(Kind::Environment, what).hint("name another directory, or remove it first"))
 }
 
-/// What a link in `dir` consists of: the executable's name where both are in one directory, else
-/// its path.
+/// Target of a link in `dir`: the executable's name if both are in one directory, else its path.
 fn target(running: &Path, dir: &Path) -> io::Result<PathBuf> {
     let is_beside = running.parent() == Some(&*dir.canonicalize()?);
     let name = running.file_name().filter(|_| is_beside);

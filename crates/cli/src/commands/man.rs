@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 const MANUAL: &str = "treering manual";
 
-/// What the environment decides, of every command of treering's own.
+/// Environment variables that every command of treering's own reads, with descriptions.
 const ENVIRONMENT: [(&str, &str); 7] = [
     ("TREERING_DATA", "The directory for results and data sets."),
     (

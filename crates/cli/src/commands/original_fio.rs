@@ -27,13 +27,13 @@ use crate::storage::{Keeping, failure as store_failure};
 /// Set for the fio that is started, so that a copy of treering with fio's name does not start
 /// itself again and again.
 const WITHIN: &str = "TREERING_WITHIN_FIO";
-/// With this variable nothing is said on standard error about who ran a job.
+/// Environment variable that suppresses the line on standard error about who runs a job.
 const QUIET: &str = "TREERING_QUIET";
 /// More than this of a report is not read.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
-/// How often it is asked whether it has ended.
+/// Interval at which fio is polled for its end.
 const ASK_EVERY: Duration = Duration::from_millis(10);
-/// What it is called where it is not one of ours.
+/// Version that treering answers as fio.
 const VERSION: &str = "fio-3.33";
 
 /// A command line of fio, apart from the options that are treering's own.
@@ -95,8 +95,8 @@ impl Asked {
         found
     }
 
-    /// What `--cmdhelp` and `--enghelp` ask for, as far as it is run natively: `None` where they
-    /// are not asked.
+    /// Answers `--cmdhelp` and `--enghelp` as far as the options are supported natively; `None`
+    /// without either option.
     fn help(&self) -> Option<Result<ExitCode, Failure>> {
         let mut words = self.words.iter().filter_map(|word| word.to_str());
         let help = words.find_map(native_help)?;
@@ -110,13 +110,13 @@ impl Asked {
         })
     }
 
-    /// Whether it reads a job file from standard input.
+    /// True if a job file is read from standard input (`-`).
     fn reads_input(&self) -> bool {
         self.words.iter().any(|word| word == "-")
     }
 }
 
-/// What fio answers when it is asked for its version; the same natively.
+/// Prints the version of fio that treering imitates.
 pub(super) fn version() -> Result<ExitCode, Failure> {
     match writeln!(io::stdout().lock(), "{VERSION}") {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -158,7 +158,7 @@ pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, 
 
 const NOT_INSTALLED: &str = "install fio (package `fio`): treering then passes such jobs to it";
 
-/// One line: what made it so, and who runs it.
+/// Prints one line on standard error: which program runs the job, and why not treering.
 fn tell(refusal: &Failure, fio: &Path) {
     if std::env::var_os(QUIET).is_some_and(|value| !value.is_empty() && value != "0") {
         return;

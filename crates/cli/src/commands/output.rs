@@ -1,4 +1,4 @@
-//! Where pages go: to a terminal, a pipe or a file, in the format asked for.
+//! Writes pages to a terminal, a pipe or a file, in the requested format.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -49,7 +49,7 @@ pub(crate) fn write_or_data<D: Data>(
     with_writer(args.output.as_deref(), |out| write_data(data, out))
 }
 
-/// Whether a page of this format has pictures.
+/// True if the format has pictures (`html`).
 pub(crate) fn is_html(format: Option<&str>) -> bool {
     format == Some("html")
 }

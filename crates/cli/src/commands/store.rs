@@ -15,7 +15,7 @@ use crate::colour::is_dumb;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read, open_to_write};
 
-/// So many trials that cannot be read are named.
+/// Maximum number of unreadable trials that are named.
 const NAMED: usize = 20;
 
 /// Does what was asked for.

@@ -32,7 +32,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) any: &'a AnyRunArgs,
     /// The identity it gets.
     pub(crate) trial: TrialId,
-    /// Where it stands in a campaign.
+    /// Cell of the campaign to which the trial belongs.
     pub(crate) cell: Option<Cell>,
     /// Parameters of the engine, kept beside those of the job.
     pub(crate) parameters: Vec<(String, String)>,
@@ -40,40 +40,40 @@ pub(crate) struct Asked<'a> {
     pub(crate) keep: bool,
     /// Cautions about the place, where we made it.
     pub(crate) cautions: Vec<Caution>,
-    /// How the place was made, where we made it.
+    /// Facts about how treering made the target, if it did.
     pub(crate) facts: Vec<Fact>,
-    /// What observers do only when asked to.
+    /// Observations that are made only on request.
     pub(crate) wanted: ObserverOptions,
     /// Mounts the place again between phases.
     pub(crate) remount: Option<Remount<'a>>,
-    /// All ranks, where it is distributed over several.
+    /// Ranks of a distributed trial; `None` for one process.
     pub(crate) ranks: Option<Distribution<'a>>,
-    /// Whether SIGINT ends it also where the parent had it ignored.
+    /// True if SIGINT ends the trial even when the parent process had SIGINT ignored.
     pub(crate) catches_sigint: bool,
-    /// Who speaks as the imitated tool, and what its words depend on.
+    /// Writer of the imitated tool's output, and the artifact with the context of that output.
     pub(crate) speaker: Option<(&'a mut Speaker, Artifact)>,
-    /// What the job was made of, where its options do not say it all.
+    /// Sources of the job, such as its job file, if the options do not hold them all.
     pub(crate) record: Option<Artifact>,
 }
 
-/// How a trial is distributed over ranks.
+/// Distribution of a trial over ranks.
 #[derive(Clone)]
 pub(crate) struct Distribution<'a> {
-    /// All ranks.
+    /// The ranks of the trial.
     pub(crate) world: &'a World<'a>,
     /// The option that says how many workers each has, and its value; `None` where each does the
     /// whole job.
     pub(crate) each: Option<(String, String)>,
 }
 
-/// What came of it.
+/// Outcome of a trial.
 pub(crate) struct Done {
     pub(crate) conclusion: Conclusion,
     /// The trial as far as it came.
     pub(crate) trial: Option<Trial>,
     /// The store it is in now.
     pub(crate) store: Option<Store>,
-    /// Why results could not be written to their store, or still wait in memory.
+    /// Error that kept results out of their store; they may still wait in memory.
     pub(crate) unkept: Option<Failure>,
 }
 
@@ -144,8 +144,8 @@ pub(crate) fn run(
     Ok(Done { conclusion, trial: whole.take(), store, unkept })
 }
 
-/// Where the results go. A classic run does its work also where they cannot be kept, as the tool
-/// that it imitates keeps nothing; not so when the user named the store.
+/// Opens the destination of the results. A classic run goes on even if results cannot be stored, as
+/// the imitated tool stores none; but not if the user named the store.
 fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
     let AnyRunArgs { store, no_store, .. } = asked.any;
     let roots: Vec<_> = place.roots().iter().map(Target::path).collect();
@@ -279,7 +279,7 @@ fn search_line<'p>(own: impl Iterator<Item = &'p (String, String)>, dir: &str) -
     format!("treering {LOAD} {}{FIO}{dir}", own.concat())
 }
 
-/// The same, unless it is the trial of an imported log that does not say what was run, or where.
+/// Command line of the trial; `None` for an imported log that lacks the job or the directory.
 pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
     let line = command_line(trial);
     let (target, tool) = (&trial.beginning.target, &trial.beginning.workload);

@@ -81,7 +81,7 @@ pub(crate) fn compiled(source: &str, to: &Path) -> Option<()> {
     started.wait().ok().filter(std::process::ExitStatus::success).map(|_| ())
 }
 
-/// What a bisection is run with.
+/// Program, repository and command line of a bisection.
 struct Bisected {
     program: Program,
     folder: PathBuf,

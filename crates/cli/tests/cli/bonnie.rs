@@ -112,7 +112,8 @@ fn words_of(command: &Command, dir: &Path, large: bool) -> Option<Vec<String>> {
     Some(calls.iter().filter_map(|one| word(&one.call, large)).collect())
 }
 
-/// Whether this is the large file, or one of the many: then their directory has its name.
+/// True if the name is that of the large file, or of one of the many small files, depending on
+/// `large`.
 fn is_file(name: &str, large: bool) -> bool {
     if large {
         return name.starts_with("Bonnie.");
@@ -121,7 +122,7 @@ fn is_file(name: &str, large: bool) -> bool {
     many && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// One call on the files; `None` for any other.
+/// Short form of a call on the files under test; `None` for any other call.
 fn word(call: &str, large: bool) -> Option<String> {
     let name = call.split('(').next()?;
     let result = call.rsplit(" = ").next()?.split(['<', ' ']).next()?;
@@ -472,7 +473,7 @@ fn files_are_those_of_the_user_who_was_named() {
     classic(&program, &words).ends_with(0);
 }
 
-/// As `atoi` reads them: what stands behind the number has no effect, and 0 makes no semaphores.
+/// Parsing like `atoi`: a suffix of the number has no effect, and 0 makes no semaphores.
 #[test]
 fn units_of_memory_and_no_processes_are_read_as_by_the_original() {
     require_root!();

@@ -67,7 +67,8 @@ fn device_of(dir: &Path) -> String {
     folder.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// It failed; why comes before what could not be removed, after a summary, and is kept.
+/// Asserts that the run failed with exit code 4, that the reason is stored and printed before the
+/// list of files left behind, and that there is a summary.
 fn failed_first(program: &Program, ran: Ran, whys: &[&str]) {
     let ran = ran.ends_with(4);
     let trial = last(program);

@@ -135,7 +135,7 @@ pub(crate) fn record(
     }
 }
 
-/// What a browser saw of a page in a window of this width.
+/// Observations of a browser that shows a page in a window of this width, as JSON.
 pub(crate) fn seen(browser: &Path, page: &Path, width: u32, dark: bool) -> Value {
     // No window is as narrow as a phone, but a frame is.
     let around = page.with_file_name("around.html");
@@ -202,7 +202,7 @@ pub(crate) fn probe(page: &Path, eye: &str) {
     std::fs::write(page, text.replacen("<head>", &format!("<head>{EAR}"), 1) + eye).unwrap();
 }
 
-/// Nothing went wrong in a page, nothing was asked for, and no name did harm.
+/// Asserts that a page had no errors, made no requests, and escaped every made-up name.
 pub(crate) fn is_harmless(seen: &Value, said: &str) {
     for none in ["wrong", "requests"] {
         assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {said}");

@@ -33,7 +33,7 @@ fn trials(store: &Path) -> Vec<Trial> {
     store.load_many(&ids, Detail::Tasks).unwrap()
 }
 
-/// How many trials there are of each variant and role, by round.
+/// Number of trials by round, role and variant.
 fn cells(trials: &[Trial]) -> BTreeMap<(u32, CellRole, String), usize> {
     let mut cells = BTreeMap::new();
     for trial in trials {

@@ -28,7 +28,7 @@ impl Lists {
     }
 }
 
-/// Which of the original's four dictionaries a tree is in.
+/// Dictionary of the original that holds a tree, of four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Unpatched,
@@ -45,7 +45,7 @@ pub(crate) struct Model {
     states: BTreeMap<String, State>,
     /// Top directories, those of deleted trees too.
     pub(crate) tops: BTreeSet<String>,
-    /// All files by path from the working directory.
+    /// Sizes of the files, by path from the working directory.
     pub(crate) files: FileSizes,
 }
 

@@ -378,8 +378,8 @@ fn a_missing_directory_is_not_made_and_the_run_fails() {
     assert!(!program.home().join("none").exists());
 }
 
-/// What follows when the clients were released: dbench says which file could not be opened, and
-/// which operation then found none.
+/// Lines of dbench after the clients were released: the file that could not be opened, and the
+/// operation that then found no file.
 #[test]
 fn a_missing_directory_is_reported_in_the_originals_lines() {
     let program = program();

@@ -1,5 +1,5 @@
-//! How runs end that fail: the exit codes and the first lines of the originals, no figures of what
-//! was not done, and panics.
+//! Failing runs: the exit codes and the first lines of the originals, no figures for work that was
+//! not done, and panics.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -120,12 +120,12 @@ pub(crate) fn figure(trial: &Trial, name: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no {name}")).value
 }
 
-/// Whether it is said that few operations ran.
+/// True if the trial has the caution `too_few_operations`.
 fn ran_few(trial: &Trial) -> bool {
     cautions(trial).contains(&"too_few_operations")
 }
 
-/// What stands in `data`, by file name.
+/// Names of the files in `data`.
 pub(crate) fn data(place: &Path) -> BTreeSet<String> {
     let name = |path: String| PathBuf::from(path).file_name().unwrap().to_str().unwrap().to_owned();
     tree_of(&place.join("data")).into_keys().map(name).collect()

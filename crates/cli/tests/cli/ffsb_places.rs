@@ -1,5 +1,5 @@
-//! Where FFSB's files are: what an earlier run or somebody else left there, several filesystems,
-//! aging, direct input and output.
+//! Locations of FFSB's files: remains of an earlier run or of other programs, several filesystems,
+//! aging, direct I/O.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -30,7 +30,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
-/// What a document says was done, without times.
+/// Work reported by fio's JSON document, without times.
 pub(crate) fn done(document: &Value) -> Vec<(String, u64, Vec<[u64; 3]>, u64)> {
     let jobs = document["jobs"].as_array().unwrap();
     let number = |value: &Value| value.as_u64().unwrap();

@@ -192,7 +192,7 @@ fn counts_files_and_names_are_the_originals() {
     });
 }
 
-/// What fails as a whole, in one job of several, or not at all.
+/// Command lines that fail as a whole, in one job of several, or not at all.
 const CODES: &[&str] = &[
     "--name=a --rw=trim --size=64k --name=b --rw=trim --size=64k",
     "--name=a --rw=trim --size=64k --numjobs=3",
@@ -330,7 +330,7 @@ fn a_log_of_requests_is_done_again() {
     }
 }
 
-/// All documents of an output, one after the other.
+/// Parses the consecutive JSON documents of an output.
 fn documents(text: &str) -> Vec<Value> {
     let begin = text.find('{').unwrap_or_else(|| panic!("no JSON: {text}"));
     let all = serde_json::Deserializer::from_str(&text[begin..]).into_iter();

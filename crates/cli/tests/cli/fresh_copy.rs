@@ -105,7 +105,8 @@ fn a_copy_in_a_directory_is_removed_again() {
     program().run(["layout", from, "--fresh-copy", "--sample", "5"]).ends_with(2);
 }
 
-/// As in a published script whose `mkfs.ext4 -f` fails: each copy comes beside the ones before.
+/// Case of a published script whose `mkfs.ext4 -f` fails, so that each copy is put beside the
+/// earlier ones.
 #[test]
 fn a_copy_beside_older_copies_is_not_called_fresh_in_silence() {
     require_root!();

@@ -43,7 +43,7 @@ fn rows(text: &str) -> Vec<Vec<String>> {
     after.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
 }
 
-/// What the readers of others do: the fourth column after the headings.
+/// Values of the fourth column below the headings, which programs that parse fs_mark's output read.
 fn fourth_column(text: &str) -> Vec<f64> {
     rows(text).iter().map(|row| row[3].parse().unwrap()).collect()
 }
@@ -152,7 +152,7 @@ fn by_worker(command: &Command, dir: &Path) -> Option<Vec<Vec<String>>> {
     Some(workers)
 }
 
-/// One call on the files of a run; `None` for any other.
+/// Short form of a call on the files of a run; `None` for any other call.
 fn word(call: &str) -> Option<String> {
     let name = call.split('(').next()?;
     let subdir_or_file = call.split('"').nth(1).unwrap_or_default();
@@ -521,7 +521,7 @@ fn a_comparison_of_filesystems_takes_it_as_its_job() {
     assert!(ran.stdout.contains("files_per_second") || ran.stdout.contains("files/s"), "{ran}");
 }
 
-/// Of the original, `-L` keeps the files whatever its number is.
+/// `-L` keeps the files whatever its number is, like the original.
 #[test]
 fn files_are_kept_where_iterations_are_given_even_none() {
     let program = program();

@@ -183,7 +183,7 @@ fn fill_makes_the_filesystem_as_full_as_asked() {
     assert!(ran.stderr.contains("--fill: the filesystem is 4"), "{ran}");
 }
 
-/// How much of the filesystem of a path cannot be had any more, as df says.
+/// Percentage of the filesystem's space that is not available, according to `df`.
 fn used_percent(path: &Path) -> u64 {
     let mut command = std::process::Command::new("df");
     let reported = command.args(["--output=size,avail"]).arg(path).output().unwrap().stdout;

@@ -32,7 +32,7 @@ fn image(program: &Program, name: &str) -> PathBuf {
     program.data().join("images").join(name)
 }
 
-/// What is left of unfinished images.
+/// Names of the entries in the directory of images.
 fn left(program: &Program) -> Vec<String> {
     let all = fs::read_dir(program.data().join("images")).into_iter().flatten();
     all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

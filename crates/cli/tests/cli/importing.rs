@@ -248,14 +248,14 @@ fn runs_of_fio_are_compared_and_keep_their_histograms() {
     assert!((496_000..=504_000).contains(&latency.quantile_ns(0.5)), "{latency:?}");
 }
 
-/// What `gzip` makes of a text.
+/// Compresses a text in the format of `gzip`.
 fn gzip(text: &str) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(text.as_bytes()).unwrap();
     packed.finish().unwrap()
 }
 
-/// What `xz` makes of a text.
+/// Compresses a text in the format of `xz`.
 fn xz(text: &str) -> Vec<u8> {
     let mut packed = liblzma::write::XzEncoder::new(Vec::new(), 1);
     packed.write_all(text.as_bytes()).unwrap();

@@ -48,7 +48,7 @@ const LONG_NATIVE: [&str; 12] = [
     "none",
 ];
 
-/// There is nothing to clean, which is no failure.
+/// Asserts that `clean` finds no remains, and succeeds.
 fn is_clean(program: &Program, dir: &str) {
     let ran = program.run(["clean", dir]).ends_with(0);
     assert!(ran.stdout.contains("nothing to clean (no mark of a killed run)"), "{ran}");

@@ -14,7 +14,7 @@ use treering_testkit::{Program, Ran, skip, temp_dir};
 use crate::kernels::{fact, in_guests, prepared, trials};
 use crate::only_release;
 
-/// What a guest can suffer, by its own program: there is no shell in it.
+/// C program that causes faults in a guest, since guests have no shell.
 const TROUBLE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ fn trouble(place: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Why the trial of this job, or of this variant, failed.
+/// Failure message of the trial of this job or variant.
 fn why_failed<'t>(kept: &'t [Trial], name: &str) -> &'t str {
     let is_meant = |trial: &&Trial| {
         let cell = trial.beginning.cell.as_ref().unwrap();

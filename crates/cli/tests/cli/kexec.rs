@@ -16,7 +16,7 @@ use crate::bisecting::compiled;
 use crate::kernels::{fact, initramfs, prepared, trials};
 
 const MACHINE: &str = concat!(include_str!("guest_modules.c"), include_str!("kexec_machine.c"));
-/// What a machine that hangs takes at most: five boots and four trials take a minute.
+/// Timeout of the machine, in seconds; five boots and four trials take a minute.
 const SECONDS_MAX: &str = "1200";
 const ATTEMPTS_MAX: u32 = 3;
 
@@ -28,8 +28,8 @@ struct Stage<'p> {
 }
 
 impl<'p> Stage<'p> {
-    /// With treering, the machine's programs, and a plan over these kernels; `None` where
-    /// something to make them with is missing.
+    /// Builds the disk with treering, the machine's programs, and a plan over these kernels; `None`
+    /// if a tool to make them is missing.
     fn new(place: &'p Path, program: &Program, releases: [&str; 2]) -> Option<Self> {
         let (root, machine) = (place.join("root"), place.join("machine"));
         if compiled(MACHINE, &machine).is_none() {
@@ -123,7 +123,7 @@ impl<'p> Stage<'p> {
         said
     }
 
-    /// What is in a directory of the disk afterwards.
+    /// Copies a directory out of the disk image after the run.
     fn read_back(&self, disk: &Path, folder: &str) -> PathBuf {
         let to = self.place.join("back").join(folder.trim_start_matches('/'));
         fs::create_dir_all(&to).unwrap();

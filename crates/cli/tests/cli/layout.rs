@@ -63,7 +63,7 @@ impl Drop for Image {
     }
 }
 
-/// What a tool prints. It must succeed.
+/// Standard output of a tool, which must succeed.
 fn said(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let words = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,5 @@
-//! What a kill leaves, and what others left in shared places: named, put back or left alone; and
-//! files under their final name are whole.
+//! Remains of killed runs, and other users' files in shared directories: reported, restored or left
+//! alone; and files appear under their final name only when complete.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -348,7 +348,7 @@ fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_i
     assert!(store.exists());
 }
 
-/// What names of staged stores of a place begin with.
+/// Name prefix of the staged stores of a store path.
 fn staging_prefix(place: &Path) -> String {
     treering_model::Fingerprint::of(place.as_os_str().as_encoded_bytes()).text()
 }

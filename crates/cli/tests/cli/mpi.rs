@@ -13,7 +13,7 @@ use treering_testkit::{Program, Ran, Running, TempDir, is_tool, skip, temp_dir, 
 
 use crate::kernels::{fact, trials};
 
-/// One MPI library, and the program that is linked with it.
+/// An MPI library, and the program that is linked with it.
 pub(crate) struct Mpi {
     pub(crate) name: &'static str,
     pub(crate) program: Program,
@@ -55,13 +55,13 @@ impl Mpi {
         command
     }
 
-    /// So many ranks, to be given arguments.
+    /// Command that starts this number of ranks; the caller adds arguments.
     pub(crate) fn ranks(&self, ranks: usize) -> Command {
         self.ranks_of(ranks, &self.binary)
     }
 
-    /// So many ranks of a tool, by a link with its name in the home of the program, to be given
-    /// arguments.
+    /// Command that starts this number of ranks of a tool, through a link with its name in the home
+    /// of the program; the caller adds arguments.
     pub(crate) fn tool(&self, ranks: usize, tool: &str) -> Command {
         let link = self.program.home().join(tool);
         if !link.exists() {

@@ -20,7 +20,7 @@ use crate::mpi::{Mpi, fs_mark, wait_until};
 use crate::program;
 
 const CLIENT: &str = concat!(include_str!("guest_modules.c"), include_str!("nfs_client.c"));
-/// What hydra, the launcher of MPICH, starts on each machine.
+/// Proxy that hydra, the launcher of MPICH, starts on each machine.
 const PROXY: &str = "/usr/bin/hydra_pmi_proxy";
 const VERSIONS: [&str; 2] = ["4.2", "4.1"];
 const STARTS_MAX: u32 = 5;
@@ -87,7 +87,7 @@ impl Clients {
         panic!("the guests do not reach one another: {}", ran.unwrap());
     }
 
-    /// What starts ranks in these guests.
+    /// Launcher command that starts ranks in these guests.
     fn launcher(&self, guests: &[usize]) -> String {
         let addresses: Vec<_> = guests.iter().map(|guest| self.shared.address(*guest)).collect();
         format!(
@@ -114,8 +114,8 @@ fn with_network(package: &Path, to: &Path) -> Kernel {
     Kernel::read(to).unwrap()
 }
 
-/// What a client needs besides its first process and its modules: the program, the launcher's part
-/// on each machine, and the libraries of both, where they are here.
+/// Files that a client needs besides its first process and its modules: the program, the launcher's
+/// proxy, and the libraries of both, as far as they exist here.
 fn tree_of_client(tree: &Path, program: &Path) {
     let put = |path: &Path| {
         let to = tree.join(path.strip_prefix("/").unwrap());

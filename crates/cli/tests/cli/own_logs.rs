@@ -1,4 +1,4 @@
-//! What classic runs print comes back as logs: the imported trial has the figures of the run's own
+//! Outputs of classic runs, imported as logs: the imported trial has the figures of the run's own
 //! trial, within the digits of the text, and the two are compared by a primary metric.
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn both(program: &Program, words: &[&str]) -> (Trial, Trial) {
     (own, imported)
 }
 
-/// By how much a figure of a log may differ: absolutely, and by its share.
+/// Tolerance of a figure in a log: absolute, and relative to the value.
 type Slack = fn(name: &str, unit: Unit) -> (f64, f64);
 
 /// The figures that both trials have, after a look at each of them: what the run says must be what
@@ -53,7 +53,7 @@ fn shared(own: &Trial, imported: &Trial, by_time: f64, slack: Slack) -> Vec<Stri
     names
 }
 
-/// Whether each way round a primary metric of both trials is compared.
+/// Asserts that a comparison of both trials, either way round, has a primary metric.
 fn are_compared(program: &Program) {
     for (base, other) in [("run", "log"), ("log", "run")] {
         let words = ["report", "--baseline", base, "--contender", other, "--format", "json"];

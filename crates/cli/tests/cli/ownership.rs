@@ -1,5 +1,5 @@
-//! What a run removes, and `clean` after it: what the run made, and nothing else, whatever ends the
-//! run and whenever.
+//! Removal of files by a run, and by `clean` after it: only files that the run made, whatever ends
+//! the run and at any time.
 
 use std::fs;
 use std::path::Path;

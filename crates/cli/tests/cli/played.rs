@@ -31,7 +31,7 @@ inner-bytes-per-second = 1_000_000_000
 overhead-ms = 0.02
 "#;
 
-/// Whether FUSE is there; says so when not.
+/// True if FUSE is available; prints a skip message otherwise.
 pub(crate) fn can_play() -> bool {
     let is_there = Path::new("/dev/fuse").exists();
     if !is_there {
@@ -46,7 +46,7 @@ pub(crate) fn quick_disk(program: &Program) -> PathBuf {
     path
 }
 
-/// Where the file behind a loop device is shown.
+/// Path of the file behind a loop device.
 fn shown_at(node: &str) -> PathBuf {
     let name = Path::new(node).file_name().unwrap().to_str().unwrap();
     let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
@@ -82,7 +82,7 @@ impl Here {
         Self(point)
     }
 
-    /// Where.
+    /// Path of the mount point.
     pub(crate) fn path(&self) -> &str {
         self.0.to_str().unwrap()
     }
@@ -115,7 +115,8 @@ fn player_of(image: &str) -> u32 {
     player().unwrap()
 }
 
-/// How the table of mounts names xfs on the loop device over a played image, once there is one.
+/// Part of a mountinfo line that names xfs on the loop device over a played image, if there is such
+/// a device.
 fn device_over(image: &str) -> Option<String> {
     let mark = Path::new(image).file_stem()?.to_str()?.strip_prefix("treering-")?;
     let devices = fs::read_dir("/sys/block").unwrap().flatten();
@@ -214,8 +215,8 @@ fn what_was_flushed_is_in_the_image() {
     assert!(!Path::new(&image).exists() && !is_alive(player));
 }
 
-/// What a program that reads all files does to a played disk, and what a replay of the trace of the
-/// same reads comes to.
+/// A program that reads every file takes as long on a played disk as the replay of the trace of the
+/// same reads predicts.
 #[test]
 fn a_trace_costs_what_the_played_disk_took() {
     require_root!();

@@ -23,7 +23,7 @@ struct Planned {
 }
 
 impl Planned {
-    /// With these keys above the variant, and these jobs below it.
+    /// Writes a plan with the keys `top` above the variant and `jobs` below it.
     fn new(top: &str, jobs: &str) -> Self {
         let (program, place) = (program(), temp_dir());
         let data = temp_dir_in(Path::new("/dev/shm"));
@@ -37,7 +37,7 @@ impl Planned {
         Self { program, place, data, plan }
     }
 
-    /// The same for this MPI.
+    /// Writes a plan whose ranks this MPI launches.
     fn with(mpi: &Mpi, rounds: u32, jobs: &str) -> Self {
         Self::new(&format!("rounds = {rounds}\n{}", keys(mpi)), jobs)
     }
@@ -78,7 +78,7 @@ impl Planned {
     }
 }
 
-/// How this MPI is started, as keys of a plan.
+/// Plan keys that launch ranks with this MPI.
 pub(crate) fn keys(mpi: &Mpi) -> String {
     let oversubscribe = if mpi.name == "openmpi" { " --oversubscribe" } else { "" };
     format!(
@@ -90,11 +90,11 @@ pub(crate) fn keys(mpi: &Mpi) -> String {
 
 const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
                     options = { threads = 2, files = 20, size = 4096 }\n";
-/// One that goes on for long enough to be disturbed.
+/// A job that takes long enough to be disturbed.
 const LONG: &str = "[[job]]\nname = \"long\"\nworkload = \"fs_mark\"\nranks = 3\n\
                     options = { threads = 2, files = 2000, size = 4096, iterations = 500 }\n";
 
-/// One that each rank does whole.
+/// A job that each rank runs in full.
 const APART: &str = "[[job]]\nname = \"apart\"\nworkload = \"bonnie++\"\nranks = 2\n\
                      options = { size = \"1M\", files = 16, seeks = 10 }\n";
 

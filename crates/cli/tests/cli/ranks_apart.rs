@@ -36,7 +36,8 @@ fn kept(mpi: &Mpi, ranks: Option<usize>, words: &[&str]) -> Trial {
     trial
 }
 
-/// What was done in each phase so many times: tasks, files, and calls that move or make something.
+/// Work of each phase, multiplied by `times`: tasks, files, and the calls other than directory
+/// reads and syncs.
 fn work(trial: &Trial, times: u64) -> Vec<String> {
     let of_phase = trial.phases.iter().map(|phase| {
         let made = |op: &&OpTotals| !matches!(op.op, Op::ReadDir | Op::Sync);

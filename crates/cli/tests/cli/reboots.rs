@@ -14,7 +14,7 @@ use crate::program;
 
 const OLD: &str = "6.1.0-4-amd64";
 const NEW: &str = "6.12.9-amd64";
-/// What comes up unless another kernel was asked for.
+/// Kernel that boots by default.
 const USUAL: &str = "6.10.1-amd64";
 const UNIT: &str = "etc/systemd/system/treering-reboot.service";
 const LINK: &str = "etc/systemd/system/multi-user.target.wants/treering-reboot.service";
@@ -26,7 +26,7 @@ struct Stand {
 }
 
 impl Stand {
-    /// With GRUB, and a plan of two rounds over two kernels.
+    /// Makes a machine with GRUB, and a plan of two rounds over two kernels.
     fn new() -> Self {
         let stand = Self { program: program() };
         for folder in [
@@ -151,7 +151,7 @@ impl Stand {
         calls.lines().map(str::to_owned).collect()
     }
 
-    /// How the trials ended, in their order: round, variant, and why where one failed.
+    /// Endings of the trials in order: round, variant, and the error of a failed trial.
     fn endings(&self) -> Vec<(u32, String, Option<String>)> {
         let ending = |trial: &Trial| {
             let cell = trial.beginning.cell.as_ref().unwrap();

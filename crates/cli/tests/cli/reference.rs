@@ -82,7 +82,7 @@ fn the_classic_table_has_every_option_in_both_spellings() {
     }
 }
 
-/// Where an option has a default, the row has it as a word.
+/// True if the row contains the option's default as a word, or the option has no default.
 fn names_the_default(row: &str, spec: &OptionSpec) -> bool {
     let separates = |c: char| c.is_whitespace() || "|`,;:()[]".contains(c);
     spec.default.is_none_or(|default| row.split(separates).any(|word| word == default))

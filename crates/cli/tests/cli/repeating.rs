@@ -19,7 +19,7 @@ const PROFILE: &str = "num_filesystems=1\nnum_threadgroups=1\ndirectio=0\ntime=1
     max_filesize=2000\n[end0]\n[threadgroup0]\nnum_threads=1\nread_weight=1\nread_size=1000\n\
     read_blocksize=1000\n[end0]\n";
 
-/// Where mkfs is.
+/// `PATH` that includes the directories of mkfs.
 const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
 /// A place for stores that is on no filesystem under test.

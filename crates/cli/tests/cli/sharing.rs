@@ -37,7 +37,7 @@ fn pack(program: &Program, more: &[&str]) -> PathBuf {
     file
 }
 
-/// All records as JSON.
+/// Records of a pack as JSON.
 fn unpacked(file: &Path) -> String {
     let mut pack = PackReader::open(File::open(file).unwrap()).unwrap();
     let mut text = serde_json::to_string(pack.plans()).unwrap();

@@ -12,7 +12,7 @@ use treering_testkit::{
 use crate::trial::last;
 use crate::{only_release, program};
 
-/// Whether events can be recorded here; says why not.
+/// True if block traces can be recorded here; prints the reason otherwise.
 fn can_trace(place: &LoopFs) -> bool {
     let dir = place.path().to_str().unwrap();
     let tried = program().run(["trace", "--dir", dir, "--method", "perf_event", "--", "true"]);
@@ -521,7 +521,8 @@ fn what_a_killed_recording_leaves_is_freed() {
     }
 }
 
-/// Whether what a killed recording leaves was named and released by us; either way it is gone.
+/// True if the remains of a killed recording were named and released by treering; either way the
+/// remains are gone.
 fn is_named_and_released(place: &LoopFs) -> bool {
     let program = program();
     let dir = place.path().to_str().unwrap();

@@ -1,5 +1,5 @@
-//! What was kept of a trial: as `treering export` tells it and as the store has it; and the trees
-//! that must stand after its tasks.
+//! Stored contents of a trial, from `treering export` and from the store; and the trees that must
+//! exist after its tasks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -53,13 +53,13 @@ pub(crate) fn wait_for_task(store: &Path, kind: &str, subject: &str) {
     panic!("{} never has {kind} {subject}", store.display());
 }
 
-/// How many trials the default store has.
+/// Number of trials in the default store.
 pub(crate) fn count(program: &Program) -> usize {
     let text = program.run(["list", "--format", "csv"]).ends_with(0).stdout;
     text.lines().filter(|line| line.starts_with("trials,")).count()
 }
 
-/// What tests beside this one, and the machine they run on, do to a trial.
+/// Cautions caused by concurrent tests and by the machine that runs the tests.
 const OF_THE_MACHINE: [CautionCode; 12] = [
     CautionCode::Stolen,
     CautionCode::OtherLoad,
@@ -131,7 +131,7 @@ pub(crate) fn living(trial: &Trial) -> BTreeMap<&str, &'static str> {
     trees
 }
 
-/// All files of these trees, by path from the working directory.
+/// Sizes of the files of these trees, by path from the working directory.
 pub(crate) fn standing<'a>(
     living: &BTreeMap<&str, &str>,
     files_of: impl Fn(&str) -> &'a FileSizes,

@@ -51,7 +51,7 @@ fn trial(program: &Program, place: &Path, label: &str) {
     program.run(words(dir.to_str().unwrap(), label)).ends_with(0);
 }
 
-/// What the comparison cautions, by code, with the messages.
+/// Cautions of the comparison: code and message.
 fn cautions(program: &Program, baseline: &str, contender: &str) -> Vec<(String, String)> {
     let words = ["report", "--baseline", baseline, "--contender", contender, "--format", "json"];
     let reported: Value = serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap();
@@ -307,7 +307,7 @@ fn queues_that_hold_writing_back_otherwise_are_cautioned() {
     cautioned_while_queue_changed("wbt_lat_usec", "device.writeback_latency_us", ["4000", "3000"]);
 }
 
-/// What the doctor says of a plan of these variants, in one line.
+/// Output of the doctor for a plan of these variants, as a single line.
 fn doctor(program: &Program, variants: &str) -> String {
     let job = "[[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 1 }\n";
     let plan = format!("rounds = 6\n[device]\nloop = \"2GiB\"\n{variants}{job}");

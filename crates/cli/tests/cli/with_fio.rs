@@ -42,7 +42,7 @@ fn working_in(place: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether two of them have made many calls: clones at work.
+/// True if at least two processes in `place` have made many reads: the clones are at work.
 fn work_there(place: &Path) -> bool {
     let reads = |process: &PathBuf| -> u64 {
         let text = fs::read_to_string(process.join("io")).unwrap_or_default();
@@ -216,7 +216,7 @@ const CHECKED: [&str; 7] = [
     "[a]\nrw=rw\nsize=1m\nioengine=sync\nbsrange=1k-8k\nbs_unaligned\nloops=2\n",
 ];
 
-/// Those of the examples, with what makes them short.
+/// Example job files, with the replacements that shorten them.
 const EXAMPLES: [(&str, &[(&str, &str)]); 6] = [
     ("report-2012", &[("size=100m", "size=4m")]),
     ("mmtests-async-randrw", &[("(2*$mb_memory*1m)", "8m"), ("=100m", "=1m"), ("=5\n", "=1\n")]),

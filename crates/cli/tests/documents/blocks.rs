@@ -5,7 +5,7 @@
 pub(crate) struct Block {
     /// The line of the page on which it begins, counted from 1.
     pub(crate) line: usize,
-    /// Its lines.
+    /// Lines of the block.
     pub(crate) text: String,
 }
 

@@ -183,7 +183,7 @@ fn commands_work(page: &str) {
     ran.ends_with(0);
 }
 
-/// Whether the programs of others that a block needs are here; says so where one is not.
+/// True if the external programs that a block needs are installed; prints a skip message otherwise.
 fn can_run(page: &str, block: &Block) -> bool {
     let mut needed = NEEDS.iter().filter(|(what, _)| block.text.contains(what));
     let absent = needed.find(|(_, tool)| !is_tool(tool));

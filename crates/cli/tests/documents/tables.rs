@@ -1,6 +1,8 @@
-//! What is not run as it is printed, each with its reason; and the place in which commands run.
+//! Commands that are not run as printed, each with its reason; and the directory in which commands
+//! run.
 
-/// What stands in a command, what is run instead, and why. Applied in this order.
+/// Replacements in commands: the printed text, its replacement, and the reason. Applied in this
+/// order.
 pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ("/dev/sdb1", "$DISK", "a disk of the reader's: a loop device here"),
     ("/dev/sdc1", "$DISK", "a disk of the reader's"),

@@ -12,7 +12,7 @@ use crate::arguments::ExtractArgs;
 use crate::commands::output;
 use crate::failure::{Failure, Kind};
 
-/// So many sizes are asked for before the answers are read: less than a pipe holds.
+/// Number of blob sizes requested before the answers are read; less than a pipe holds.
 const ASKED_AT_ONCE: usize = 400;
 /// Longer answers are none.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
@@ -65,7 +65,7 @@ fn git(repository: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// All commits along the first parents, oldest first, each with its first parent.
+/// Lists the commits along the first parents, oldest first, each with its first parent.
 fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
     if revision.starts_with('-') {
         let message = format!("--revision: '{revision}' is not a revision");
@@ -90,8 +90,8 @@ fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
 /// The blob that is written, or nothing for what goes; and the path.
 type RawChange = (Option<String>, Vec<u8>);
 
-/// What a line of `--raw` says: the blob that is written, or nothing for what goes; what is no
-/// file before and after is left out.
+/// Parses a line of `--raw`: the blob that is written, or no blob for a removed file. `None` if the
+/// entry is not a file on either side.
 fn change(raw: &[u8], path: Vec<u8>) -> Result<Option<RawChange>, Failure> {
     let raw = str::from_utf8(raw).map_err(|_| odd("a line that is no text"))?;
     let mut words = raw.split(' ');

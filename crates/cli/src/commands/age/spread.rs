@@ -18,7 +18,7 @@ use crate::commands::output;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
-/// What is shown of the last layout of a run, with its name in the table.
+/// Metrics of a run's last layout, with their column names.
 const MEASURES: [(&MetricSpec, &str); 7] = [
     (&EXTENTS_PER_FILE, "extents per file"),
     (&SCORE_PERCENT, "layout score"),
@@ -41,7 +41,7 @@ const ALIKE: [(&str, &str); 6] = [
 ];
 const FAST_FORWARD: &str = "fast-forward";
 
-/// What runs have in common whose layouts are set side by side.
+/// Facts (name, value) shared by the runs of one table.
 type Key = Vec<(&'static str, String)>;
 
 /// Shows it.

@@ -41,7 +41,7 @@ pub(crate) fn run(
     }
 }
 
-/// How it was called.
+/// Parsed command line of a classic run, with its ranks.
 struct Called<'c> {
     workload: &'static dyn Workload,
     any: &'c AnyRunArgs,
@@ -101,8 +101,8 @@ fn run_on(
     }
 }
 
-/// What is wrong with a command line, if anything is: nothing is done. What comes on standard input
-/// is left there.
+/// Checks a command line without running it; returns the error message, if any. Standard input is
+/// not read.
 pub(crate) fn fault(workload: &'static dyn Workload, matches: &ArgMatches) -> Option<String> {
     let settings = settings(workload.manifest().classic, matches);
     let reads_input = settings.given().iter().any(|(_, value)| value == "-");
@@ -126,7 +126,7 @@ fn configure(
     Ok((workload.classic(settings)?, workload.classic_mode(settings)?))
 }
 
-/// Whether the job can run at its places; the tool's own words where it cannot.
+/// Checks that the job can run in its directories; fails with the tool's own message otherwise.
 fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result<(), Failure> {
     for facts in places {
         if let Err(error) = job.check(facts) {
@@ -201,7 +201,7 @@ fn perform(called: &Called<'_>, job: &dyn Job, tool: ClassicMode) -> Result<Exit
     Ok(code)
 }
 
-/// How the engine runs it.
+/// Engine options of a classic run.
 fn engine(workload: &dyn Workload, job: &dyn Job, tool: &ClassicMode) -> EngineOptions {
     let all = tool.times_all || job.times_all();
     let latency = if all { LatencyMode::All } else { LatencyMode::Sampled };
@@ -243,18 +243,18 @@ fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(Kind::Classic.code()))
 }
 
-/// What the run was given, as the store keeps it.
+/// Artifact with the settings and context of the run, from which its output can be reproduced.
 fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failure> {
     let record = ClassicRecord::of(settings, scene);
     Artifact::new(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
         .map_err(|error| Failure::of(Kind::Bug, &error))
 }
 
-/// What came of semaphores.
+/// Result of opening or making the semaphores.
 enum Met {
-    /// That was all; what is said of it.
+    /// The semaphore operation was the whole run; holds its output.
     Done(String),
-    /// The run goes there.
+    /// Semaphores at which the run synchronizes with other processes.
     At(Semaphores),
 }
 
@@ -331,9 +331,9 @@ fn take(tool: &ClassicMode) -> Result<Workplace, Untaken> {
     Ok(place)
 }
 
-/// Why directories could not be taken.
+/// Error in opening or making the directories of a run.
 enum Untaken {
-    /// One is missing, or cannot be made: the tool fails of that.
+    /// A directory is missing or cannot be made; the imitated tool fails with its own message.
     Directory {
         path: PathBuf,
         error: io::Error,
@@ -369,7 +369,7 @@ fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode
     Ok(ExitCode::from(output.exit_code().unwrap_or(Kind::Classic.code())))
 }
 
-/// What an output may know before the directories are there.
+/// Context of the output as known before the directories exist.
 fn scene() -> ClassicScene {
     ClassicScene { words: classic_words(), started: local_time(), ..ClassicScene::default() }
 }

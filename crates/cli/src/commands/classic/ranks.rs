@@ -83,7 +83,7 @@ fn nodes(hosts: &[String]) -> Vec<u32> {
     nodes
 }
 
-/// How a run of the tool is distributed over ranks.
+/// Distribution of a classic run over ranks.
 pub(super) fn distribution<'r>(workload: &dyn Workload, ranks: &'r Ranks<'_>) -> Distribution<'r> {
     Distribution { world: ranks.world, each: Some(number_of_ranks(workload, ranks)) }
 }

@@ -29,7 +29,7 @@ impl PhaseTraces {
         Ok(Self { asked, devices, recorder: None })
     }
 
-    /// What a phase's files are called, but for the number of the CPU.
+    /// File name stem of a phase's trace, without the number of the CPU.
     fn stem(&self, phase: &str, number: u32) -> String {
         let known = self.asked.names.iter().find(|(name, _)| *name == phase);
         let name = known.map_or_else(

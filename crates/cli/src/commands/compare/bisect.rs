@@ -20,12 +20,12 @@ use crate::failure::{Failure, Kind};
 
 /// The variant that every revision is held against.
 const GOOD: &str = "good";
-/// What the other is called where no revision is known.
+/// Name of the tested variant if the revision is unknown.
 const TESTED: &str = "tested";
 
-/// What is answered.
+/// Answer of a bisection step.
 enum Answer {
-    /// Of the gate.
+    /// The exit code of the gate.
     Compared(ExitCode),
     /// The revision cannot be judged.
     Skipped(String),
@@ -141,7 +141,7 @@ pub(in crate::commands) fn named(
     Ok(Variant { name: name.to_owned(), kernel: None, guest, ..variant.clone() })
 }
 
-/// How long is measured, and what counts as worse.
+/// Sets the threshold and the stopping rule of the plan from the arguments.
 fn judge(plan: &mut Plan, args: &BisectStepArgs) -> Result<(), Failure> {
     if let Some(text) = &args.threshold {
         plan.judging.threshold = Some(percentage("--threshold", text)?);

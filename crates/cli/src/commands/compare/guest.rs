@@ -1,4 +1,5 @@
-//! In a guest: this program is its first process, and runs the one trial that the host asks for.
+//! Guest side: treering is the first process of the guest, and runs the one trial that the host
+//! requests.
 
 use treering_guest::GuestMachine;
 

@@ -51,7 +51,7 @@ impl Host for Terminal<'_> {
     }
 }
 
-/// This command line as it is typed after a boot.
+/// Command line that continues this campaign after a reboot.
 fn continuation() -> Result<Continuation, Failure> {
     let cannot = |what: &str, error: &dyn std::fmt::Display| {
         Failure::new(Kind::Environment, format!("{what}: {error}"))

@@ -73,20 +73,20 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// How a plan ended.
+/// Result of a conducted plan.
 pub(super) enum Conducted {
-    /// With this exit code.
+    /// The plan ended with this exit code.
     Done(ExitCode),
-    /// With a trial that failed, where that ends it.
+    /// A trial failed, in a plan that ends at the first failed trial.
     GivenUp {
         /// The variant, by its place in the plan.
         variant: usize,
-        /// Why the trial failed.
+        /// Failure message of the trial.
         why: String,
     },
 }
 
-/// What the command line has watched, over what the plan says.
+/// Overrides the plan's observation settings with those of the command line.
 fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure> {
     observing.trace |= args.trace;
     observing.layout |= args.layout;

@@ -18,10 +18,11 @@ use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
 const GIB: u64 = 1 << 30;
-/// With the warm-up round and the making of images an answer comes within five minutes.
+/// Default measuring time in minutes: including the warm-up round and the making of images, an
+/// answer takes less than five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 const MOST_IN_TIME: u32 = 20;
-/// How packages of kernels end.
+/// File name extensions of kernel packages.
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 /// The filesystem that kernels are compared on where none is named.
 const USUAL_IN_GUESTS: &str = EXT4.name;
@@ -53,8 +54,8 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
     })
 }
 
-/// What decides: what is asked for; else the one metric that speaks for the whole run, where the
-/// workload has one; else the workload's own choice.
+/// Primary metrics: the requested ones; else the one metric of the whole run, if the workload has
+/// one; else the workload's default.
 fn primary(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
     let known = foreseen(jobs);
     if let Some(unknown) = args.primary.iter().find(|name| !is_known(&known, name)) {
@@ -214,7 +215,8 @@ pub(super) fn count_instructions(plan: &mut Plan, args: &QuickArgs) -> Result<()
     Ok(())
 }
 
-/// With names of their own: a kernel against itself is a fair question, what chance alone does.
+/// Makes the names of kernels unique by a number: comparing a kernel with itself is allowed, and
+/// shows the effect of chance.
 fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
     let mut seen: Vec<String> = Vec::new();
     let each = |(name, kernel): (String, K)| {

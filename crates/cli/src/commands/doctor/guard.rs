@@ -19,16 +19,16 @@ use crate::failure::Failure;
 struct GuardVerdict {
     /// The device as it was named.
     path: String,
-    /// Where that leads.
+    /// The device node to which `path` resolves.
     device: String,
     bytes: u64,
-    /// Whether it would be formatted without being named for erasing.
+    /// True if the device would be formatted without being named in `--erase`.
     free: bool,
-    /// Whether it would be formatted when it is named for erasing, or is free.
+    /// True if the device would be formatted when named in `--erase`, or is free.
     erasable: bool,
-    /// What stands against formatting it.
+    /// Reasons against formatting the device.
     obstacles: Vec<String>,
-    /// What was looked at.
+    /// Examined users and regions of the device, in words.
     looked_at: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ fn page(verdict: &GuardVerdict, inspection: Inspection) -> Report {
     page
 }
 
-/// What was looked at, in words.
+/// Examined users and regions of the device, in words.
 fn looked_at(inspection: &Inspection) -> Vec<String> {
     if inspection.bytes == 0 {
         return Vec::new();

@@ -71,14 +71,14 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::MountsDiffer,
 ];
 
-/// What was found.
+/// Findings of the doctor.
 #[derive(Default)]
 struct Findings {
-    /// What cannot be done at all.
+    /// Errors that prevent a run.
     obstacles: Vec<String>,
-    /// What the plan comes to: rounds, trials, time, comparisons.
+    /// Size of the plan: rounds, trials, time, comparisons.
     plan: Vec<String>,
-    /// What a comparison of the plan would caution against.
+    /// Cautions that a comparison of the plan would give.
     warnings: Vec<Warning>,
     cautions: Vec<Caution>,
     facts: Vec<Fact>,
@@ -161,7 +161,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What any trial here would see of the machine, while the probe works in the directory.
+/// Collects the facts and cautions that any trial on this machine would get, while the probe works
+/// in the directory.
 fn of_machine(dir: Option<&Path>, findings: &mut Findings, stop: &StopFlag) -> Probed {
     let scene = ObserverContext {
         target: dir.unwrap_or(Path::new("/")),

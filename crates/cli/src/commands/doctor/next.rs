@@ -1,4 +1,4 @@
-//! What to try next on this machine: three commands, each with what it is for.
+//! Suggests three commands to try next on this machine, each with its purpose.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -7,7 +7,7 @@ use treering_report::pages::doctor_json::{Inventory, NextCommand};
 
 use crate::commands::trial::quoted;
 
-/// What the doctor was asked about.
+/// Subject of the doctor's examination.
 #[derive(Clone, Copy)]
 pub(super) enum Asked<'a> {
     Directory(&'a Path),

@@ -1,5 +1,5 @@
-//! How noisy this machine is: a fixed piece of work, by the CPU and with small files, repeated for
-//! three seconds, and the smallest difference that runs of the same noise can show.
+//! Noise probe: repeats a fixed piece of work, on the CPU and with small files, for three seconds,
+//! and derives the smallest difference that runs with the same noise can detect.
 //!
 //! Of the files of the probe no more than one has a name at a time, and it is removed at once.
 
@@ -15,7 +15,8 @@ use treering_sys::StopFlag;
 
 /// Blocks of the probe; one value each.
 const BLOCKS: usize = 10;
-/// How long a block computes, and how long it makes files: three seconds in all.
+/// Time that each block computes, and time that it makes files; the blocks take three seconds
+/// together.
 const COMPUTING: Duration = Duration::from_millis(100);
 const MAKING_FILES: Duration = Duration::from_millis(200);
 /// Steps of arithmetic between two looks at the clock: about a millisecond.
@@ -24,14 +25,14 @@ const STEPS: u64 = 500_000;
 const FILES: usize = 32;
 /// Fewer values say nothing of noise.
 const BLOCKS_MIN: usize = 4;
-/// What the resolution is reported for.
+/// Campaign for which the resolution is reported: rounds, and seconds of each run.
 const ROUNDS: u32 = 10;
 const RUN_SECONDS: u32 = 20;
 
-/// What the probe found.
+/// Result of the noise probe.
 pub(super) struct Probed {
     pub(super) noise: Vec<ProbeNoise>,
-    /// Why no files could be made.
+    /// Error in making the files, if any.
     pub(super) refused: Option<io::Error>,
 }
 

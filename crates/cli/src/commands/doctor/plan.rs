@@ -1,5 +1,5 @@
-//! What the doctor says of a plan: what cannot be done of it, and what its comparison would caution
-//! against.
+//! The doctor's examination of a plan: what cannot run, and which cautions its comparison would
+//! give.
 
 use std::path::Path;
 
@@ -79,7 +79,7 @@ fn block_device(name: &str, path: &Path, findings: &mut Findings) {
     findings.cautions.extend(look_at_device(path).cautions);
 }
 
-/// Whether the jobs fit into the images of a variant.
+/// Checks that the jobs fit into the images of a variant.
 fn room(plan: &Plan, variant: &Variant, findings: &mut Findings) {
     let DeviceSpec::Loop { bytes, count, .. } = variant.device else { return };
     let has = bytes.saturating_mul(u64::from(count));
@@ -116,7 +116,7 @@ fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
     }
 }
 
-/// What a comparison would say of the places: it is asked, with a trial of nothing on each.
+/// Cautions of a comparison about the targets of a plan, found by comparing an empty trial on each.
 fn foreseen(plan: &Plan) -> Vec<Warning> {
     let all = plan.variants.iter().zip(baselines(&plan.variants)).enumerate();
     let mut variants = all.filter_map(|(place, (variant, baseline))| {
@@ -151,7 +151,7 @@ fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
     })
 }
 
-/// What is known of a variant's place before it is made.
+/// Facts about a variant's target that are known before the target is made.
 fn facts(variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let (mut facts, count, bytes) = match &variant.device {

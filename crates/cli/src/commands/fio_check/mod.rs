@@ -81,7 +81,7 @@ impl Runner<'_> {
         }
     }
 
-    /// One trial to its end; its trees are removed, or put here.
+    /// Runs one trial to its end; its trees are appended to `kept`, or removed without such a list.
     fn trial(
         &self,
         job: &dyn Job,
@@ -148,7 +148,7 @@ impl Runner<'_> {
         Ok(all.map(|((job, ours), theirs)| Sequence::new(job, &ours, &theirs)).collect())
     }
 
-    /// What fio logged of a job; nothing where there is no log.
+    /// Reads the requests that fio logged for a job; empty without a log.
     fn log(&self, path: &str) -> Vec<Moved> {
         use std::io::Read as _;
         let mut text = Vec::new();

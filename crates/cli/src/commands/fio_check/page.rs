@@ -1,4 +1,4 @@
-//! What both ways came to beside each other: work, requests, rates.
+//! Results of fio and of treering side by side: work, requests, rates.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use treering_model::{Scope, Trial, Unit};
 use treering_report::{Cell, Column, Report, Table};
 use treering_stats::student_test;
 
-/// How sure it must be that rates differ.
+/// Confidence level of the test for a difference of rates.
 const CONFIDENCE: f64 = 0.95;
 /// Rates that differ less are the same to everybody.
 const RATE_SLACK: f64 = 0.05;
@@ -25,7 +25,7 @@ pub(super) struct Sequence {
     verdict: Verdict,
 }
 
-/// What came of a comparison.
+/// Result of one comparison.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
     Same,
@@ -77,7 +77,7 @@ fn one(request: &Moved) -> String {
     format!("{} {bytes} at {offset} of {file}", if *writes { "write" } else { "read" })
 }
 
-/// What the clones of a job did one way: bytes, requests.
+/// Bytes and requests of a job's clones, by job name and direction.
 type Work = BTreeMap<(String, &'static str), [u64; 2]>;
 
 fn work(trial: &Trial) -> Work {
@@ -97,7 +97,7 @@ fn work(trial: &Trial) -> Work {
 
 struct Worked {
     what: (String, &'static str),
-    /// Of the last turn: bytes, requests; fio's, ours.
+    /// Bytes and requests of the last turn: fio's, then treering's.
     both: [[u64; 2]; 2],
     verdict: Verdict,
 }
@@ -112,7 +112,7 @@ struct Rated {
     verdict: Verdict,
 }
 
-/// All that was compared.
+/// Results of every comparison of the check.
 pub(super) struct Checked {
     work: Vec<Worked>,
     sequences: Vec<Sequence>,
@@ -132,7 +132,7 @@ impl Checked {
         Self { work: worked(turns), sequences, rates, fio, turns: turns.len() }
     }
 
-    /// Whether nothing differs.
+    /// True if no verdict is [`Verdict::Differ`].
     pub(super) fn agree(&self) -> bool {
         let work = self.work.iter().map(|one| &one.verdict);
         let sequences = self.sequences.iter().map(|one| &one.verdict);
@@ -140,7 +140,7 @@ impl Checked {
         !work.chain(sequences).chain(rates).any(|verdict| matches!(verdict, Verdict::Differ(_)))
     }
 
-    /// As a page.
+    /// Formats the results as a page.
     pub(super) fn page(&self) -> Report {
         let mut page = Report::new("fio and treering");
         page.paragraph(if self.agree() { "They agree." } else { "They differ." });

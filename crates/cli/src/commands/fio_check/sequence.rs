@@ -67,11 +67,11 @@ fn drive(
     Ok(notes.made)
 }
 
-/// What is open, and what was moved.
+/// Open files, and the requests recorded so far.
 #[derive(Default)]
 struct Notes {
     names: HashMap<File, String>,
-    /// Where the next read or write without a place of its own begins.
+    /// File position, in bytes, of the next read or write without an explicit offset.
     places: HashMap<File, u64>,
     made: Vec<Moved>,
 }

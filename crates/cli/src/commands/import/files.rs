@@ -18,14 +18,15 @@ use crate::failure::{Failure, Kind};
 
 /// Larger files are no logs.
 const FILE_BYTES_MAX: u64 = 1 << 30;
-/// So much of what is unpacked is held in memory.
+/// Maximum unpacked bytes held in memory.
 const MEMORY_BYTES_MAX: usize = 8 << 20;
 /// Nor are larger ones with the times of tests.
 const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
-/// How files begin that `gzip` packed, and those of `xz`.
+/// Magic numbers of files packed with `gzip` and with `xz`.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
-/// What `xz -9` needs to be unpacked is 65 MiB; files that need more are refused.
+/// Memory limit of the `xz` decoder: files of `xz -9` need 65 MiB; files that need more than the
+/// limit are refused.
 const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
 /// Results stand no deeper than this below the directory that is named, among no more files.
 const DEPTH_MOST: usize = 8;
@@ -37,22 +38,23 @@ pub(super) struct File {
     pub(super) path: PathBuf,
     pub(super) digest: Fingerprint,
     pub(super) scan: Scan,
-    /// What came from standard input, which cannot be opened again.
+    /// Contents read from standard input, which cannot be opened again.
     kept: Option<Rc<dyn Source>>,
-    /// Where it stands among the results of MMTests, when it does.
+    /// Position of the file in a results directory of MMTests, if any.
     pub(super) stand: Option<Stand>,
 }
 
-/// Where an output stands among results.
+/// Position of an output file in a results directory of MMTests.
 pub(super) struct Stand {
     pub(super) run: String,
     pub(super) iteration: u64,
     pub(super) test: String,
-    /// When its test began, later for each of its files so that they keep their order.
+    /// Start time of the test, increased for each further file of the test so that their order is
+    /// preserved.
     pub(super) began_unix_ms: Option<i64>,
 }
 
-/// What could be read, and why the rest could not.
+/// Files that could be read, and the errors of the others.
 #[derive(Default)]
 pub(super) struct Files {
     pub(super) files: Vec<File>,
@@ -141,7 +143,7 @@ fn too_long(path: &Path, what: &str) -> Failure {
     Failure::new(Kind::Usage, message).hint("split it into single outputs")
 }
 
-/// What comes through a pipe or was packed, whole.
+/// Reads a pipe or a packed file to its end.
 fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
     let wrong = |error: io::Error| unread(path, &error);
     let mut reported = Reported::of(BufReader::new(from));
@@ -291,13 +293,13 @@ fn of_directory(path: &Path, all: &mut Files) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether two outputs are of the same test in the same iteration of a run.
+/// True if two outputs belong to the same test in the same iteration of a run.
 fn is_of_test(left: &ResultFile, right: &ResultFile) -> bool {
     let key = |of: &ResultFile| (of.timestamps.clone(), of.run.clone(), of.test.clone());
     key(left) == key(right)
 }
 
-/// When the test of an output began, where MMTests wrote it down.
+/// Start time of the test of an output, from the time stamps of MMTests, if recorded.
 fn began(result: &ResultFile) -> Option<i64> {
     let file = fs::File::open(&result.timestamps).ok()?;
     let mut text = Vec::new();

@@ -129,9 +129,9 @@ fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
     all.iter().map(label).collect()
 }
 
-/// What treering exported has its labels, and an output may be called something in the log; others
-/// have the name of the file, with a number where it holds several outputs of a tool. Results of
-/// MMTests have the name of their run.
+/// Labels of the trials in a file. Exports of treering keep their labels, and an output may have a
+/// name in the log; others get the file name, with a number if the file holds several outputs of a
+/// tool. Results of MMTests get the name of their run.
 fn labels_by_file(file: &File) -> Vec<String> {
     if let Some(stand) = &file.stand {
         return vec![stand.run.clone(); file.scan.outlines.len()];
@@ -209,7 +209,7 @@ fn complete(content: Content, found: &Outline, file: &File, label: &str) -> (Tri
     (trial, rows)
 }
 
-/// Where an imported trial is from: the digest of the file and the lines in it.
+/// Origin of an imported trial: the digest of the file and the lines of the output in the file.
 type Origin = (String, String);
 
 fn origin<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<Origin> {

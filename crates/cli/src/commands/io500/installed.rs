@@ -24,7 +24,7 @@ const FILES_MOST: usize = 64;
 const FILE_BYTES_MAX: u64 = 1 << 20;
 /// A configuration is not longer.
 const CONFIG_BYTES_MAX: u64 = 1 << 20;
-/// How often it is looked whether the program has ended.
+/// Interval at which the program is polled for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const RESULT: &str = "result.txt";
 

@@ -1,4 +1,4 @@
-//! What a rehearsal says of a full run: phases, what to set, what would go wrong, a configuration.
+//! Page about a rehearsal of a full IO500 run: phases, settings, expected errors, a configuration.
 
 use std::path::Path;
 

@@ -71,7 +71,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the steps have in common.
+/// State shared by the steps of a fresh-copy comparison.
 struct Work<'w> {
     args: &'w LayoutArgs,
     view: &'w ReadOnlyView,
@@ -115,7 +115,7 @@ impl Work<'_> {
         Ok(copy)
     }
 
-    /// What speaks against the filesystem of a directory as that of a fresh copy.
+    /// Reasons why the target of the copy is not an empty filesystem, as cautions.
     fn not_fresh(&self, scratch: &Scratch) -> Result<Vec<String>, Failure> {
         let Some(first) = scratch.beside().first() else { return Ok(Vec::new()) };
         let layout = self.look(scratch.open()?.as_fd())?;
@@ -289,7 +289,7 @@ struct Copying<'w> {
     copier: Copier,
 }
 
-/// Why it is not copied further.
+/// Reason why copying ended early.
 enum Halt {
     Stopped,
     Walk(WalkError),

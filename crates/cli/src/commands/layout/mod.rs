@@ -79,7 +79,7 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
-/// In words, through what is looked.
+/// Describes the kind of view through which the files are read.
 fn through(kind: &ViewKind) -> String {
     match kind {
         ViewKind::Directory => String::new(),

@@ -51,7 +51,7 @@ pub(super) fn keep(found: &Found, load: &Load) -> Result<Option<TrialId>, Failur
     Ok(Some(trial))
 }
 
-/// What the search was asked for, then what every probe was.
+/// Parameters of the search, followed by those of each probe.
 fn parameters(found: &Found, load: &Load) -> Vec<(String, String)> {
     let args = &load.args;
     let own = |name: &str, value: String| (name.to_owned(), value);

@@ -37,7 +37,7 @@ const LONGEST: f64 = 60.0;
 /// The rate at which a filesystem has hardly anything to do.
 const IDLE_RATE: u64 = 20;
 
-/// What was asked for.
+/// Parsed arguments and state of a load search.
 struct Load {
     args: LoadArgs,
     any: AnyRunArgs,
@@ -49,7 +49,7 @@ struct Load {
     kept: RefCell<Vec<LeftTree>>,
 }
 
-/// What came of it.
+/// Result of a load search.
 struct Found {
     answer: LoadAnswer,
     probes: Vec<Probe>,
@@ -126,7 +126,7 @@ impl Load {
         Ok(Self { args, any, own, bounds, settings, seed, kept: RefCell::default() })
     }
 
-    /// What a probe at this rate is.
+    /// Load that the probe of this number offers at this rate.
     fn offered(&self, per_second: u64, number: usize) -> OfferedLoad {
         let slowest = self.bounds.iter().map(|bound| bound.ns).max().unwrap_or(0) as f64 / 1e9;
         let share = self.bounds.iter().map(|bound| 1.0 - bound.share).fold(1.0, f64::min);
@@ -150,7 +150,7 @@ impl Load {
         native::run_with(&Fio, settings, &self.any, &self.own, (None, &[])).map(|(code, _)| code)
     }
 
-    /// One trial at this rate; `None` where it was interrupted.
+    /// Runs one trial at this rate (operations per second); `None` if it was interrupted.
     fn probe(&self, rate: f64, number: usize) -> Result<Option<(Probe, Trial)>, Failure> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 100M")]
         let per_second = rate.round().max(1.0) as u64;
@@ -177,7 +177,7 @@ impl Load {
         Ok(Some((probe, trial)))
     }
 
-    /// What the store knows the probes by; of those that it does not have nothing is known.
+    /// Short names of the probes in the store; probes that the store does not hold are omitted.
     fn names_of(&self, found: &Found) -> Result<HashMap<TrialId, String>, Failure> {
         let store = if self.any.no_store { None } else { open_to_read(self.any.store.as_deref())? };
         let Some(store) = store else { return Ok(HashMap::new()) };

@@ -1,4 +1,4 @@
-//! What a search says: its answer in words, the probes, and what limits the answer.
+//! Page about a load search: the answer in words, the probes, and the limits of the answer.
 
 use std::collections::HashMap;
 
@@ -105,7 +105,7 @@ fn answer(found: &Found, bounds: &[Bound]) -> String {
     }
 }
 
-/// What else than the filesystem limits the answer.
+/// Limits of the answer that are not due to the filesystem.
 fn limits(found: &Found, bounds: &[Bound]) -> Vec<String> {
     let highest = match found.answer {
         LoadAnswer::At { rate, .. } => rate * NEAR,

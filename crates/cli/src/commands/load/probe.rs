@@ -1,4 +1,4 @@
-//! What one probe showed, from the metrics of its trial.
+//! Result of one probe, from the metrics of its trial.
 
 use serde::Serialize;
 use treering_model::metrics::MetricSpec;
@@ -35,10 +35,10 @@ pub(super) struct Probe {
     pub(super) max_ns: u64,
     /// The shares of the requests that were later than each of the latencies that are to be kept.
     pub(super) late_percent: Vec<f64>,
-    /// How late the generator itself was, at the percentile that is to be kept.
+    /// Lag of the load generator at the percentile of the bound; the largest of several bounds.
     pub(super) generator_lag_ns: u64,
     pub(super) is_kept: bool,
-    /// Whether the generator was so late that it decides.
+    /// True if the generator's lag is large enough to affect the verdict.
     pub(super) is_generator_late: bool,
 }
 
@@ -75,8 +75,8 @@ impl Probe {
         }
     }
 
-    /// As the search counts it: of several latencies the one that is missed most, in terms of the
-    /// one that allows the fewest.
+    /// Result as the search counts it: of several bounds the one that is missed by the largest
+    /// factor, scaled to the bound that allows the fewest late requests.
     pub(super) fn counted(&self, bounds: &[Bound]) -> LoadProbe {
         let of = |(percent, bound): (&f64, &Bound)| percent / allowed_percent(bound);
         let most = self.late_percent.iter().zip(bounds).map(of).fold(0.0, f64::max);

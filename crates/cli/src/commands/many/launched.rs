@@ -1,5 +1,5 @@
-//! One of the ranks of a trial that a plan has launched: the first reads what is to be done from
-//! standard input and reports on standard output.
+//! A rank of a trial that a plan has launched: rank 0 reads the request from standard input and
+//! reports on standard output.
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;

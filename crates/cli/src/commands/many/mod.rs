@@ -24,7 +24,7 @@ pub(super) fn run(
     Ok(Some(together(&connected, &process(), timeout, run_with, Failure::show)))
 }
 
-/// This process, as the other ranks know it.
+/// Description of this process for the other ranks.
 fn process() -> RankProcess<'static> {
     RankProcess {
         words: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect(),

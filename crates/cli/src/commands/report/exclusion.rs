@@ -13,7 +13,8 @@ use crate::storage::failure;
 const NAMED: usize = 8;
 
 impl Known<'_> {
-    /// That trials were left out of these variants, which, and why.
+    /// Caution that names the excluded trials of these variants with the reasons; `None` without
+    /// any.
     pub(super) fn excluded_of(&self, picks: &[Pick]) -> Result<Option<ComparisonCaution>, Failure> {
         let is_of = |one: &&Candidate| picks.iter().any(|pick| pick.would_have(one));
         let out: Vec<&Candidate> = self.excluded.iter().filter(is_of).collect();

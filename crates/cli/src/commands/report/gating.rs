@@ -11,14 +11,15 @@ use crate::classic_output::say;
 use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 
-/// What was asked of the gate.
+/// Gate options of a comparison.
 pub(crate) struct Gating {
     is_asked: bool,
     pub(super) accepted: Vec<ComparisonCautionCode>,
 }
 
 impl Gating {
-    /// Of these arguments; codes that do not concern a gate are refused.
+    /// Reads the gate options from the arguments; caution codes that do not concern a gate are
+    /// refused.
     pub(crate) fn of(args: &PageArgs) -> Result<Self, Failure> {
         let accepted = args.accept.iter().map(|name| accepted(name)).collect::<Result<_, _>>()?;
         Ok(Self { is_asked: args.gate, accepted })

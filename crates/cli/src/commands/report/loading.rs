@@ -1,5 +1,5 @@
-//! What is read of the trials of a comparison: little of thousands, and for pages with pictures
-//! the calls, seconds and tasks of as many as can be drawn.
+//! Loads the trials of a comparison: little of each if there are thousands, and for pages with
+//! pictures the calls, seconds and tasks of as many as can be drawn.
 
 use treering_analysis::compare::{
     COMPARED_FACTS, ComparedVariant, ComparisonCaution, JobProfile, ObservedJob, VariantProfile,
@@ -19,7 +19,7 @@ const TASKS_READ: usize = 1000;
 /// Trials whose calls and seconds are read for charts; of more an even share.
 const DRAWN: usize = 600;
 
-/// What is compared.
+/// Variants to compare.
 pub(super) struct Compared {
     pub(super) baseline: ComparedVariant,
     pub(super) contenders: Vec<ComparedVariant>,
@@ -29,7 +29,7 @@ pub(super) struct Compared {
     pub(super) observed: Vec<ComparedVariant>,
     /// Remarks about what was not read.
     pub(super) notes: Vec<String>,
-    /// That trials of the variants were left out since they are excluded.
+    /// Caution about trials left out because they are excluded.
     pub(super) excluded: Option<ComparisonCaution>,
 }
 

@@ -35,13 +35,13 @@ const MAIL_COLUMNS: u16 = 72;
 
 /// A campaign that has just been conducted.
 pub(crate) struct Campaign<'a> {
-    /// Its first trial.
+    /// The first trial of the campaign, which identifies the campaign.
     pub(crate) trial: TrialId,
     /// The names of the plan's variants, the baseline first.
     pub(crate) variants: Vec<&'a str>,
-    /// Whether some are compared with another variant than the first.
+    /// True if some variants have a baseline other than the first variant.
     pub(crate) has_own_baselines: bool,
-    /// What the plan says of judging.
+    /// The plan's rules for the comparison.
     pub(crate) judging: &'a Judging,
     /// The command line.
     pub(crate) args: &'a CompareArgs,
@@ -171,7 +171,7 @@ fn tell(
     Ok(outcome)
 }
 
-/// What the variants say about each other.
+/// Compares the variants and checks the control.
 fn judged(args: &ReportArgs, compared: &Compared) -> Result<Outcome, Failure> {
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
@@ -281,7 +281,7 @@ fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     line
 }
 
-/// For each variant the command line that repeats its newest trial, label included.
+/// Command line, label included, that repeats the newest trial of each variant.
 fn repeat(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<(String, String)> {
     let of_variant = |variant: &ComparedVariant| {
         let newest = variant.trials.last()?;

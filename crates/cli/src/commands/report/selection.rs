@@ -1,4 +1,4 @@
-//! Which stored trials form the variants of a comparison: by label, by variant of a plan, by
+//! Selects the stored trials of each variant of a comparison: by label, by variant of a plan, by
 //! kernel, by filesystem, by directory, or one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,7 @@ pub(super) struct Pick {
 }
 
 impl Pick {
-    /// Whether a trial would stand on this variant, were it not excluded.
+    /// True if a trial would belong to this variant, were the trial not excluded.
     pub(super) fn would_have(&self, one: &Candidate) -> bool {
         !one.is_warm_up() && one.value(self.factor) == Some(self.value.as_str())
     }
@@ -49,7 +49,7 @@ pub(super) struct Candidate {
 pub(super) struct Known<'s> {
     pub(super) store: &'s Store,
     candidates: Vec<Candidate>,
-    /// Those that the user excluded: they stand on a variant only when they are named one by one.
+    /// Trials that the user excluded: they belong to a variant only when they are named one by one.
     pub(super) excluded: Vec<Candidate>,
     pub(super) notes: Vec<String>,
 }
@@ -77,7 +77,7 @@ impl<'s> Known<'s> {
         Self::of(store, summaries, args)
     }
 
-    /// Of trials in the order of time.
+    /// Builds the selection from trials in the order of time.
     pub(super) fn of(
         store: &'s Store,
         mut summaries: Vec<TrialSummary>,
@@ -117,8 +117,8 @@ impl<'s> Known<'s> {
         Ok(Self { store, candidates, excluded, notes })
     }
 
-    /// Why there is nothing to compare although nothing named is wrong: no trials at all, or all of
-    /// one kind.
+    /// Reason why there is nothing to compare although every named value exists: no trials, or
+    /// fewer than two values.
     pub(super) fn nothing_to_compare(&self, args: &ReportArgs) -> Option<String> {
         let is_narrowed = is_of_plan(args) || args.workload.is_some();
         if self.candidates.is_empty() && !is_narrowed {
@@ -167,7 +167,7 @@ impl<'s> Known<'s> {
         Ok(picks)
     }
 
-    /// What was asked for, completed by what the plan of the trials says of judging.
+    /// Completes the arguments with the primary metrics and the threshold of the plan.
     pub(super) fn as_planned(&self, args: &ReportArgs) -> Result<ReportArgs, Failure> {
         let mut asked = args.clone();
         let newest = self.candidates.last().filter(|_| is_of_plan(args));
@@ -309,7 +309,8 @@ impl<'s> Known<'s> {
         labels.all(|label| label == first).then_some(first)
     }
 
-    /// All trials by their value of a factor, the baseline first, the others in order of time.
+    /// Groups the trials by their value of a factor, the baseline first, the others in order of
+    /// time.
     fn grouped(&self, args: &ReportArgs) -> Result<Vec<Pick>, Failure> {
         let (reported, value) = match args.baseline.as_deref().map(parsed) {
             Some((factor, value)) => (Some(factor), Some(value)),
@@ -360,7 +361,7 @@ impl<'s> Known<'s> {
         Ok(picks)
     }
 
-    /// That no trial has a value, and which values there are.
+    /// Error: no trial has this value; the hint lists the values that trials have.
     fn nothing(&self, factor: Factor, value: &str) -> Failure {
         let mut values: Vec<&str> = Vec::new();
         for one in &self.candidates {
@@ -384,7 +385,7 @@ impl<'s> Known<'s> {
 }
 
 impl Candidate {
-    /// Whether it is kept beside the rounds: a warm-up, the baseline a second time, or watched.
+    /// True if the trial is not part of a round: a warm-up, a control or an observed trial.
     fn is_beside(&self) -> bool {
         self.role().is_some_and(|role| role != CellRole::Round)
     }
@@ -409,13 +410,13 @@ impl Candidate {
     }
 }
 
-/// Whether the trials of a plan are asked for.
+/// True if the arguments ask for the trials of a plan or campaign.
 fn is_of_plan(args: &ReportArgs) -> bool {
     args.plan.is_some() || args.campaign.is_some()
 }
 
-/// By what the trials are distinguished from each other: --by, else what stands before the
-/// baseline's colon.
+/// Factor that distinguishes the trials: `--by`, else the prefix of `--baseline` before the colon,
+/// else the default.
 fn factor_of(args: &ReportArgs) -> Factor {
     let usual = if is_of_plan(args) { Factor::Variant } else { Factor::Label };
     let reported = args.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));

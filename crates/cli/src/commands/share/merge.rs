@@ -52,7 +52,7 @@ pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     Ok(format!("{place}: {new} trials {verb}, {known} there already"))
 }
 
-/// How many trials there are.
+/// Numbers of merged trials.
 #[derive(Default)]
 struct Merged {
     new: u64,
@@ -183,7 +183,7 @@ impl Waiting {
     }
 }
 
-/// What the directories of waiting trials are called, and the file in each that is locked.
+/// Name prefix of the directories of waiting trials, and the lock file in each.
 const PREFIX: &str = ".treering-merge-";
 const LOCK: &str = "lock";
 /// The store in it, and SQLite's files beside that.

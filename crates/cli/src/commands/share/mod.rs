@@ -24,7 +24,7 @@ const TRACES: &[&str] = &[treering_trace::ARTIFACT_KIND];
 /// Variables of the environment that name the user, or end with the name.
 const USER_VARIABLES: [&str; 4] = ["USER", "LOGNAME", "SUDO_USER", "HOME"];
 
-/// What is known to name this machine and its user.
+/// Names that identify this machine and its user.
 fn known_names() -> Vec<(NameKind, String)> {
     let host = places::machine().name;
     let short = host.split('.').next().unwrap_or_default().to_owned();
@@ -38,12 +38,12 @@ fn known_names() -> Vec<(NameKind, String)> {
     hosts.into_iter().chain(of_user.map(user)).collect()
 }
 
-/// What makes a trial of this store and one of a pack the same.
+/// Canonical form of trials, by which a trial of this store is matched with one of a pack.
 fn canon() -> CanonicalTrial {
     CanonicalTrial::new(known_names(), TRACES)
 }
 
-/// What is wrong with a pack, or with its file.
+/// Failure of reading a pack: the contents or the file are invalid.
 fn failure(path: &Path, error: &PackError) -> Failure {
     match error {
         PackError::Io(error) => Failure::of_path(path, error),

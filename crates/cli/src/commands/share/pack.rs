@@ -19,7 +19,7 @@ use crate::commands::output;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// So many names of a kind are shown.
+/// Maximum number of names shown of each kind.
 const NAMES_SHOWN: usize = 20;
 
 /// Shows what is packed and what is left out, and packs it.
@@ -84,7 +84,7 @@ fn plans(store: &Store, summaries: &[TrialSummary]) -> Result<Vec<PackedPlan>, F
     Ok(known.map(plan).collect())
 }
 
-/// What is packed.
+/// Trials and plans to pack.
 struct Chosen<'a> {
     store: Store,
     summaries: Vec<TrialSummary>,
@@ -165,7 +165,7 @@ impl Chosen<'_> {
     }
 }
 
-/// How much is packed.
+/// Totals of the packed records.
 #[derive(Default)]
 struct Sum {
     plans: u64,
@@ -197,7 +197,7 @@ impl Sum {
     }
 }
 
-/// What is written, and what is left out.
+/// Page about what is packed and what is left out.
 fn page(sum: &Sum, left_out: &[RemovedName], args: &PackArgs) -> Report {
     let mut page = Report::new("A pack of trials");
     let columns = vec![Column::text("what"), Column::mixed("amount")];

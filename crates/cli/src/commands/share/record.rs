@@ -1,4 +1,4 @@
-//! What a job was made of, as it is kept beside its trial.
+//! Record of a job's sources, stored beside its trial.
 
 use std::fs;
 use std::path::{Path, PathBuf};

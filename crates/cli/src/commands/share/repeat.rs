@@ -74,7 +74,7 @@ pub(crate) fn run(args: &RepeatArgs) -> Result<ExitCode, Failure> {
     compare(&packed, &plan, args)
 }
 
-/// What a pack has.
+/// Contents of a pack.
 struct Packed {
     plans: Vec<PackedPlan>,
     trials: Vec<Trial>,
@@ -147,7 +147,7 @@ impl Packed {
         self.trials.iter().any(|trial| trial.beginning.cell.is_some())
     }
 
-    /// What is another machine here, of trials that saw one and not a guest.
+    /// Differences between this machine and that of the packed trials; empty for trials in guests.
     fn of_machine(&self) -> Vec<String> {
         let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
         let Some(trial) = self.trials.iter().find(is_on_machine) else { return Vec::new() };

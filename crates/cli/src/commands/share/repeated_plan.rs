@@ -21,7 +21,7 @@ use crate::places;
 /// The files of a pack, for as long as it is repeated.
 pub(super) struct PackedFiles {
     dir: PathBuf,
-    /// What absolute names are called here.
+    /// Absolute paths of the pack, each with its path on this machine.
     moved: Vec<(String, String)>,
     environment: Vec<(String, String)>,
 }
@@ -86,7 +86,7 @@ impl Drop for PackedFiles {
     }
 }
 
-/// What the job of a trial was made of.
+/// Record of the sources of a trial's job.
 pub(super) fn record(trial: &Trial) -> Option<JobRecord> {
     trial.artifacts.iter().find_map(|made| made.read(JobRecord::KIND, JobRecord::VERSION))
 }

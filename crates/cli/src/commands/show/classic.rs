@@ -44,7 +44,8 @@ fn refused(why: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Usage, format!("--classic: {why}"))
 }
 
-/// What the run was given; why there is nothing.
+/// Settings and context of the run, from its artifact; fails with the reason if there is no such
+/// artifact.
 fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
     let name = &trial.beginning.workload;
     let read =
@@ -69,7 +70,7 @@ fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
     })
 }
 
-/// What was answered during the run, in its order.
+/// Answers to the tool's queries during the run, in their order.
 #[derive(Default)]
 struct Answers {
     rooms: VecDeque<Option<Room>>,
@@ -106,7 +107,7 @@ impl Witness for Answers {
     }
 }
 
-/// All that the output said.
+/// Complete output of the tool, by stream.
 #[derive(Default)]
 struct Words {
     out: String,

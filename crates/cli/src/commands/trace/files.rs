@@ -24,7 +24,7 @@ const MAGIC_BYTES: usize = 4;
 
 const NO_TRACE: &str = "a trace is a file of `treering trace --out` or of blktrace";
 
-/// What is said of a file that is too short for a trace.
+/// Error message for a file that is too short for a trace.
 fn no_trace(length: usize) -> &'static str {
     if length == 0 { "the file is empty: it is not a trace" } else { "the file is not a trace" }
 }
@@ -121,7 +121,7 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// What a trace says.
+/// Reads a trace and summarizes the events in the window.
 pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure> {
     let mut input = open(path)?;
     // A part of a trace has no beginning at which the head of a disk would be somewhere.
@@ -186,7 +186,7 @@ pub(super) fn refuse_existing(dir: &Path, devices: &[TracedDevice]) -> Result<()
     Ok(())
 }
 
-/// What helps where output would go into a file that exists.
+/// Hint for an output file that exists already.
 pub(super) const EXISTS: &str = "remove it, or choose another name";
 
 /// The file of a CPU: what it is called before `.blktrace.`, and the CPU's number.

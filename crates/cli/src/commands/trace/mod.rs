@@ -34,7 +34,7 @@ fn show(args: &ShowTraceArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What of traces is wanted.
+/// Parses the window of a trace to read.
 fn window(args: &WindowArgs) -> Result<Window, Failure> {
     let second = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));

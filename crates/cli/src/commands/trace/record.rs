@@ -24,7 +24,7 @@ use crate::arguments::{RecordTraceArgs, size};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-/// How often it is looked whether the command has ended.
+/// Interval at which the command is polled for its end.
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// The exit codes of a shell for a command that cannot be run, and that is not there.
@@ -68,7 +68,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
 /// The method without events.
 const STATISTICS: &str = "statistics";
 
-/// Whether files of events are wanted.
+/// True if event files are requested.
 fn keeps_events(args: &RecordTraceArgs) -> bool {
     args.out.is_some() || args.blktrace_out.is_some()
 }
@@ -93,7 +93,7 @@ fn refuse_output(args: &RecordTraceArgs) -> Result<(), Failure> {
     Err(Failure::new(Kind::Environment, format!("cannot write {}: {why}", page.display())))
 }
 
-/// What is to be recorded.
+/// Devices to record.
 fn devices(args: &RecordTraceArgs) -> Result<Vec<TracedDevice>, Failure> {
     let environment = |error: BlockTraceError| Failure::of(Kind::Environment, &error);
     if args.device.is_empty() {

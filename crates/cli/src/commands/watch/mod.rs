@@ -24,7 +24,7 @@ use crate::classic_output::say;
 use crate::clock;
 use crate::failure::{Failure, Kind};
 
-/// What makes a point.
+/// Factor whose values are the points of the series.
 const BY: &str = "label";
 
 /// Measures, and says what the history says now.
@@ -82,7 +82,7 @@ fn plan(args: &WatchArgs) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-/// How a point is measured: as a comparison whose trials have the label of the point.
+/// Arguments that measure a point: a comparison whose trials have the point's label.
 fn comparing(series: &Series, args: &WatchArgs) -> CompareArgs {
     CompareArgs {
         plan: Some(args.plan.clone()),
@@ -94,7 +94,7 @@ fn comparing(series: &Series, args: &WatchArgs) -> CompareArgs {
     }
 }
 
-/// What the user calls the point.
+/// Label of the point, from the command line.
 fn wanted_label(args: &WatchArgs) -> String {
     let of_kernel = || args.kernel.as_ref()?.file_stem()?.to_str().map(str::to_owned);
     args.label.clone().or_else(of_kernel).unwrap_or_else(clock::day)

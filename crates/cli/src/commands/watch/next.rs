@@ -1,4 +1,4 @@
-//! What to do about what the history says: more points, or the search for the commit.
+//! Suggests how to follow up on the history: more points, or the search for the commit.
 
 use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries};
 

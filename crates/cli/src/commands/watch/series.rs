@@ -18,16 +18,16 @@ use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, open_to_read, open_to_write};
 
-/// What is stored of a series.
+/// Stored trials of a series, and its identity.
 pub(super) struct Series {
     name: String,
     anchor: Option<String>,
     work: String,
-    /// What the plan says of the anchor now.
+    /// Digest of the anchor in the present plan.
     anchor_digest: String,
-    /// Its trials, oldest first.
+    /// Trials of the series, oldest first.
     pub(super) trials: Vec<Trial>,
-    /// Whether the plan was watched before in another way.
+    /// True if the plan was watched before with other work or another anchor.
     has_others: bool,
 }
 
@@ -65,7 +65,7 @@ impl Series {
         Ok(series)
     }
 
-    /// Which series is continued.
+    /// Describes the series that is continued.
     pub(super) fn words(&self) -> String {
         let labels = self.labels();
         let anchor = match &self.anchor {
