@@ -20,7 +20,8 @@ pub(crate) fn option() -> Arg {
         .help("Color the output: auto, always or never [default: auto]")
 }
 
-/// Takes it from a command line that is not parsed yet: errors of the parser obey it too.
+/// Reads the option from a command line that is not parsed yet, since the parser's errors obey it
+/// too.
 pub(crate) fn remember(typed: &[OsString]) -> ColorChoice {
     *TYPED.get_or_init(|| find(typed).unwrap_or_default())
 }

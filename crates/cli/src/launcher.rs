@@ -1,7 +1,8 @@
-//! Launchers such as mpirun: whether one has started this process, as one of how many.
+//! Parallel launchers such as mpirun: detects whether one started this process, and with how many
+//! others.
 
-/// Variables in which launchers say how many processes they have started. `SLURM_NTASKS` is not
-/// among them: it is there in every batch job, also where one process is started.
+/// Environment variables with the number of processes a launcher started. `SLURM_NTASKS` is not
+/// among them: it is set in every batch job, even for one process.
 const SIZES: [(&str, &str); 4] = [
     ("OMPI_COMM_WORLD_SIZE", "Open MPI"),
     ("PMI_SIZE", "MPICH, or another one with its process manager"),

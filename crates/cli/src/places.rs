@@ -41,7 +41,7 @@ pub(crate) fn dataset_dirs() -> Vec<PathBuf> {
     data_dir().map(|dir| vec![dir.join("datasets")]).unwrap_or_default()
 }
 
-/// Variables of the environment that are text: what job files may put in.
+/// Environment variables whose names and values are UTF-8, for substitution in job files.
 pub(crate) fn environment() -> Vec<(String, String)> {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -83,7 +83,7 @@ fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// The memory filesystems in which results can wait while their place is under test.
+/// Memory filesystems in which results can wait while their store is under test.
 pub(crate) fn staging_dirs() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.into_iter().chain([PathBuf::from("/dev/shm")]).filter(|dir| dir.is_dir()).collect()

@@ -20,12 +20,13 @@ use crate::launcher::is_launched;
 /// Interval at which the rate in the bar is updated.
 const TICK: Duration = Duration::from_millis(200);
 
-/// The phases of aging whose tasks are operations: of the generator, and of compilebench.
+/// Phases of aging whose tasks count as operations: that of the generator, and that of
+/// compilebench.
 const AGING_PHASES: [&str; 2] = ["age", "operations"];
-/// Measurements in the line of small bars.
+/// Number of measurements in a sparkline.
 const SPARKLINE_CHARS: usize = 24;
 
-/// Shows how far a run is.
+/// Progress display of a run.
 pub(crate) struct ProgressShow {
     bar: Option<ProgressBar>,
     ticker: Option<Ticker>,
@@ -109,12 +110,12 @@ impl TrialSink for ProgressShow {
 #[derive(Debug, Default)]
 struct AgingLines {
     operations: u64,
-    /// The traversal score so far.
+    /// Traversal scores measured so far, in percent.
     scores: Vec<f64>,
 }
 
 impl AgingLines {
-    /// The line of a layout that was measured in the middle of a phase.
+    /// Line about a layout that was measured within a phase.
     fn line(&mut self, artifact: &Artifact) -> Option<String> {
         if artifact.kind != LAYOUT_ARTIFACT || artifact.name.is_empty() {
             return None;
@@ -135,7 +136,7 @@ impl AgingLines {
     }
 }
 
-/// The last values as a line of small bars, the lowest and the highest of them at its ends.
+/// Formats the last values as a sparkline, scaled from their minimum to their maximum.
 fn sparkline(values: &[f64]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let last = &values[values.len().saturating_sub(SPARKLINE_CHARS)..];
@@ -154,7 +155,7 @@ fn sparkline(values: &[f64]) -> String {
     last.iter().map(bar).collect()
 }
 
-/// Only what a dry run lists counts: walking and removing a temporary tree does not.
+/// True for tasks that a dry run lists; walking and removing a temporary tree does not count.
 fn is_operation(kind: &str) -> bool {
     !matches!(kind, "walk native" | "remove native")
 }
@@ -168,7 +169,7 @@ fn line(task: &TaskTotals) -> String {
     format!("{} {} {:.2} s, {} files, {rate}", task.kind, task.subject, task.seconds(), task.files)
 }
 
-/// Renews the rate in the bar from what the workers count.
+/// Thread that updates the rate in the bar from the workers' counters.
 struct Ticker {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,

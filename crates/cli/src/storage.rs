@@ -16,11 +16,11 @@ pub(crate) use crate::stores::{failure, open_to_write};
 
 /// Destination of the results of a run.
 pub(crate) enum Keeping {
-    /// Nowhere: the user said so.
+    /// Results are discarded, as the user requested.
     Nowhere,
-    /// Straight into their store.
+    /// Results are written directly to their store.
     Direct(Store),
-    /// Into memory first.
+    /// Results are written to memory first.
     Staged {
         /// The store in memory.
         staged: StagedStore,
@@ -30,7 +30,7 @@ pub(crate) enum Keeping {
 }
 
 impl Keeping {
-    /// Opens what a run on this directory needs.
+    /// Opens the destination for a run in this directory.
     pub(crate) fn open(
         named: Option<&Path>,
         nowhere: bool,
@@ -63,7 +63,7 @@ impl Keeping {
         }
     }
 
-    /// The caution about a staged store: it fills memory and drops of caches do not reach it.
+    /// Caution about a staged store: it takes memory, and drops of caches do not free it.
     pub(crate) fn caution(&self) -> Option<Caution> {
         let Self::Staged { staged, place } = self else { return None };
         let message = format!(
@@ -74,7 +74,7 @@ impl Keeping {
         Some(Caution { code: CautionCode::StoreStaged, message })
     }
 
-    /// Moves staged results to their place. Where they are now, if anywhere.
+    /// Moves staged results to their store; returns the store that holds the results, if any.
     pub(crate) fn settle(self) -> Result<Option<Store>, Failure> {
         match self {
             Self::Nowhere => Ok(None),
@@ -95,8 +95,7 @@ impl Keeping {
     }
 }
 
-/// A store to read, with what waited in memory moved into it first. `None` when there are no
-/// results yet.
+/// Opens a store to read, after moving waiting results into it; `None` if there are no results yet.
 pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Option<Store>, Failure> {
     let place = match named {
         Some(place) => place.to_owned(),

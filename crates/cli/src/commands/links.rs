@@ -16,15 +16,15 @@ const USUAL_NAME: &str = "treering";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// The link as it would be made.
+    /// The link exists already.
     TheLink,
-    /// A link to this treering by another path, to another one, or to where one was.
+    /// A link to this treering by another path, to another treering, or to a path where one was.
     AnotherLink,
     /// A file or link that does not belong to treering.
     Foreign,
 }
 
-/// Makes the links, or says which it would make.
+/// Makes the links, or with --dry-run prints them.
 pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
     let dir = &args.dir;
     dir.read_dir().map_err(|error| {
@@ -87,7 +87,7 @@ fn look(path: &Path, target: &Path, running: &Path) -> io::Result<Found> {
     Ok(if is_named_so || leads_here { Found::AnotherLink } else { Found::Foreign })
 }
 
-/// Makes a link where none is, and puts it in place of another one of ours.
+/// Makes a link where there is no file, or replaces another link to treering.
 fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
     match found {
         Found::Nothing => symlink(target, path),
@@ -105,12 +105,13 @@ fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
     }
 }
 
-/// The error with the path that it is about.
+/// Adds the path to the error.
 fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// A line on standard output; nobody listening is no reason to stop.
+/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
+/// command.
 fn say(line: &str) {
     let _nobody_listens = writeln!(stdout(), "{line}");
 }

@@ -83,7 +83,7 @@ fn not_native(refused: &clap::Error) -> Failure {
     Failure::new(Kind::Classic, faults.join("\n"))
 }
 
-/// Does what was asked for.
+/// Runs the command of the parsed command line.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some((name, below)) = matches.subcommand() {
         if name == arguments::AGE {

@@ -28,7 +28,7 @@ use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
 use crate::sinks::EventLines;
 
-/// Runs it.
+/// Runs the workload natively.
 pub(crate) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -142,7 +142,7 @@ pub(super) fn run_with(
     Ok((code, Some(done)))
 }
 
-/// Prints what would be done; one rank does so for all.
+/// Prints the plan of a dry run; only one rank prints.
 fn rehearse(
     own: &NativeRunArgs,
     job: &dyn Job,
@@ -157,7 +157,7 @@ fn rehearse(
     Ok((ExitCode::SUCCESS, None))
 }
 
-/// Says what came of it; the exit code.
+/// Prints the outcome of the run; returns the exit code.
 fn tell(done: &Done, own: &NativeRunArgs) -> Result<ExitCode, Failure> {
     // What is kept nowhere is shown in any case.
     if !own.quiet || done.unkept.is_some() {
@@ -168,7 +168,7 @@ fn tell(done: &Done, own: &NativeRunArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// The job that these settings describe: of all ranks together, or of the one that there is.
+/// Job for these settings, shared by the ranks, or of the only process.
 fn job_of(
     workload: &dyn Workload,
     settings: Settings,
@@ -229,7 +229,7 @@ fn wanted(own: &NativeRunArgs) -> ObserverOptions {
     }
 }
 
-/// Options of the engine do not reach another program: none is left out in silence.
+/// Refuses engine options that have no effect on an external program.
 fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
     let given = [
         ("--payload", own.payload != "random"),
@@ -259,7 +259,7 @@ fn facts_of(place: &Workplace) -> Result<TargetFacts, Failure> {
     place.target().facts().map_err(|error| Failure::of(Kind::Environment, &error))
 }
 
-/// Says what is going to be written.
+/// Prints how much the job is going to write.
 fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
     let facts = facts_of(place)?;
     let footprint = job.footprint(&facts);
@@ -383,7 +383,8 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
     output::write_to_stderr(&report)
 }
 
-/// Says why the trial failed, then why its results are not kept; the first of these decides.
+/// Prints why the trial failed, then why its results could not be stored; the first of these
+/// decides the exit code.
 fn exit_code(done: &Done) -> ExitCode {
     let halted = EngineError::Halted.to_string();
     let ended = match &done.conclusion.ending {

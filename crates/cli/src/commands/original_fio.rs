@@ -1,5 +1,5 @@
-//! fio under its own name: a command line that is not run natively is given to the installed fio
-//! as it stands, its output is passed through, and what it reports is kept as a trial.
+//! fio under its own name: a command line that cannot run natively is passed to the installed fio
+//! unchanged, with its output, and the report is stored as a trial.
 //!
 //! Which job is run natively is decided in `classic.rs`, and how reports of fio are read, in the
 //! importer.
@@ -24,12 +24,12 @@ use crate::clock::unix_ms;
 use crate::failure::{Failure, Kind, output_failed};
 use crate::storage::{Keeping, failure as store_failure};
 
-/// Set for the fio that is started, so that a copy of treering with fio's name does not start
-/// itself again and again.
+/// Environment variable set for the started fio, so that a copy of treering with fio's name does
+/// not start itself again and again.
 const WITHIN: &str = "TREERING_WITHIN_FIO";
 /// Environment variable that suppresses the line on standard error about who runs a job.
 const QUIET: &str = "TREERING_QUIET";
-/// More than this of a report is not read.
+/// Maximum number of bytes read of a report.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
 /// Interval at which fio is polled for its end.
 const ASK_EVERY: Duration = Duration::from_millis(10);
@@ -47,7 +47,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The words behind the tool's name.
+    /// Parses the words after the tool's name.
     fn of(typed: impl Iterator<Item = OsString>) -> Self {
         let mut asked = Self::default();
         let mut typed = typed;
@@ -78,7 +78,7 @@ impl Asked {
         asked
     }
 
-    /// The file that gets the report, where one is named.
+    /// Path of fio's report file (`--output`), if given.
     fn output(&self) -> Option<PathBuf> {
         let mut found = None;
         let mut words = self.words.iter();
@@ -124,8 +124,8 @@ pub(super) fn version() -> Result<ExitCode, Failure> {
     }
 }
 
-/// Has the installed fio do what was typed. `refusal` says why it is not done natively, and is the
-/// failure where there is no fio. `input` is what was read of standard input before.
+/// Runs the command line with the installed fio. `refusal` says why it cannot run natively, and is
+/// the failure if fio is not installed. `input` holds the bytes already read from standard input.
 pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, Failure> {
     let asked = Asked::of(classic_os_words().into_iter().skip(1));
     let found = match std::env::var_os(WITHIN) {
@@ -170,7 +170,7 @@ fn tell(refusal: &Failure, fio: &Path) {
     say(&format!("treering: {} runs this job: {why}{more}", fio.display()));
 }
 
-/// Starts it where we are, with our input, and passes on what it says.
+/// Starts fio in the current directory with this standard input, and passes its output on.
 fn start(
     fio: &Path,
     words: &[OsString],
@@ -209,7 +209,8 @@ fn start(
     Ok((status, copying.join().unwrap_or_default()))
 }
 
-/// Passes it on as it comes, and gives all of it.
+/// Copies the stream to standard output as it arrives, and returns its contents, up to about
+/// [`REPORT_BYTES_MAX`].
 fn copy(mut from: impl Read) -> Vec<u8> {
     let (mut all, mut buffer, mut out) = (Vec::new(), vec![0; 1 << 16], io::stdout());
     let mut is_heard = true;
@@ -249,7 +250,7 @@ fn read(path: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Keeps what the last report says, if there is one.
+/// Stores the last report as a trial, if there is one.
 fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Failure> {
     let found = import(report).found;
     let is_fio = found.into_iter().rev().find(|found| found.tool == FIO);
@@ -279,7 +280,7 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
     keeping.settle().map(|_| ())
 }
 
-/// The trial with what its report does not say.
+/// Adds to the trial the values that fio's report lacks.
 fn reported(mut trial: Trial, asked: &Asked, why: &str) -> Trial {
     let words: Vec<String> =
         asked.words.iter().map(|word| super::trial::quoted(&word.to_string_lossy())).collect();
