@@ -1,5 +1,5 @@
-//! `treering age spread`: how far apart the layouts of stored runs are that carried out the same
-//! list of operations on equal filesystems.
+//! `treering age spread`: spread of the layouts of stored runs that carried out the same list of
+//! operations on equal filesystems.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -30,7 +30,7 @@ const MEASURES: [(&MetricSpec, &str); 7] = [
 ];
 /// The fact of a run with the fingerprint of its operations.
 const LIST: &str = "age.fingerprint";
-/// Facts that are equal where filesystems are, with their names on the page.
+/// Facts that must be equal for filesystems to be equal, with their names on the page.
 const ALIKE: [(&str, &str); 6] = [
     ("filesystem.type", "filesystem"),
     ("filesystem.capacity_bytes", "bytes"),
@@ -44,7 +44,7 @@ const FAST_FORWARD: &str = "fast-forward";
 /// Facts (name, value) shared by the runs of one table.
 type Key = Vec<(&'static str, String)>;
 
-/// Shows it.
+/// Shows the spread.
 pub(crate) fn run(args: &SpreadArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.store.store.as_deref())? else {
         return Err(no_results());
@@ -70,7 +70,7 @@ fn key(trial: &Trial) -> Option<Key> {
     Some(list.into_iter().chain(alike).chain(given).collect())
 }
 
-/// A measure of the last layout that was taken.
+/// Value of a metric in the last measured layout.
 fn last(trial: &Trial, spec: &MetricSpec) -> Option<f64> {
     let of_phase =
         |metric: &&Metric| metric.name == spec.name && matches!(metric.scope, Scope::Phase(_));

@@ -1,5 +1,5 @@
-//! `treering bisect-step`: the kernel of one revision against a good one, with an answer that
-//! `git bisect run` understands.
+//! `treering bisect-step`: compares the kernel of one revision with a good one, and answers with an
+//! exit code for `git bisect run`.
 
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ use crate::commands::lab;
 use crate::exit_codes::{BISECTION_ENDS, SKIPPED, UNCLEAR};
 use crate::failure::{Failure, Kind};
 
-/// The variant that every revision is held against.
+/// Name of the variant with the good kernel, the baseline of every revision.
 const GOOD: &str = "good";
 /// Name of the tested variant if the revision is unknown.
 const TESTED: &str = "tested";
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
     }
 }
 
-/// The answer to git for what the gate said, which it has explained.
+/// Exit code for git that corresponds to the exit code of the gate, which has printed its reasons.
 fn said(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS {
         say("good (0)");
@@ -127,7 +127,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
     })
 }
 
-/// A variant under a kernel.
+/// Copy of a variant under another kernel.
 pub(in crate::commands) fn named(
     variant: &Variant,
     name: &str,
@@ -153,7 +153,7 @@ fn judge(plan: &mut Plan, args: &BisectStepArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the command that builds this revision; why that failed, where it did.
+/// Runs the command that builds this revision; returns the reason if the build failed.
 fn build(command: &str) -> Result<Option<String>, Failure> {
     say(&format!("building: {command}"));
     let cannot = |error: std::io::Error| {
@@ -176,7 +176,7 @@ fn build(command: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-/// The revision that is checked out where we are, shortened.
+/// Abbreviated hash of the revision checked out in the current directory.
 fn revision() -> String {
     let asked = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
     let said = asked.ok().filter(|said| said.status.success());

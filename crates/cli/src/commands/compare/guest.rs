@@ -5,7 +5,7 @@ use treering_guest::GuestMachine;
 
 use crate::clock::trial_unix_ms;
 
-/// Runs the guest to its end, which is that of the machine.
+/// Serves the trial, then shuts the guest down.
 pub(crate) fn run() -> ! {
     let served = treering_conduct::serve_guest(treering_registry::workloads(), &trial_unix_ms);
     if let Err(why) = served {

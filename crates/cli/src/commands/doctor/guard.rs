@@ -1,5 +1,5 @@
-//! `treering doctor --guard DEVICE`: what the guard would say before a device is formatted, and
-//! what it looked at. Nothing else is done, and nothing is changed.
+//! `treering doctor --guard DEVICE`: prints the guard's verdict on formatting a device, and what
+//! the guard examined. Changes nothing.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ impl Data for GuardVerdict {
     const VERSION: u32 = 1;
 }
 
-/// Looks at a device and shows what was found.
+/// Examines a device and shows the verdict.
 pub(super) fn run(path: &Path, args: &OutputArgs) -> Result<ExitCode, Failure> {
     let inspection = inspect(path)?;
     let verdict = GuardVerdict {

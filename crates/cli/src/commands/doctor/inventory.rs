@@ -14,18 +14,18 @@ use treering_sys::is_root;
 
 /// Directory in which the kernel lists block devices.
 const DEVICES: &str = "/sys/block";
-/// Devices in memory or on files: no disks to choose from.
+/// Name prefixes of devices in memory or on files, which are not listed as disks.
 const NO_DISKS: [&str; 3] = ["loop", "ram", "zram"];
-/// More devices than these are not listed.
+/// Maximum number of devices listed.
 const DEVICES_MOST: usize = 16;
-/// Logs are looked for among so many files of the directory, none of them larger.
+/// Limits of the search for logs: files examined, bytes of a file, and logs listed.
 const FILES_MOST: usize = 200;
 const LOG_BYTES_MAX: u64 = 1 << 20;
 const LOGS_MOST: usize = 8;
 /// File name extensions of logs; files without an extension are read, too.
 const LOG_ENDINGS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
 
-/// Looks around, and for logs in `dir` when there is one.
+/// Takes the inventory of the machine, and of the logs in `dir`, if given.
 pub(super) fn look(lab: &Lab, dir: Option<&Path>) -> Inventory {
     let disks = disks();
     Inventory {
@@ -91,7 +91,7 @@ fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
     Some(method)
 }
 
-/// Originals of what treering imitates that are on the path; a link to treering is none.
+/// Installed originals of the imitated tools, found on `PATH`; links to treering are skipped.
 fn tools() -> Vec<ToolHere> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let ourselves = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();

@@ -23,7 +23,7 @@ use crate::commands::compare::PlanStore;
 use crate::commands::lab;
 use crate::failure::Failure;
 
-/// Cautions about a comparison that can be seen before it: those about places.
+/// Cautions of a comparison that are known before it runs: those about targets.
 const FORESEEN: [Code; 7] = [
     Code::SizesDiffer,
     Code::FreeSpaceDiffers,
@@ -34,7 +34,7 @@ const FORESEEN: [Code; 7] = [
     Code::DevicesDiffer,
 ];
 
-/// Looks at each variant, and at all of them against the first.
+/// Examines each variant, and compares each with the first.
 pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), Failure> {
     let lab = lab::open();
     let usual_store = StoreArgs::default();
@@ -98,7 +98,7 @@ fn room(plan: &Plan, variant: &Variant, findings: &mut Findings) {
     }
 }
 
-/// Jobs that keep the caches, of data that memory holds.
+/// Warns about jobs that keep the caches and whose data fit into memory.
 fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
     let Some(memory) = memory else { return };
     for planned in &plan.jobs {

@@ -1,5 +1,5 @@
-//! `treering run fio --check`: the same job by the installed fio and natively, in turns in the same
-//! place, and where the two differ.
+//! `treering run fio --check`: runs the same job by the installed fio and natively, in turns in the
+//! same directory, and reports the differences.
 
 mod page;
 mod sequence;
@@ -24,14 +24,14 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use page::{Checked, Sequence, Turn};
 
-/// Requests of a job that are compared, at most.
+/// Maximum number of requests of a job that are compared.
 const REQUESTS_MAX: usize = 200_000;
-/// Bytes of a log that are read.
+/// Maximum number of bytes read of a log.
 const LOG_BYTES_MAX: u64 = 32 << 20;
-/// The exit code when the two differ.
+/// Exit code if the two differ.
 const DIFFER: u8 = 1;
 
-/// Runs it.
+/// Runs the check.
 pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, Failure> {
     let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
     let any = AnyRunArgs::from_arg_matches(matches).map_err(usage)?;
@@ -131,7 +131,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The requests of each job's first clone, both ways.
+    /// Compares the requests of each job's first clone.
     fn sequences(&self, settings: &Settings) -> Result<Vec<Sequence>, Failure> {
         let both = sequences(settings)?;
         self.tell("the requests of each job: fio");
@@ -164,7 +164,7 @@ impl Runner<'_> {
     }
 }
 
-/// The rates of a trial: name, scope and value of what decides.
+/// Metrics of a trial that are rates and decide comparisons.
 fn rates(trial: &Trial) -> impl Iterator<Item = &Metric> {
     trial.metrics.iter().filter(|metric| metric.primary)
 }

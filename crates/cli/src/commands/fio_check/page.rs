@@ -9,16 +9,16 @@ use treering_stats::student_test;
 
 /// Confidence level of the test for a difference of rates.
 const CONFIDENCE: f64 = 0.95;
-/// Rates that differ less are the same to everybody.
+/// Relative difference of rates below which they count as the same.
 const RATE_SLACK: f64 = 0.05;
 
-/// Both ways once.
+/// One trial by each program.
 pub(super) struct Turn {
     pub(super) ours: Trial,
     pub(super) theirs: Trial,
 }
 
-/// The requests of a job beside each other.
+/// Comparison of the request sequences of a job.
 pub(super) struct Sequence {
     name: String,
     compared: usize,
@@ -31,9 +31,9 @@ enum Verdict {
     Same,
     /// No difference is seen beyond the noise.
     WithinNoise,
-    /// Says how.
+    /// The two differ; holds a description of the difference.
     Differ(String),
-    /// Says why not.
+    /// The two were not compared; holds the reason.
     NotCompared(&'static str),
 }
 
@@ -104,9 +104,9 @@ struct Worked {
 
 struct Rated {
     what: String,
-    /// MiB in a second in each turn: fio's, ours.
+    /// Rates in MiB/s of each turn: fio's, then treering's.
     both: Vec<[f64; 2]>,
-    /// Ours over fio's.
+    /// Ratio of treering's rate to fio's.
     ratio: f64,
     extremes: [f64; 2],
     verdict: Verdict,
@@ -227,7 +227,8 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
 }
 
-/// Work that is fixed must be the same in every turn; of work by time only the rates count.
+/// Compares the work of each job. Fixed work must be the same in every turn; for jobs that end by
+/// time only the rates are compared.
 fn worked(turns: &[Turn]) -> Vec<Worked> {
     let pairs: Vec<[Work; 2]> =
         turns.iter().map(|turn| [work(&turn.theirs), work(&turn.ours)]).collect();
@@ -254,7 +255,7 @@ fn worked(turns: &[Turn]) -> Vec<Worked> {
     names.into_iter().map(one).collect()
 }
 
-/// Whether a job is ended by its time.
+/// True if a job ends by time.
 fn is_timed(trial: &Trial, job: &str) -> bool {
     let parameters = &trial.beginning.parameters;
     let named = parameters.iter().filter(|(_, value)| value == job);

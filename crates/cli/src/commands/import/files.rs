@@ -1,6 +1,6 @@
-//! The files of an import: named ones, and those in directories of results of MMTests. What is to
-//! be read more than once and cannot be (standard input, files that `gzip` or `xz` packed) is
-//! unpacked into memory, and into a file without a name where it is long.
+//! Files of an import: named ones, and those in directories of results of MMTests. Input that
+//! cannot be read twice as it is (standard input, files packed with `gzip` or `xz`) is unpacked
+//! into memory, or into an unnamed file if it is long.
 
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
@@ -16,11 +16,11 @@ use treering_registry::{ImportReader, ResultFile, Scan, Source, beginnings, resu
 
 use crate::failure::{Failure, Kind};
 
-/// Larger files are no logs.
+/// Maximum size of a log.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Maximum unpacked bytes held in memory.
 const MEMORY_BYTES_MAX: usize = 8 << 20;
-/// Nor are larger ones with the times of tests.
+/// Maximum size of a file with the time stamps of tests.
 const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
 /// Magic numbers of files packed with `gzip` and with `xz`.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -28,11 +28,11 @@ const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
 /// Memory limit of the `xz` decoder: files of `xz -9` need 65 MiB; files that need more than the
 /// limit are refused.
 const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
-/// Results stand no deeper than this below the directory that is named, among no more files.
+/// Limits of the search for results below the named directory: depth, and number of files.
 const DEPTH_MOST: usize = 8;
 const FILES_MOST: usize = 100_000;
 
-/// A file and what was found in it.
+/// A file and the outputs found in it.
 pub(super) struct File {
     pub(super) name: String,
     pub(super) path: PathBuf,
@@ -61,7 +61,7 @@ pub(super) struct Files {
     pub(super) failures: Vec<Failure>,
 }
 
-/// Reads them, directories in the order of their runs and iterations.
+/// Reads the files; those of a directory in the order of their runs and iterations.
 pub(super) fn read(paths: &[PathBuf]) -> Files {
     let mut all = Files::default();
     for path in paths {
@@ -86,7 +86,7 @@ impl Files {
 }
 
 impl File {
-    /// The file once more, as it was when it was looked through.
+    /// Contents kept from the scan, or the reopened file.
     pub(super) fn reopened(&self) -> Result<Rc<dyn Source>, Failure> {
         match &self.kept {
             Some(kept) => Ok(Rc::clone(kept)),
@@ -114,7 +114,7 @@ fn of_file(path: &Path) -> Result<File, Failure> {
     Ok(File { name, path: path.to_owned(), digest, scan, kept, stand: None })
 }
 
-/// The text of a file, unpacked where it is packed, and the fingerprint of its bytes.
+/// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
 fn opened(path: &Path) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
     if path == Path::new("-") {
         return unpacked(path, io::stdin().lock());
@@ -173,7 +173,7 @@ fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint
     Ok((Rc::new(spool), reported.digest))
 }
 
-/// Reads, and takes the fingerprint of what was read.
+/// Reader that computes the fingerprint of the bytes read.
 struct Reported<R> {
     from: R,
     digest: Fingerprint,
@@ -193,7 +193,7 @@ impl<R: Read> Read for Reported<R> {
     }
 }
 
-/// A file that lies on a disk as it is.
+/// File on disk that is not packed.
 struct Plain(fs::File);
 
 impl Source for Plain {
@@ -202,7 +202,7 @@ impl Source for Plain {
     }
 }
 
-/// Bytes in memory as long as they are few, then in a file without a name.
+/// Buffer that holds few bytes in memory, and more in an unnamed file.
 #[derive(Default)]
 struct Spool {
     memory: Vec<u8>,
@@ -243,7 +243,7 @@ impl Source for Spool {
     }
 }
 
-/// A file that goes away with its descriptor. Where temporary files are on a disk, if there is one.
+/// Makes an unnamed file, freed when its descriptor is closed; preferably on a disk.
 fn nameless() -> io::Result<fs::File> {
     let make = |dir: &Path| {
         let path = dir.join(format!(".treering-import-{}", TrialId::new().text()));

@@ -33,7 +33,7 @@ pub(super) fn are_wanted(args: &LayoutArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Lists them.
+/// Lists the extents.
 pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let mut buffer = ExtentBuffer::default();
     let files = std::iter::once(&args.path).chain(&args.files);

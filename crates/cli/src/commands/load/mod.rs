@@ -1,4 +1,4 @@
-//! `treering load`: the highest rate of requests at which a latency is kept.
+//! `treering load`: searches the highest rate of requests at which the latency bounds are met.
 //!
 //! A probe is a native trial of a fio job file whose requests come by the clock; which rate is
 //! probed next is decided in `treering_stats`. Files stay from probe to probe, and go at the end.
@@ -30,11 +30,11 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, open_to_read};
 
-/// Requests that may exceed each latency, at least: a probe lasts so long.
+/// Expected number of requests beyond each percentile, at least; determines the length of a probe.
 const BEYOND_LEAST: f64 = 5.0;
-/// But not longer, in seconds.
+/// Upper limit of the length of a probe from [`BEYOND_LEAST`], in seconds.
 const LONGEST: f64 = 60.0;
-/// The rate at which a filesystem has hardly anything to do.
+/// Rate of the probe of a nearly idle filesystem, per second.
 const IDLE_RATE: u64 = 20;
 
 /// Parsed arguments and state of a load search.
@@ -45,7 +45,7 @@ struct Load {
     bounds: Vec<Bound>,
     settings: Settings,
     seed: u64,
-    /// The trees that probes made, for the next ones.
+    /// Trees left by probes, to be reused by later ones.
     kept: RefCell<Vec<LeftTree>>,
 }
 
@@ -53,14 +53,14 @@ struct Load {
 struct Found {
     answer: LoadAnswer,
     probes: Vec<Probe>,
-    /// The newest trial: where it was run, and how.
+    /// Newest trial, from which the answer takes its directory and command line.
     newest: Option<Trial>,
-    /// A probe with hardly any load, where the lowest rate failed.
+    /// Probe with hardly any load, made if the lowest rate failed.
     idle: Option<Probe>,
     is_interrupted: bool,
 }
 
-/// Searches.
+/// Runs the search.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let load = Load::of(matches)?;
     let precision = percentage("--precision", &load.args.precision)?;
@@ -144,7 +144,7 @@ impl Load {
         }
     }
 
-    /// Shows what a probe at the lowest rate would do.
+    /// Prints the plan of a probe at the lowest rate.
     fn outline(&self) -> Result<ExitCode, Failure> {
         let settings = Fio::offering(&self.settings, &self.offered(self.args.min_rate, 0));
         native::run_with(&Fio, settings, &self.any, &self.own, (None, &[])).map(|(code, _)| code)
@@ -212,7 +212,7 @@ impl Load {
     }
 }
 
-/// Removes the trees that the probes made and left for one another.
+/// Removes the trees that the probes shared.
 fn remove_kept(dir: &Path, kept: &[LeftTree]) {
     let Ok(target) = Target::open(dir) else { return };
     for tree in kept {

@@ -12,10 +12,10 @@ use super::{Found, IDLE_RATE, output};
 use crate::arguments::{Bound, OutputArgs};
 use crate::failure::Failure;
 
-/// Probes at rates up to this factor above the answer bear on it.
+/// Factor above the answer up to which a probe's rate affects the limits of the answer.
 const NEAR: f64 = 1.5;
 
-/// The line that tells how far it is.
+/// Progress line about a probe.
 pub(super) fn progress(probe: &Probe, number: usize, bounds: &[Bound]) -> String {
     let latencies: Vec<String> = bounds
         .iter()
@@ -26,7 +26,7 @@ pub(super) fn progress(probe: &Probe, number: usize, bounds: &[Bound]) -> String
     format!("probe {number}: {rate}/s: {}: {verdict}", latencies.join(", "))
 }
 
-/// Writes it. `names` are what the store knows its trials by.
+/// Writes the page. `names` are the short names of the trials in the store.
 pub(super) fn write(
     found: &Found,
     bounds: &[Bound],

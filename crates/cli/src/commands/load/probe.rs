@@ -11,16 +11,16 @@ use treering_stats::LoadProbe;
 
 use crate::arguments::Bound;
 
-/// A generator that is late by more than this share of a latency decides about it.
+/// Share of a latency bound; a larger lag of the generator affects the verdict.
 const LAG_SHARE: f64 = 0.5;
 
-/// The share of requests that may be late.
+/// Allowed percentage of late requests.
 fn allowed_percent(bound: &Bound) -> f64 {
     // Shares are not exact: one request of a thousand is 0.1 %.
     100.0 * (1.0 - bound.share) + 1e-9
 }
 
-/// A trial at one rate.
+/// Result of a trial at one rate.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Probe {
     /// The trial.
@@ -33,7 +33,7 @@ pub(super) struct Probe {
     pub(super) p99_ns: u64,
     pub(super) p999_ns: u64,
     pub(super) max_ns: u64,
-    /// The shares of the requests that were later than each of the latencies that are to be kept.
+    /// Percentage of late requests, for each latency bound.
     pub(super) late_percent: Vec<f64>,
     /// Lag of the load generator at the percentile of the bound; the largest of several bounds.
     pub(super) generator_lag_ns: u64,
@@ -85,7 +85,7 @@ impl Probe {
         LoadProbe { rate, due, late: (most * fewest).min(1.0) * due }
     }
 
-    /// The latency that a bound is about.
+    /// Measured latency at the percentile of a bound.
     pub(super) fn latency_ns(&self, bound: &Bound) -> u64 {
         match bound.name {
             "p50" => self.p50_ns,

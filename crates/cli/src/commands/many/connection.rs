@@ -55,7 +55,7 @@ impl Connection for Connected {
     }
 }
 
-/// Built without MPI there is never another rank.
+/// Placeholder in builds without MPI, in which there are no other ranks.
 #[cfg(not(feature = "mpi"))]
 pub(super) struct Connected;
 

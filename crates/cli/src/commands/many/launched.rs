@@ -15,7 +15,7 @@ use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
 
-/// A rank that is silent for longer before it is known what the plan says is lost.
+/// Time after which a silent rank is lost, until the plan's own timeout is known.
 const TIMEOUT: Duration = Duration::from_secs(RANK_TIMEOUT_SECONDS as u64);
 
 /// Runs this rank to its end.

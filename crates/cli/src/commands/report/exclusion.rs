@@ -1,4 +1,4 @@
-//! Trials that the user excluded from comparisons: what the page says of them.
+//! Trials that the user excluded from comparisons, and the remarks on the page about them.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::selection::{Candidate, Known, Pick};
 use crate::failure::Failure;
 use crate::storage::failure;
 
-/// Trials that a caution names one by one.
+/// Maximum number of trials that a caution names.
 const NAMED: usize = 8;
 
 impl Known<'_> {

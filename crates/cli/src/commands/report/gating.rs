@@ -1,5 +1,5 @@
-//! The gate of a comparison: which cautions are accepted, what the exit code says, and that it
-//! never passes where nothing was compared.
+//! Gate of a comparison: the accepted cautions and the exit code. The gate never passes if no
+//! variants were compared.
 
 use std::process::ExitCode;
 
@@ -25,8 +25,8 @@ impl Gating {
         Ok(Self { is_asked: args.gate, accepted })
     }
 
-    /// The exit code, said with its reason. The absent are variants that have no trials although
-    /// they were to be compared.
+    /// Prints the reason and returns the exit code. `absent` are variants that were to be compared
+    /// but have no trials.
     pub(super) fn answer(&self, outcome: &Outcome, absent: &[&str]) -> ExitCode {
         if !self.is_asked {
             return ExitCode::SUCCESS;
@@ -48,7 +48,7 @@ impl Gating {
     }
 }
 
-/// The exit code of a comparison that came to nothing, said with its reason.
+/// Prints the reason and returns the exit code of a comparison without a result.
 pub(crate) fn nothing_compared(args: &PageArgs, why: &str) -> ExitCode {
     if args.gate {
         say(&gate_unclear(&[format!("nothing was compared: {why}")]));

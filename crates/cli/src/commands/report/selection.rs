@@ -13,16 +13,16 @@ use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
 
-/// Values that an error message lists at most.
+/// Maximum number of values that an error message lists.
 const LISTED: usize = 10;
 
-/// A variant as it was asked for.
+/// A requested variant with its trials.
 pub(super) struct Pick {
     pub(super) factor: Factor,
     /// The variant's name in tables.
     pub(super) name: String,
     value: String,
-    /// The name of the variant that its plan compares it with, its own when it is a baseline only.
+    /// Name of the variant's baseline in its plan; its own name if it is only a baseline.
     pub(super) against: Option<String>,
     pub(super) trials: Vec<TrialId>,
 }
@@ -186,8 +186,8 @@ impl<'s> Known<'s> {
         Ok(asked)
     }
 
-    /// Variants of a plan with what each is compared with there, where that is not the first; in
-    /// the order of their names then. A baseline that is asked for is everybody's.
+    /// Variants of a plan with their baselines, if some have another baseline than the first
+    /// variant; sorted by name then. A requested baseline is that of every variant.
     fn as_compared_by_the_plan(
         &self,
         mut picks: Vec<Pick>,
@@ -222,7 +222,7 @@ impl<'s> Known<'s> {
         Ok(picks)
     }
 
-    /// The control of a baseline that is a variant of a plan.
+    /// Control trials of a baseline that is a variant of a plan.
     pub(super) fn control(&self, baseline: &Pick) -> Option<Pick> {
         if baseline.factor != Factor::Variant {
             return None;
@@ -239,8 +239,8 @@ impl<'s> Known<'s> {
         (!pick.trials.is_empty()).then_some(pick)
     }
 
-    /// The trials that were run to be watched, of each variant; variants without any are left out,
-    /// and all when the baseline has none.
+    /// Observed trials of each variant. Variants without any are omitted; the result is empty if
+    /// the baseline has none.
     pub(super) fn observed(&self, picks: &[Pick]) -> Vec<Pick> {
         let of = |pick: &Pick| {
             let mut newest: BTreeMap<(TrialId, &str, &str, u32), TrialId> = BTreeMap::new();
@@ -299,7 +299,7 @@ impl<'s> Known<'s> {
         Ok(Pick { factor, name: value.clone(), value, against: None, trials })
     }
 
-    /// The label that all these trials have.
+    /// Label common to the trials, if any.
     fn common_label(&self, trials: &[TrialId]) -> Option<&str> {
         let trials: BTreeSet<&TrialId> = trials.iter().collect();
         let all = self.candidates.iter().chain(&self.excluded);
@@ -432,13 +432,13 @@ fn factor(name: &str) -> Option<Factor> {
     Factor::ALL.into_iter().find(|factor| factor.name() == name)
 }
 
-/// A selector; a word without one of the known beginnings is a label.
+/// Parses a selector; a word without a known prefix is a label.
 fn parsed(text: &str) -> (Factor, &str) {
     let known = text.split_once(':').and_then(|(name, value)| Some((factor(name)?, value)));
     known.unwrap_or((Factor::Label, text))
 }
 
-/// A directory as trials keep it: absolute, without links, where it is still there.
+/// Directory as stored with trials: absolute, without symbolic links if the directory still exists.
 fn target(value: &str) -> String {
     let there = Path::new(value).canonicalize().ok();
     let there = there.map(|path| path.to_string_lossy().into_owned());

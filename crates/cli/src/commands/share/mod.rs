@@ -1,5 +1,5 @@
-//! Trials for others: `treering pack` writes them into one file, `treering merge` takes them from
-//! it. How such a file is built is the business of the crate `pack`.
+//! Exchange of trials: `treering pack` writes them into one file, `treering merge` adds them to a
+//! store. The crate `pack` defines the file format.
 
 mod merge;
 mod pack;
@@ -18,10 +18,10 @@ pub(super) use self::repeat::run as repeat;
 use crate::failure::{Failure, Kind};
 use crate::places;
 
-/// Artifacts that are packed only when asked for: the largest by far.
+/// Kinds of artifacts that are packed only on request, since they are by far the largest.
 const TRACES: &[&str] = &[treering_trace::ARTIFACT_KIND];
 
-/// Variables of the environment that name the user, or end with the name.
+/// Environment variables that contain the user's name, or end with it.
 const USER_VARIABLES: [&str; 4] = ["USER", "LOGNAME", "SUDO_USER", "HOME"];
 
 /// Names that identify this machine and its user.

@@ -1,4 +1,4 @@
-//! `treering show --classic`: what the imitated tool printed, formed again from the store.
+//! `treering show --classic`: reproduces the output of the imitated tool from the store.
 //!
 //! The output hears the stored events as it heard those of the run, and what it asked of the clock
 //! and of the filesystem is answered as it was then.
@@ -16,8 +16,8 @@ use crate::classic_output::shown;
 use crate::failure::{Failure, Kind, output_failed};
 use crate::storage::failure;
 
-/// Prints it: on standard output and on standard error as the tool did, and its log where it had
-/// nothing else.
+/// Prints the output: on standard output and standard error like the tool, and the log if the tool
+/// wrote only to that.
 pub(crate) fn run(store: &Store, trial: &Trial) -> Result<ExitCode, Failure> {
     let record = record(trial)?;
     let workload = crate::commands::workload(&trial.beginning.workload).ok_or_else(|| {

@@ -13,7 +13,7 @@ use treering_trace::Window;
 use crate::arguments::{ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs, size};
 use crate::failure::{Failure, Kind};
 
-/// Does what was asked for.
+/// Runs a subcommand of `treering trace`.
 pub(crate) fn run(args: &TraceArgs) -> Result<ExitCode, Failure> {
     match &args.verb {
         None => record::run(&args.record),
