@@ -195,7 +195,7 @@ impl Witness for Looking<'_> {
     }
 
     fn wait_for_line(&mut self) {
-        // Whatever comes, and also when nothing can.
+        // Any line will do, as will the end of the input.
         let _anything = io::stdin().lines().next();
     }
 

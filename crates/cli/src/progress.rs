@@ -193,7 +193,7 @@ impl Ticker {
                 last = now;
             }
         };
-        // Without a thread to be had the bar has no rate, and whatever needs one says so.
+        // If no thread can be made, the bar has no rate; the workers report the error.
         let thread = Builder::new().name("progress".to_owned()).spawn(renew).ok();
         Self { over, thread }
     }

@@ -253,7 +253,7 @@ impl Manifest {
         let lives = lock_exclusive(&file) == Err(LockError::Held);
         let mut text = String::new();
         (&file).take(MANIFEST_BYTES_MAX).read_to_string(&mut text).ok()?;
-        // One that its run was killed over says nothing yet: its store is not made.
+        // A run killed before it made the store left a manifest without contents.
         let lines = text.strip_prefix(HEADER).unwrap_or_default();
         let made = lines.lines().find_map(|line| {
             let (device, inode) = line.strip_prefix("made ")?.split_once(' ')?;

@@ -121,7 +121,7 @@ mod tests {
     fn an_abbreviation_means_the_only_option_of_the_tool_that_begins_so() {
         assert_eq!(read("--no-s --makej x"), "--no-sync --makej x");
         assert_eq!(read("--initial=3 -n"), "--initial-dirs=3 -n");
-        // treering's own options, several that begin so, and what is no option stay as they are.
+        // treering's own options, ambiguous abbreviations and operands are unchanged.
         assert_eq!(read("--no-store --dry-r"), "--no-store --dry-r");
         assert_eq!(read("--d 3 -- --no-s"), "--d 3 -- --no-s");
     }

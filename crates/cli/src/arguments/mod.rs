@@ -1,4 +1,4 @@
-//! The command line: our own verbs by derive, the workloads' options from their specs.
+//! The command line: treering's verbs by derive, the workloads' options from their specs.
 
 mod aging;
 mod annotating;

@@ -1,4 +1,4 @@
-//! The options of a workload as arguments, and what was typed as its settings.
+//! Converts the options of a workload to clap arguments, and the parsed values to settings.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use treering_script::{OptionSpec, Settings, Support, ValueKind};

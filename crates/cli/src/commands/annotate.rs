@@ -60,7 +60,7 @@ struct Named {
 
 impl Named {
     fn find(names: &[String], store: &StoreArgs) -> Result<Self, Failure> {
-        // Opened to read first: that takes over what waits in memory, and makes no store.
+        // Opening to read moves in the results that wait in memory, and does not make a store.
         let reader = open_to_read(store.store.as_deref())?.ok_or_else(no_results)?;
         let mut ids = Vec::new();
         for name in names {

@@ -220,7 +220,7 @@ fn end_reboots(reboots: &Reboots, dry_run: bool) -> Result<(), Failure> {
 }
 
 fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
-    // First: whatever else fails, the machine is not rebooted any more.
+    // First, so that the machine is not rebooted any more even if a later step fails.
     end_reboots(reboots, dry_run)?;
 
     let mut unusable = Vec::new();

@@ -201,7 +201,7 @@ fn start(
     let copying = thread::Builder::new()
         .spawn(move || output.map(copy).unwrap_or_default())
         .map_err(|error| {
-            // Nobody would read what it says.
+            // Without the thread fio's output would not be read.
             let _ended = child.kill().and_then(|()| child.wait());
             failed(error)
         })?;
@@ -245,7 +245,7 @@ fn wait(child: &mut Child, signals: &SignalWatch, passes_on: bool) -> io::Result
 fn read(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = fs::File::open(path);
-    // Without a report nothing is kept.
+    // Without a report no trial is stored.
     let _read = file.map(|file| file.take(REPORT_BYTES_MAX).read_to_end(&mut bytes));
     bytes
 }

@@ -256,7 +256,7 @@ pub(crate) fn command_line(trial: &Trial) -> String {
             line += &format!(" {}", quoted(value));
             continue;
         }
-        // An option that was given several times is numbered; what a file says stands in the file.
+        // An option given several times is numbered; options from a job file are in the file.
         let name = match name.split_once('.') {
             Some((file, _)) if is_operand(file) => continue,
             Some((option, _)) => option,

@@ -1,4 +1,4 @@
-//! `treering age`: what it leaves, when it ends, what it says.
+//! `treering age`: the trees left behind, the end conditions, and the output.
 
 use std::collections::BTreeMap;
 use std::fs;

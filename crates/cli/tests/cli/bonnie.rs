@@ -1,4 +1,4 @@
-//! bonnie++ from outside: what the original prints and does, beside what ours does.
+//! bonnie++ from outside: output and system calls of the original and of treering, side by side.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use treering_testkit::{
 use crate::program;
 use crate::trial::{again, cautions, last, metric};
 
-/// A program of Debian's bonnie++ 2.00a, where it is installed.
+/// Path of a program of Debian's bonnie++ 2.00a, if installed.
 fn installed(path: &str) -> Option<PathBuf> {
     let found = PathBuf::from(path);
     if found.is_file() {
@@ -38,7 +38,7 @@ fn fields(text: &str) -> Vec<String> {
     line.split(',').map(str::to_owned).collect()
 }
 
-/// A table with its figures as letters: rates and latencies are never the same.
+/// Table with its figures replaced by letters, since rates and latencies always differ.
 fn shape_of_table(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.starts_with("1.9"));
     lines
@@ -409,7 +409,7 @@ fn a_prompt_waits_for_a_line_before_each_test() {
     assert!(out.starts_with("\n1:\n"), "{out}");
 }
 
-/// The key is one for the whole machine: one test has all of it.
+/// The semaphore key is machine-wide, so a single test covers every case.
 #[test]
 fn processes_meet_at_semaphores_also_with_the_original() {
     require_root!();

@@ -1,6 +1,6 @@
-//! mdtest and ior in the place of the originals: links to treering-mpi that a launcher starts. What
-//! they print and leave is that of one process with as many ranks, which is compared with the
-//! originals elsewhere.
+//! mdtest and ior in place of the originals: links to treering-mpi that a launcher starts. Output
+//! and trees equal those of one process with as many ranks, which is compared with the originals
+//! elsewhere.
 
 use std::fs;
 use std::path::Path;

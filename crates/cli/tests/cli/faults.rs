@@ -44,7 +44,7 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// Runs the program in it.
+    /// Runs the program in the control group.
     pub(crate) fn run(&self, program: &Program, words: &[&str]) -> Ran {
         let enter = "echo $$ > \"$0\" && exec \"$@\"";
         let mut command = Command::new("sh");
@@ -194,7 +194,7 @@ impl Drop for Setting {
     }
 }
 
-/// Runs a command that must succeed; what it printed.
+/// Runs a command that must succeed; returns its output.
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {

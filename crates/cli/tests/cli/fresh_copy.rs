@@ -1,5 +1,5 @@
-//! `treering layout --fresh-copy` on filesystems that were used: what is copied, what it costs to
-//! read, and that nothing is left of it.
+//! `treering layout --fresh-copy` on used filesystems: the copied files, the cost of reading them,
+//! and the removal of the copy.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;

@@ -1,5 +1,5 @@
-//! `treering image` and `treering age --save`: what is saved comes back, what is damaged is
-//! refused, and nothing stays of what could not be saved.
+//! `treering image` and `treering age --save`: saved filesystems are restored, damaged images are
+//! refused, and failed saves leave no files.
 
 use std::fs;
 use std::os::unix::fs::FileExt;

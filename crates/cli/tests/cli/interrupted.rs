@@ -1,4 +1,4 @@
-//! Runs that are stopped by a signal or killed, what is kept of them, and what may be cleaned.
+//! Runs stopped by a signal or killed, their stored results, and the cleaning afterwards.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::classic_lines::summary_runs;
 use crate::program;
 use crate::trial::{count, last, tasks, wait_for_task};
 
-/// A program with a data set of so many small files.
+/// Program with a data set of `files` small files.
 fn with_files(files: u32) -> Program {
     let program = program();
     FourLists::wide(files, 10).write_to(&program.home().join("lists"));

@@ -33,7 +33,7 @@ struct Clients {
 }
 
 impl Clients {
-    /// Two, which have mounted all versions; `None` where something that they need is missing.
+    /// Starts two guests that have mounted every version; `None` if a required program is missing.
     fn two() -> Option<Self> {
         let mpi = Mpi::of("mpich")?;
         let kernels = packages()?;
@@ -71,8 +71,8 @@ impl Clients {
         Some(clients)
     }
 
-    /// Starts ranks until they reach one another. Between guests that have just booted UCX, below
-    /// MPICH, says at times that the other is unreachable.
+    /// Starts ranks until they reach one another. In guests that have just booted UCX, below MPICH,
+    /// sometimes reports the other rank as unreachable.
     fn warm_up(&self) {
         let mut ran = None;
         for _ in 0..STARTS_MAX {

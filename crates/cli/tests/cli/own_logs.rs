@@ -13,8 +13,8 @@ use crate::ffsb::Profile;
 use crate::program;
 use crate::trial::last;
 
-/// Runs a tool in classic mode and takes what it printed into the store, both outputs as a terminal
-/// shows them. Gives the run's own trial and the imported one.
+/// Runs a tool in classic mode and imports its output, both streams as a terminal shows them;
+/// returns the run's own trial and the imported one.
 fn both(program: &Program, words: &[&str]) -> (Trial, Trial) {
     let log = program.home().join("log.txt");
     let file = fs::File::create(&log).unwrap();
@@ -32,8 +32,8 @@ fn both(program: &Program, words: &[&str]) -> (Trial, Trial) {
 /// Tolerance of a figure in a log: absolute, and relative to the value.
 type Slack = fn(name: &str, unit: Unit) -> (f64, f64);
 
-/// The figures that both trials have, after a look at each of them: what the run says must be what
-/// the log says but for `slack`, and times the factor for what is counted by time.
+/// Names of the metrics that both trials have. Asserts that the values agree within `slack`; rates
+/// of the run are first multiplied by `by_time`.
 fn shared(own: &Trial, imported: &Trial, by_time: f64, slack: Slack) -> Vec<String> {
     let all: BTreeMap<(Scope, &str), f64> =
         own.metrics.iter().map(|m| ((m.scope.clone(), m.name.as_str()), m.value)).collect();

@@ -1,5 +1,5 @@
-//! Disks that are played: real filesystems on them, what they say of themselves, flushes, and what
-//! is left when whoever played them is killed.
+//! Played disks: real filesystems on them, their own statistics, flushes, and the leftovers when
+//! the playing process is killed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -57,7 +57,7 @@ fn status(shown: &Path) -> PlayedStatus {
     serde_json::from_slice(&fs::read(shown.with_file_name("status")).unwrap()).unwrap()
 }
 
-/// A played disk that is attached until it is told to end; its node.
+/// Attaches a played disk until the process is told to end; returns the device node.
 pub(crate) fn attached(program: &Program, disk: &str, megabytes: u32) -> (Running, String) {
     let size = format!("{megabytes}M");
     let mut running = program.start(["lab", "disk", disk, "--size", &size]);
@@ -71,7 +71,7 @@ fn tool(program: &str, arguments: &[&str]) {
     Ran::of(Command::new(program).args(arguments)).ends_with(0);
 }
 
-/// Mounted until it is dropped.
+/// Mount point of a device, unmounted when dropped.
 pub(crate) struct Here(PathBuf);
 
 impl Here {

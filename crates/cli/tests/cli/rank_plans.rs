@@ -1,4 +1,4 @@
-//! Plans that start ranks, with Open MPI and with MPICH; see `mpi` for what these tests need.
+//! Plans that start ranks, with Open MPI and with MPICH; requirements as in `mpi`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -60,7 +60,7 @@ impl Planned {
         assert_eq!(fs::read_dir(self.place.path()).unwrap().count(), 0, "nothing stays");
     }
 
-    /// The ranks that were started for it, and still are.
+    /// Process IDs of the running ranks of the plan.
     fn ranks(&self) -> Vec<u32> {
         let home = self.program.home().to_str().unwrap().to_owned();
         let of = |entry: fs::DirEntry| {
@@ -191,7 +191,8 @@ fn the_program_is_found_by_its_variable_and_a_script_can_launch() {
     assert_eq!(trials(&planned.store()).len(), 1);
 }
 
-/// Sends this signal to a rank of the long job of a plan, and gives what came of it.
+/// Sends this signal to a rank of the long job of a plan; returns the plan, its output and its
+/// trials.
 fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, Ran, Vec<Trial>) {
     let planned =
         Planned::with(mpi, 1, &format!("{LONG}rank-timeout = 4\n{MAKE}ranks = 2\n{APART}"));

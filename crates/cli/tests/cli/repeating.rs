@@ -1,5 +1,5 @@
-//! `treering repeat`: the plan of a pack, or its run, here as well; with job files that are only in
-//! the pack; and what a killed merge leaves.
+//! `treering repeat`: repeats the plan of a pack, or its run; with job files that are only in the
+//! pack; and cleans up after killed merges.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ fn packed(program: &Program, store: &Path, place: &Path) -> PathBuf {
     file
 }
 
-/// Runs a plan with a profile beside it in a directory that is gone afterwards, and packs it.
+/// Runs a plan with a profile beside it in a directory that is removed afterwards, and packs the
+/// trials.
 fn pack_of_plan(place: &Path, dir: &Path, device: &str) -> PathBuf {
     let from = program();
     let plans = from.home().join("plans/jobs");

@@ -1,4 +1,5 @@
-//! fio by treering: the installed fio does the job, and what it tells is kept as of a native run.
+//! Native runs of fio with the installed fio (`--with-fio`): its report is stored like that of a
+//! native run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ fn native(program: &Program, words: &[&str]) -> Ran {
     program.run(["run", "fio", "j.fio", "--dir", "d"].iter().chain(words))
 }
 
-/// Names and scopes of the metrics, and whether they decide.
+/// Metrics as name, scope, whether primary, and number of tasks.
 fn named(trial: &Trial) -> Vec<(String, Scope, bool, u64)> {
     let of = |metric: &treering_model::Metric| {
         (metric.name.clone(), metric.scope.clone(), metric.primary, metric.tasks)
@@ -204,7 +205,7 @@ fn plans_take_it_too() {
     assert_eq!(written, BTreeMap::from([(false, 2 << 20), (true, 2 << 20)]));
 }
 
-/// Jobs of fixed work, and of the examples those that are typical, made small.
+/// Jobs of fixed work, and the typical ones of the examples, made small.
 const CHECKED: [&str; 7] = [
     "[a]\nrw=randread\nsize=512k\nnumjobs=3\ngroup_reporting\n",
     "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nioengine=libaio\niodepth=8\n",

@@ -197,7 +197,7 @@ impl Git {
 
 impl Drop for Git {
     fn drop(&mut self) {
-        // Both have ended where all was well; else nobody waits for what they have to say.
+        // After success both have ended; after an error their remaining output is not needed.
         for child in [&mut self.trees, &mut self.sizes] {
             let _gone = child.kill().and_then(|()| child.wait().map(drop));
         }

@@ -195,7 +195,7 @@ fn perform(called: &Called<'_>, job: &dyn Job, tool: ClassicMode) -> Result<Exit
     }
     let done = done?;
     let code = exit_code(&done, signal_exit, &mut speaker)?;
-    // The imitated tool keeps nothing: its exit code does not speak of it.
+    // The imitated tool stores no results, so its exit code does not depend on them.
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)

@@ -34,7 +34,7 @@ enum Answer {
 /// Judges one revision. Every other failure ends the bisection: git takes most codes for 'bad'.
 pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
     let step = catch_unwind(AssertUnwindSafe(|| step(args)));
-    // A worker that panicked says nothing of the revision.
+    // A worker that panicked is no evidence about the revision.
     if has_panicked() {
         return ExitCode::from(BISECTION_ENDS);
     }

@@ -45,7 +45,7 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
             let path = quoted(&path.to_string_lossy());
             next(format!("treering compare {path}"), "run the plan")
         }
-        // One that holds data is not suggested: what is proposed gets typed without reading.
+        // A device with data is not suggested, as users may type the command without reading it.
         Asked::Device { node, is_free: true } if can_make => {
             let node = quoted(&node.to_string_lossy());
             let purpose = format!("compare {names} on this device");

@@ -164,7 +164,7 @@ impl Runner<'_> {
     }
 }
 
-/// Metrics of a trial that are rates and decide comparisons.
+/// Primary metrics of a trial, which are its rates.
 fn rates(trial: &Trial) -> impl Iterator<Item = &Metric> {
     trial.metrics.iter().filter(|metric| metric.primary)
 }

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         }
     }
     output::write(&page(&rows, &counters, args.dry_run), &args.output)?;
-    // What could be read is kept, whatever could not.
+    // Trials that could be read are stored even if others could not.
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 

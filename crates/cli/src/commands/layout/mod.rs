@@ -63,7 +63,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the map to a file of its own, replacing only a map of treering's.
+/// Writes the map to a file of its own; an existing file must be a chart of treering's.
 fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn Display| {
         let message = format!("cannot write {}: {error}", file.display());

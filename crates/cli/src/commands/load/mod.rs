@@ -137,7 +137,7 @@ impl Load {
             arrivals: self.args.arrivals.clone(),
             seconds: duration.max(needed.min(LONGEST)),
             warm_up: self.args.warm_up.as_secs_f64(),
-            // What has not ended then is too late whatever comes.
+            // Requests unfinished by then miss every bound.
             grace: (2.0 * slowest).max(0.5),
             late: self.bounds.iter().map(Bound::text).collect::<Vec<_>>().join(","),
             seed: self.seed.wrapping_add(number as u64),

@@ -316,7 +316,7 @@ impl<'s> Known<'s> {
             Some((factor, value)) => (Some(factor), Some(value)),
             None => (None, None),
         };
-        // A bare word is a value of whatever the trials are grouped by.
+        // A bare word is a value of the factor by which the trials are grouped.
         let bare = args.baseline.as_deref() == value;
         let factor = factor_of(args);
         match reported {

@@ -166,7 +166,7 @@ impl Waiting {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
         made.map_err(|error| Failure::of_path(&dir, &error))?;
         let lock = File::create(dir.join(LOCK)).map_err(|error| Failure::of_path(&dir, &error))?;
-        // Where there are no locks, what a killed merge leaves stays.
+        // On filesystems without locks the remains of a killed merge are not removed.
         let _unsupported = lock_exclusive(&lock);
         let opened = Store::open(dir.join(STORE), Access::ReadWrite);
         let opened = opened.and_then(|store| store.without_flushes().map(|()| store));

@@ -74,7 +74,7 @@ fn open(path: &Path) -> Result<Input, Failure> {
             let reader = TraceReader::new(file).map_err(|error| unreadable(path, error))?;
             return Ok(Input::Own(reader));
         }
-        // Anything else is taken for blktrace's, which says what is wrong with it.
+        // Any other file is read as a blktrace file, whose reader reports the error.
         let reader = BlktraceReader::new(vec![file])
             .map_err(|error| unreadable(path, error).hint(NO_TRACE))?;
         return Ok(Input::Blktrace(reader));
@@ -82,7 +82,7 @@ fn open(path: &Path) -> Result<Input, Failure> {
     let files =
         paths.iter().map(|path| File::open(path).map_err(|error| Failure::of_path(path, &error)));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    // A CPU on which nothing happened has an empty file, but not each of them.
+    // The file of an idle CPU is empty, but not every file of a trace.
     if files.iter().all(|file| file.metadata().is_ok_and(|about| about.len() == 0)) {
         return Err(unreadable(path, no_trace(0)).hint(NO_TRACE));
     }

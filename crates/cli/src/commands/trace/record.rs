@@ -131,7 +131,7 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
     match BlockRecorder::begin(devices, options, sinks(args, devices)?) {
         Ok(recorder) => Ok(Recording::Events(recorder)),
         Err(error) if method.is_some() || keeps_events(args) => {
-            // It has nothing but its beginning.
+            // The trace file has only its header.
             args.out.iter().for_each(|path| drop(std::fs::remove_file(path)));
             Err(environment(&error))
         }
@@ -202,7 +202,7 @@ fn wait(child: &mut Child, signals: &SignalWatch) -> Result<(ExitStatus, Option<
     };
     let mut passed_on = false;
     while !child_has_ended(child.id()).map_err(|error| lost(&error))? {
-        // What a terminal sends goes to the command too; what others send us we pass on.
+        // Signals of the terminal reach the command too; those sent only to treering are passed on.
         if let Some(signal) = signals.flag().signal().filter(|_| !passed_on) {
             passed_on = true;
             let _it_has_ended = signal_child(child.id(), signal);

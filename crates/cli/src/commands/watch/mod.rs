@@ -75,7 +75,7 @@ fn plan(args: &WatchArgs) -> Result<Plan, Failure> {
             *variant = named(variant, &variant.name, kernel)?;
         }
     }
-    // The anchor is what all are held against.
+    // The anchor is the baseline of every variant.
     plan.variants.iter_mut().for_each(|variant| variant.against = None);
     plan.stopping = Stopping::Fixed { rounds: args.rounds };
     plan.conditions.control = false;

@@ -48,7 +48,7 @@ fn tag(key: &str) -> Option<String> {
     if numbers.contains('.') && numbers.split('.').all(is_number) && is_number(candidate) {
         return Some(format!("v{version}"));
     }
-    // A number of so many digits is a day.
+    // Without a letter the digits are a date.
     let is_commit = (7..=40).contains(&key.len())
         && key.bytes().any(|byte| byte.is_ascii_lowercase())
         && key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
