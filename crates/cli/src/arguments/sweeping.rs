@@ -89,12 +89,12 @@ pub(crate) struct LoadArgs {
     pub(crate) page: OutputArgs,
 }
 
-/// A latency that is to be kept.
+/// Bound on a percentile of the latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
     /// Name of the percentile among the options and metrics, such as `p99`.
     pub(crate) name: &'static str,
-    /// The share of the requests.
+    /// Fraction of the requests that must meet the bound, such as 0.99.
     pub(crate) share: f64,
     pub(crate) ns: u64,
 }

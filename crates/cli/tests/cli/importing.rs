@@ -469,7 +469,7 @@ fn our_own_classic_ffsb_is_imported_as_what_it_was() {
     run_and_imported_ffsb(&program, &profile);
 }
 
-/// The imported trial; its figures are those of the run but for what print leaves out.
+/// Imported trial; asserts that its figures are those of the run, within the printed digits.
 fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
     profile.write(program);
     let (run, imported) = run_and_imported(program, &["ffsb", "p.ffsb"]);

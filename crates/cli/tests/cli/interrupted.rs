@@ -279,7 +279,7 @@ fn the_same_signal_twice_within_a_moment_is_one_signal() {
     assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0, "trees are removed");
 }
 
-/// Started by a shell that has it ignore SIGINT, as background jobs of a script do.
+/// Starts the program from a shell with SIGINT ignored, like a background job of a script.
 fn in_background(program: &Program, words: &[&str]) -> Running {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' INT; exec \"$0\" \"$@\""]);

@@ -1,5 +1,5 @@
-//! Guests in which something goes wrong, with real kernels: each is a failed trial with what the
-//! console said, the round goes on, and nothing stays.
+//! Failing guests, with real kernels: each gives a failed trial with the messages of the console,
+//! the round goes on, and no processes or files are left.
 
 use std::fs;
 use std::io::Write;
@@ -35,7 +35,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// The program that makes trouble; `None` where it cannot be linked statically.
+/// Builds the program [`TROUBLE`]; `None` if it cannot be linked statically.
 fn trouble(place: &Path) -> Option<PathBuf> {
     let program = place.join("trouble");
     let mut compiler = Command::new("cc");
@@ -81,7 +81,8 @@ fn nothing_stays(program: &Program) {
     assert!(!left.stdout.contains("which is gone"), "{left}");
 }
 
-/// The guests of a process; QEMU is also asked for its version.
+/// Process IDs of the guests that a process has started, without QEMU processes that print the
+/// version.
 fn guests(parent: u32) -> Vec<u32> {
     let tasks = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
     let all = tasks.unwrap_or_default();

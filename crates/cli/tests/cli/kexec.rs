@@ -1,6 +1,6 @@
-//! A plan that reboots its machine by kexec between two real kernels. The machine is a guest whose
-//! system and results are on one disk and whose work is on another; there is no systemd on it, and
-//! `kexec_machine.c` does its part. The tests of `reboots` have stand-ins for everything else.
+//! A plan that reboots its machine by kexec between two real kernels. The machine is a guest with
+//! its system and results on one disk and its work on another; it has no systemd, which
+//! `kexec_machine.c` stands in for. The tests of `reboots` use stand-ins for the other parts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ const MACHINE: &str = concat!(include_str!("guest_modules.c"), include_str!("kex
 const SECONDS_MAX: &str = "1200";
 const ATTEMPTS_MAX: u32 = 3;
 
-/// The system's disk as a directory, and what QEMU boots from.
+/// Directory with the contents of the system disk, and the files that QEMU boots.
 struct Stage<'p> {
     place: &'p Path,
     root: PathBuf,
@@ -85,8 +85,8 @@ impl<'p> Stage<'p> {
         image
     }
 
-    /// Runs the machine on disks of its own until it has turned itself off; its console, and the
-    /// disk of its system. An emulated kernel may panic by itself: then it is run again.
+    /// Runs the machine on its own disks until it powers off; returns the console output and the
+    /// system disk. Retries if an emulated kernel panics by itself.
     fn finished(&self, release: &str) -> (String, PathBuf) {
         for attempt in 0..ATTEMPTS_MAX {
             let system = self.disk(&format!("system-{attempt}"), Some(&self.root));
@@ -100,7 +100,8 @@ impl<'p> Stage<'p> {
         panic!("the machine panics each time");
     }
 
-    /// Boots the machine with this kernel, and waits until it turns itself off; its console.
+    /// Boots the machine with this kernel, and waits until it powers off; returns the console
+    /// output.
     fn run(&self, release: &str, disks: [&Path; 2]) -> String {
         let console = self.place.join("console");
         let mut qemu = Command::new("timeout");

@@ -14,10 +14,11 @@ use treering_testkit::{
 
 use crate::program;
 
-/// A user that is not root and owns nothing.
+/// User ID of `nobody`, who owns no files.
 const NOBODY: u32 = 65534;
 
-/// A check of ext4 that never ends, found before the real one; where it says that it began.
+/// Makes an endless stand-in for the ext4 check, found on `PATH` before the real one; also returns
+/// the file that it writes when it starts.
 fn endless_check(program: &Program) -> (PathBuf, PathBuf) {
     let (tools, began) = (program.home().join("tools"), program.home().join("began"));
     fs::create_dir(&tools).unwrap();
@@ -31,7 +32,7 @@ fn endless_check(program: &Program) -> (PathBuf, PathBuf) {
     (tools, began)
 }
 
-/// A command with records of the lab of its own: no other test mounts what it has unmounted.
+/// Command with its own lab records, so that no other test mounts its unmounted filesystems.
 fn command(program: &Program, words: &[&str]) -> Command {
     let mut command = program.command(words);
     command.env("TREERING_LAB", program.home().join("lab"));

@@ -1,6 +1,6 @@
-//! Two guests whose kernels have mounted one filesystem by NFS, with a rank in each: MPICH's
-//! launcher here starts them through `nfs_client.c`. The kernels are those of `kernels`, the
-//! program is that of `mpi`.
+//! Two guests whose kernels have mounted a shared filesystem by NFS, with a rank in each: MPICH's
+//! launcher on the host starts the ranks through `nfs_client.c`. Kernels as in `kernels`, program
+//! as in `mpi`.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -78,8 +78,8 @@ fn in_place() -> Program {
     program
 }
 
-/// The figures of kinds of operations as compilebench's output determines them: each line has its
-/// own rate and its time to a hundredth of a second, which for short operations is next to nothing.
+/// Reduces the figures of kinds of operations to those that compilebench's output determines: each
+/// line has its own rate, and its time to 0.01 s, which is too coarse for short operations.
 fn as_printed(own: &mut Trial) {
     let hundredths = |value: f64| (value * 100.0).round() / 100.0;
     let tasks = own.tasks.clone();

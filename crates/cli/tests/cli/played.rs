@@ -358,8 +358,8 @@ fn a_disk_whose_process_dies_fails_the_trial_and_leaves_nothing() {
     assert_eq!(image(), None, "{}", ended.stderr);
 }
 
-/// The aged tree of a source history of a thousand steps, from a repository that is made here, and
-/// a copy of it on another played disk: what reading each takes by the disk's own clock.
+/// Compares the time to read the aged tree of a source history of a thousand steps, from a
+/// repository made here, with that of its copy on another played disk, by the disks' own clocks.
 #[test]
 fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
     require_root!();

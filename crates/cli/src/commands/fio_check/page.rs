@@ -12,7 +12,7 @@ const CONFIDENCE: f64 = 0.95;
 /// Relative difference of rates below which they count as the same.
 const RATE_SLACK: f64 = 0.05;
 
-/// One trial by each program.
+/// A turn: the trials of treering and of fio.
 pub(super) struct Turn {
     pub(super) ours: Trial,
     pub(super) theirs: Trial,
