@@ -1,4 +1,4 @@
-//! Gives an imitated tool's words to those who listen: standard output, standard error, its log.
+//! Writes the output of an imitated tool to standard output, standard error and the tool's log.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -13,22 +13,22 @@ use treering_trace::Counters;
 
 use crate::clock::local_time;
 
-/// The tool's output, and where its words go.
+/// Writer of an imitated tool's output.
 pub(crate) struct Speaker {
     output: Box<dyn ClassicOutput>,
     log: Option<File>,
-    /// The first root, to ask its filesystem for its room.
+    /// First target directory, whose free space the output may ask for.
     root: Target,
-    /// Where other processes are met.
+    /// Semaphores at which this run waits for other processes.
     meetings: Option<Semaphores>,
-    /// Why they could not be met.
+    /// Error of the semaphore wait that ended the run.
     missed: Option<io::Error>,
 }
 
-/// A log that cannot be opened.
+/// Error of a log file that cannot be opened.
 pub(crate) struct Unopened {
     path: PathBuf,
-    /// What the tool says of it, if it has words of its own.
+    /// The tool's own message about the log; empty if it has none.
     pub(crate) said: Said,
     error: io::Error,
 }
@@ -39,7 +39,7 @@ impl fmt::Display for Unopened {
     }
 }
 
-/// The system's words for an error, as the imitated tools print them.
+/// The system's message for an error, as the imitated tools print it.
 pub(crate) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error ").next().unwrap_or(&text).to_owned()
@@ -72,22 +72,22 @@ impl Speaker {
         Ok(Self { output, log, root, meetings: None, missed: None })
     }
 
-    /// The same, which meets others there.
+    /// Adds the semaphores at which the run waits for other processes.
     pub(crate) fn meeting_at(self, meetings: Option<Semaphores>) -> Self {
         Self { meetings, ..self }
     }
 
-    /// With which code a run that failed ends, where that is not 1.
+    /// Exit code of a failed run, if the tool's is not 1.
     pub(crate) fn exit_code(&self) -> Option<u8> {
         self.output.exit_code()
     }
 
-    /// Why other processes could not be met, which ended the run.
+    /// Takes the error of the semaphore wait that ended the run.
     pub(crate) fn missed(&mut self) -> Option<io::Error> {
         self.missed.take()
     }
 
-    /// Lets the output say something.
+    /// Has the output produce text, and writes that text.
     ///
     /// # Errors
     /// When standard output or the log does not take it. A reader that went away is no error.
@@ -99,7 +99,7 @@ impl Speaker {
         self.tell(&said)
     }
 
-    /// Says it.
+    /// Writes the text to its streams.
     fn tell(&mut self, said: &Said) -> io::Result<()> {
         if !said.err.is_empty() {
             let _nobody_listens = io::stderr().write_all(said.err.as_bytes());
@@ -125,11 +125,11 @@ impl Speaker {
     }
 }
 
-/// Gives a trial to its other listeners together with what the words of an imitated tool depend on,
-/// then says these words.
+/// Trial sink that passes events to other sinks together with the context of an imitated tool's
+/// output, then writes that output.
 pub(crate) struct Speaking<'a> {
     pub(crate) speaker: &'a mut Speaker,
-    /// What is kept once the trial has begun.
+    /// Artifact that is stored right after the beginning of the trial.
     pub(crate) record: Option<Artifact>,
     pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
 }
@@ -166,12 +166,12 @@ impl TrialSink for Speaking<'_> {
     }
 }
 
-/// Looks at the clock and at the first root.
+/// Answers the output's queries from the clock and the first target directory.
 struct Looking<'t> {
     root: &'t Target,
     meetings: Option<Semaphores>,
     missed: &'t mut Option<io::Error>,
-    /// Findings, so that it is kept.
+    /// Answers given so far, to be stored with the trial.
     answers: Vec<Answer>,
 }
 
@@ -195,7 +195,7 @@ impl Witness for Looking<'_> {
     }
 
     fn wait_for_line(&mut self) {
-        // Whatever comes, and also when nothing can.
+        // Any line will do, as will the end of the input.
         let _anything = io::stdin().lines().next();
     }
 
@@ -209,7 +209,7 @@ impl Witness for Looking<'_> {
     }
 }
 
-/// The disk that a directory is on, that of a partition's files being the whole one.
+/// I/O counters of the disk that holds a directory; a partition counts as its whole disk.
 fn disk_below(directory: &Path) -> Option<DiskCounts> {
     use std::os::unix::fs::MetadataExt as _;
     let device = std::fs::metadata(directory).ok()?.dev();
@@ -230,13 +230,13 @@ fn disk_below(directory: &Path) -> Option<DiskCounts> {
     })
 }
 
-/// A line on standard error; nobody listening is no reason to stop a run.
+/// Prints a line on standard error. Write errors are ignored: a closed stream must not stop a run.
 pub(crate) fn say(line: &str) {
     let _nobody_listens = writeln!(io::stderr(), "{}", shown(line));
 }
 
-/// Words in which names may be anybody's: what would act on a terminal is spelled out, but for what
-/// lines are made of.
+/// Escapes characters that would act on a terminal, in text that may contain foreign names;
+/// newline, carriage return, tab and backspace are kept.
 pub(crate) fn shown(words: &str) -> String {
     let acts = |sign: char| is_unsafe(sign) && !matches!(sign, '\n' | '\r' | '\t' | '\u{8}');
     let mut shown = String::with_capacity(words.len());

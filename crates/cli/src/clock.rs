@@ -10,7 +10,7 @@ pub(crate) fn unix_ms() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// The same as trials record it.
+/// Milliseconds since 1970 (UTC) as the signed integer of trial records.
 pub(crate) fn trial_unix_ms() -> i64 {
     i64::try_from(unix_ms()).unwrap_or(i64::MAX)
 }

@@ -1,5 +1,4 @@
-//! Whether what is printed has colours: what was typed, else what the terminal and the environment
-//! say.
+//! Decides whether output is colored: by the option, else by the terminal and the environment.
 
 use std::ffi::OsString;
 use std::sync::OnceLock;
@@ -8,7 +7,7 @@ use clap::{Arg, ColorChoice, ValueEnum, value_parser};
 
 use crate::launcher::is_launched;
 
-/// What was typed, for all that is printed.
+/// Value of the color option; applies to all output of the process.
 static TYPED: OnceLock<ColorChoice> = OnceLock::new();
 
 /// The option, for every command of treering's own.
@@ -21,12 +20,13 @@ pub(crate) fn option() -> Arg {
         .help("Color the output: auto, always or never [default: auto]")
 }
 
-/// Takes it from a command line that is not parsed yet: errors of the parser obey it too.
+/// Reads the option from a command line that is not parsed yet, since the parser's errors obey it
+/// too.
 pub(crate) fn remember(typed: &[OsString]) -> ColorChoice {
     *TYPED.get_or_init(|| find(typed).unwrap_or_default())
 }
 
-/// Whether what goes there is colored.
+/// True if output to a stream is colored; `is_terminal` says whether the stream is a terminal.
 pub(crate) fn is_wanted(is_terminal: bool) -> bool {
     match TYPED.get().copied().unwrap_or_default() {
         ColorChoice::Always => true,
@@ -38,12 +38,12 @@ pub(crate) fn is_wanted(is_terminal: bool) -> bool {
     }
 }
 
-/// Whether colors were asked for by name.
+/// True if the color option is `always`.
 pub(crate) fn is_forced() -> bool {
     TYPED.get() == Some(&ColorChoice::Always)
 }
 
-/// Whether the terminal can neither color nor move its cursor.
+/// True if the terminal can neither color nor move its cursor (`TERM=dumb`).
 pub(crate) fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb")
 }

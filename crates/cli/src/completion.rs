@@ -1,4 +1,4 @@
-//! Completion of command lines: the scripts that shells load, and the answers to what these ask.
+//! Shell completion: the scripts that shells load, and the answers to their requests.
 //!
 //! A script asks the program itself for every word, so that it knows what is in the store. Nothing
 //! is changed for it, and what cannot be read offers nothing.
@@ -22,15 +22,15 @@ use treering_store::{Access, Filter, Store, TrialSummary};
 
 use crate::{arguments, places};
 
-/// Set by the scripts: the shell that asks.
+/// Environment variable in which the scripts name the shell.
 const VARIABLE: &str = "TREERING_COMPLETE";
-/// The trials that are offered are this many at most, the newest.
+/// Maximum number of trials offered, newest first.
 const TRIALS_MAX: usize = 200;
 
-/// What can stand at one place of a command line.
+/// Function that lists the completion candidates of one argument.
 pub(crate) type Candidates = fn() -> Vec<CompletionCandidate>;
 
-/// Answers a shell that asks how a command line goes on; `None` when none asks.
+/// Answers a completion request of a shell; `None` if this is not such a request.
 pub(crate) fn answer(typed: &[OsString]) -> Option<ExitCode> {
     let shell = std::env::var(VARIABLE).ok()?;
     let shells = Shells::builtins();
@@ -105,7 +105,7 @@ pub(crate) fn export_forms() -> Vec<CompletionCandidate> {
     plain(ExportForm::ALL.into_iter().map(ExportForm::name))
 }
 
-/// The default store, as it is: what waits elsewhere is not moved there for it.
+/// Opens the default store without first moving waiting results into it.
 fn store() -> Option<Store> {
     Store::open(places::default_store().ok()?, Access::ReadOnly).ok()
 }
@@ -114,7 +114,7 @@ fn stored(filter: &Filter) -> Vec<TrialSummary> {
     store().and_then(|store| store.trials(filter).ok()).unwrap_or_default()
 }
 
-/// The shortest unique beginnings of the identities, with what was run; and `last`.
+/// Shortest unique prefixes of the trial identities, described by their command; and `last`.
 pub(crate) fn trials() -> Vec<CompletionCandidate> {
     let short = |store: &Store| {
         let filter = Filter { limit: Some(TRIALS_MAX), ..Filter::default() };
@@ -142,7 +142,7 @@ pub(crate) fn plans() -> Vec<CompletionCandidate> {
     plain(cells.map(|cell| cell.plan).collect::<BTreeSet<_>>())
 }
 
-/// The shortest unique beginnings of the identities of campaigns.
+/// Shortest unique prefixes of the campaign identities.
 pub(crate) fn campaigns() -> Vec<CompletionCandidate> {
     let cells = stored(&Filter::default()).into_iter().filter_map(|summary| summary.cell);
     let all: Vec<_> =

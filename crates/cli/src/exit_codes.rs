@@ -1,14 +1,14 @@
 //! Every exit code with its meaning: the one table behind `treering --help`, and the one that
 //! docs/exit-codes.md has to show.
 
-/// A comparison whose gate can say nothing.
+/// The gate of a comparison has no answer.
 pub(crate) const UNCLEAR: u8 = 5;
 
-/// A bisection that cannot go on: codes below 128 would blame or skip a revision.
+/// The bisection must end: with codes below 128 git would blame or skip the revision.
 pub(crate) const BISECTION_ENDS: u8 = 255;
-/// A device that would not be formatted, of which `doctor --guard` says why.
+/// `doctor --guard`: the device would not be formatted.
 pub(crate) const REFUSED: u8 = 1;
-/// A revision that cannot be judged.
+/// `git bisect` is to skip the revision, which cannot be judged.
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
@@ -72,7 +72,7 @@ pub(crate) const TABLE: [(u8, &str); 20] = [
     ),
 ];
 
-/// The columns that the meanings have in the help.
+/// Width of the meanings in the help, in columns.
 const WIDTH: usize = 90;
 
 /// The table for a terminal: a code, and its meaning in lines of its own.

@@ -1,4 +1,4 @@
-//! What went wrong, as the user reads it: kind, what, where, what to do; and the exit code.
+//! Errors as the user reads them (kind, message, path, hints), with their exit codes.
 
 use std::backtrace::Backtrace;
 use std::fmt::{self, Display, Formatter};
@@ -18,18 +18,18 @@ use crate::exit_codes::BISECTION_ENDS;
 /// The system's words where no further file can be opened (`EMFILE`).
 const TOO_MANY_FILES: &str = "Too many open files";
 
-/// What kind of failure, each with an exit code of the table in `exit_codes`.
+/// Kind of a failure; each has an exit code in the table of `exit_codes`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The imitated tool's own way of failing.
+    /// The imitated tool fails, in its own way.
     Classic,
     /// The command line or a configuration is wrong.
     Usage,
-    /// Something that the machine would have to offer is missing.
+    /// The machine lacks a required program, right, device or kernel feature.
     Environment,
-    /// The work failed; what was measured is kept.
+    /// The trial failed; its measurements so far are stored.
     Trial,
-    /// Our own fault.
+    /// Bug in treering.
     Bug,
     /// Stopped by a signal.
     Interrupted,
@@ -65,25 +65,25 @@ impl Failure {
         Self { kind, message: message.into(), hints: Vec::new() }
     }
 
-    /// An error with its causes, each once.
+    /// Builds a failure from an error and its chain of causes, without repetitions.
     pub(crate) fn of(kind: Kind, error: &dyn std::error::Error) -> Self {
         Self::new(kind, with_causes(error))
     }
 
-    /// A file or directory that the command line names cannot be used: wrong usage where it is not
-    /// there.
+    /// Error of a file or directory named on the command line: a usage error if the path does not
+    /// exist.
     pub(crate) fn of_path(path: &Path, error: &io::Error) -> Self {
         let kind = if is_missing(error) { Kind::Usage } else { Kind::Environment };
         Self::new(kind, format!("{}: {error}", path.display()))
     }
 
-    /// What to do about it.
+    /// Adds a hint about how to fix the failure.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// What to do about it, where something is known.
+    /// Adds a hint about how to fix the failure, if there is one.
     pub(crate) fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
         match hint {
             Some(hint) => self.hint(hint),
@@ -91,18 +91,18 @@ impl Failure {
         }
     }
 
-    /// The same with words before it that say what it means.
+    /// Prefixes the message with `words` and a colon.
     pub(crate) fn context(mut self, words: impl Display) -> Self {
         self.message = format!("{words}: {}", self.message);
         self
     }
 
-    /// What went wrong, without hints.
+    /// Message without hints.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Prints it on standard error and gives the exit code.
+    /// Prints the failure on standard error and returns the exit code.
     pub(crate) fn show(&self) -> ExitCode {
         say(&format!("treering: {}", self.message));
         for hint in &self.hints {
@@ -162,12 +162,12 @@ impl From<LabError> for Failure {
     }
 }
 
-/// Whether a path leads nowhere.
+/// True if the error is `NotFound`: the path does not exist.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-/// A failed write to standard output: a reader that went away is no failure of ours.
+/// Handles a failed write to standard output; a closed pipe is not an error.
 pub(crate) fn output_failed(error: &io::Error) -> Result<(), Failure> {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Ok(());
@@ -175,7 +175,7 @@ pub(crate) fn output_failed(error: &io::Error) -> Result<(), Failure> {
     Err(Failure::new(Kind::Environment, format!("standard output: {error}")))
 }
 
-/// Shows what clap has to say: help on standard output, errors on standard error.
+/// Prints clap's message: help on standard output, errors on standard error.
 pub(crate) fn show_refused(refused: &clap::Error, usage_exit: u8) -> ExitCode {
     match refused.print() {
         Ok(()) => ExitCode::from(if refused.exit_code() == 0 { 0 } else { usage_exit }),
@@ -183,8 +183,8 @@ pub(crate) fn show_refused(refused: &clap::Error, usage_exit: u8) -> ExitCode {
     }
 }
 
-/// Runs it with panics reported in a line. Whatever panicked, be it a worker thread or a forked
-/// process, the exit code is that of a bug; a bisection has a code of its own for that.
+/// Runs `run` and reports panics in one line. A panic in any thread or forked process gives the
+/// exit code of a bug; a bisection has its own code for that.
 pub(crate) fn told_of_panics(run: impl FnOnce() -> ExitCode) -> ExitCode {
     report_panics(report_panic);
     let bug = ExitCode::from(Kind::Bug.code());

@@ -1,7 +1,8 @@
-//! Launchers such as mpirun: whether one has started this process, as one of how many.
+//! Parallel launchers such as mpirun: detects whether one started this process, and with how many
+//! others.
 
-/// Variables in which launchers say how many processes they have started. `SLURM_NTASKS` is not
-/// among them: it is there in every batch job, also where one process is started.
+/// Environment variables with the number of processes a launcher started. `SLURM_NTASKS` is not
+/// among them: it is set in every batch job, even for one process.
 const SIZES: [(&str, &str); 4] = [
     ("OMPI_COMM_WORLD_SIZE", "Open MPI"),
     ("PMI_SIZE", "MPICH, or another one with its process manager"),
@@ -9,8 +10,8 @@ const SIZES: [(&str, &str); 4] = [
     ("SLURM_STEP_NUM_TASKS", "Slurm"),
 ];
 
-/// How many processes a launcher says that it has started, where it is one: the number, the
-/// variable that has it, and the launcher.
+/// Number of processes that a parallel launcher says it has started, with the environment variable
+/// that holds the number, and the name of the launcher; `None` without a launcher.
 pub(crate) fn said_size() -> Option<(u64, &'static str, &'static str)> {
     SIZES.iter().find_map(|(name, launcher)| {
         let size = std::env::var(name).ok()?.trim().parse().ok()?;
@@ -18,9 +19,9 @@ pub(crate) fn said_size() -> Option<(u64, &'static str, &'static str)> {
     })
 }
 
-/// Whether what this process prints goes through a launcher, which may put a terminal in between
-/// although its own output is a file (Open MPI does). A shell in a job of Slurm is one process with
-/// its own terminal.
+/// True if the output of this process passes through a parallel launcher. A launcher may put a
+/// terminal in between although its own output is a file (Open MPI does). A shell in a job of Slurm
+/// is one process with its own terminal.
 pub(crate) fn is_launched() -> bool {
     said_size().is_some_and(|(size, _, launcher)| size > 1 || launcher != "Slurm")
 }

@@ -1,4 +1,4 @@
-//! The command line: what the user typed goes in, what treering has to say comes out.
+//! The command line program: dispatches to the command that the user typed.
 //!
 //! A link with the name of an imitated tool is that tool. No logic here.
 

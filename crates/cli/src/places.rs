@@ -1,4 +1,4 @@
-//! Where a user's things are: the data directory, the store, data sets of their own.
+//! Paths of the user's files: the data directory, the store, the user's own data sets.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -31,17 +31,17 @@ pub(crate) fn default_store() -> Result<PathBuf, Failure> {
     Ok(data_dir()?.join("results.treering"))
 }
 
-/// Where saved images are: beside the default store.
+/// Directory of saved images, beside the default store.
 pub(crate) fn images_dir() -> Result<PathBuf, Failure> {
     Ok(data_dir()?.join("images"))
 }
 
-/// Where the user's own data sets are.
+/// Directories of the user's own data sets; empty if the data directory is unknown.
 pub(crate) fn dataset_dirs() -> Vec<PathBuf> {
     data_dir().map(|dir| vec![dir.join("datasets")]).unwrap_or_default()
 }
 
-/// Variables of the environment that are text: what job files may put in.
+/// Environment variables whose names and values are UTF-8, for substitution in job files.
 pub(crate) fn environment() -> Vec<(String, String)> {
     let text = |(name, value): (OsString, OsString)| {
         Some((name.into_string().ok()?, value.into_string().ok()?))
@@ -49,10 +49,10 @@ pub(crate) fn environment() -> Vec<(String, String)> {
     std::env::vars_os().filter_map(text).collect()
 }
 
-/// Where the records of the lab can be, best first: what `$TREERING_LAB` names and nothing else;
-/// for root `/run/treering`; then a directory of each user's own in the directory for temporary
-/// files (`$TMPDIR`), which outlives a login; and where somebody else has put theirs under that
-/// name, places that only the user can write to.
+/// Candidate directories for the records of the lab, best first: only `$TREERING_LAB` if that is
+/// set; for root `/run/treering`; then a directory per user in the directory for temporary files
+/// (`$TMPDIR`), which outlives a login; and, for the case that another user has taken that name,
+/// directories that only this user can write to.
 pub(crate) fn lab_dirs() -> Vec<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(named) = set("TREERING_LAB") {
@@ -69,8 +69,8 @@ pub(crate) fn lab_dirs() -> Vec<PathBuf> {
     dirs
 }
 
-/// Where else records of this user can be: with another `$TMPDIR`, and from earlier versions. What
-/// belongs to somebody else is not looked into.
+/// Further directories that may hold records of this user: those of another `$TMPDIR`, and those of
+/// earlier versions. Directories of other users are not opened.
 pub(crate) fn older_lab_dirs() -> Vec<PathBuf> {
     if std::env::var_os("TREERING_LAB").is_some_and(|value| !value.is_empty()) {
         return Vec::new();
@@ -83,13 +83,13 @@ fn absolute(path: PathBuf) -> PathBuf {
     std::path::absolute(&path).unwrap_or(path)
 }
 
-/// The memory filesystems in which results can wait while their place is under test.
+/// Memory filesystems in which results can wait while their store is under test.
 pub(crate) fn staging_dirs() -> Vec<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.into_iter().chain([PathBuf::from("/dev/shm")]).filter(|dir| dir.is_dir()).collect()
 }
 
-/// What classic tools ask of the machine before they begin.
+/// Facts about the machine that classic tools read before they start.
 pub(crate) fn machine() -> Machine {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let memory = read("/proc/meminfo");

@@ -17,25 +17,26 @@ use crate::classic_output::say;
 use crate::colour::is_dumb;
 use crate::launcher::is_launched;
 
-/// How often the rate in the bar is renewed.
+/// Interval at which the rate in the bar is updated.
 const TICK: Duration = Duration::from_millis(200);
 
-/// The phases of aging whose tasks are operations: of the generator, and of compilebench.
+/// Phases of aging whose tasks count as operations: that of the generator, and that of
+/// compilebench.
 const AGING_PHASES: [&str; 2] = ["age", "operations"];
-/// Measurements in the line of small bars.
+/// Number of measurements in a sparkline.
 const SPARKLINE_CHARS: usize = 24;
 
-/// Shows how far a run is.
+/// Progress display of a run.
 pub(crate) struct ProgressShow {
     bar: Option<ProgressBar>,
     ticker: Option<Ticker>,
     phase: String,
-    /// Of a run that ages on purpose.
+    /// Lines about the layouts of an aging run; `None` for other runs.
     aging: Option<AgingLines>,
 }
 
 impl ProgressShow {
-    /// For a run of so many operations.
+    /// Starts the display of a run of `operations` operations.
     pub(crate) fn begin(operations: u64, progress: &Arc<Progress>) -> Self {
         if !stderr().is_terminal() || is_dumb() || is_launched() {
             return Self { bar: None, ticker: None, phase: String::new(), aging: None };
@@ -49,7 +50,7 @@ impl ProgressShow {
         Self { bar: Some(bar), ticker: Some(ticker), phase: String::new(), aging: None }
     }
 
-    /// The same with a line for each layout.
+    /// Adds a line for each measured layout.
     pub(crate) fn with_layouts(self) -> Self {
         Self { aging: Some(AgingLines::default()), ..self }
     }
@@ -109,12 +110,12 @@ impl TrialSink for ProgressShow {
 #[derive(Debug, Default)]
 struct AgingLines {
     operations: u64,
-    /// The traversal score so far.
+    /// Traversal scores measured so far, in percent.
     scores: Vec<f64>,
 }
 
 impl AgingLines {
-    /// The line of a layout that was measured in the middle of a phase.
+    /// Line about a layout that was measured within a phase.
     fn line(&mut self, artifact: &Artifact) -> Option<String> {
         if artifact.kind != LAYOUT_ARTIFACT || artifact.name.is_empty() {
             return None;
@@ -135,7 +136,7 @@ impl AgingLines {
     }
 }
 
-/// The last values as a line of small bars, the lowest and the highest of them at its ends.
+/// Formats the last values as a sparkline, scaled from their minimum to their maximum.
 fn sparkline(values: &[f64]) -> String {
     const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let last = &values[values.len().saturating_sub(SPARKLINE_CHARS)..];
@@ -154,7 +155,7 @@ fn sparkline(values: &[f64]) -> String {
     last.iter().map(bar).collect()
 }
 
-/// Only what a dry run lists counts: walking and removing a temporary tree does not.
+/// True for tasks that a dry run lists; walking and removing a temporary tree does not count.
 fn is_operation(kind: &str) -> bool {
     !matches!(kind, "walk native" | "remove native")
 }
@@ -168,7 +169,7 @@ fn line(task: &TaskTotals) -> String {
     format!("{} {} {:.2} s, {} files, {rate}", task.kind, task.subject, task.seconds(), task.files)
 }
 
-/// Renews the rate in the bar from what the workers count.
+/// Thread that updates the rate in the bar from the workers' counters.
 struct Ticker {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -192,7 +193,7 @@ impl Ticker {
                 last = now;
             }
         };
-        // Without a thread to be had the bar has no rate, and whatever needs one says so.
+        // If no thread can be made, the bar has no rate; the workers report the error.
         let thread = Builder::new().name("progress".to_owned()).spawn(renew).ok();
         Self { over, thread }
     }

@@ -1,4 +1,4 @@
-//! Listeners of a trial: its store, lines of JSON, and the whole trial for the page at its end.
+//! Trial sinks: the store, lines of JSON, and the complete trial for the page at the end.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -14,23 +14,23 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::storage;
 
-/// Writes a trial to its store. A store that takes no more once the trial has begun, on a full disk
-/// say, ends it in order, so that what was measured until then can be shown; a trial whose results
-/// are optional goes on.
+/// Writes a trial to its store. If the store fails after the trial has begun, for example on a full
+/// disk, the trial is stopped in order, so that its measurements so far can be shown; a trial whose
+/// results are optional goes on.
 pub(crate) struct Recording<'a> {
     recorder: Recorder<'a>,
-    /// Whether the trial takes place also where the store does not take even its beginning.
+    /// True if the trial runs even when the store cannot record its beginning.
     is_optional: bool,
-    /// Ends the trial.
+    /// Flag that stops the trial.
     stop: StopFlag,
-    /// Why the store does not have everything that it was given.
+    /// Error of the store, if some events could not be written.
     unwritten: &'a mut Option<Failure>,
-    /// Events that may still be written, should the store take them again.
+    /// Number of events that may still be buffered, in case the store becomes writable again.
     patience: u32,
 }
 
 impl<'a> Recording<'a> {
-    /// Enough for every trial but the longest; what waits is in memory.
+    /// Maximum number of buffered events, in memory; enough for any but the longest trial.
     const EVENTS_MAX: u32 = 100_000;
 
     pub(crate) fn new(
@@ -80,9 +80,10 @@ impl TrialSink for Recording<'_> {
     }
 }
 
-/// Gives a trial to its other listeners, and behind its beginning what its job was made of.
+/// Trial sink that passes events to other sinks, and adds the record of the job's sources after the
+/// beginning.
 pub(crate) struct WithRecord<'a> {
-    /// What is kept once the trial has begun.
+    /// Artifact that is stored right after the beginning of the trial.
     pub(crate) record: Option<Artifact>,
     pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
 }
@@ -104,7 +105,7 @@ pub(crate) struct EventLines {
 }
 
 impl EventLines {
-    /// Into a file, or to standard output for `-`.
+    /// Opens a file, or standard output for `-`.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         if path == Path::new("-") {
             return Ok(Self { out: Box::new(io::stdout()) });
@@ -135,14 +136,14 @@ impl TrialSink for EventLines {
     }
 }
 
-/// Puts the trial together, to be taken when it is over.
+/// Collects the events of a trial; the trial can be taken at its end.
 #[derive(Clone, Default)]
 pub(crate) struct Whole {
     builder: Rc<RefCell<TrialBuilder>>,
 }
 
 impl Whole {
-    /// The trial as far as it came.
+    /// Takes the trial, complete up to its last event.
     pub(crate) fn take(&self) -> Option<Trial> {
         self.builder.take().finish()
     }

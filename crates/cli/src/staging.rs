@@ -1,4 +1,4 @@
-//! Stores that wait in memory while their place is under test.
+//! Stores held in memory while the filesystem of their final path is under test.
 //!
 //! Each has a manifest beside it: the name before the store is made, device and inode once it is.
 //! The manifest is locked as long as the run lives. Only what a manifest lists, of that identity
@@ -19,20 +19,20 @@ use crate::stores::{failure, open_to_write};
 const HEADER: &str = "treering staging 1\n";
 const STORE: &str = ".treering";
 const MANIFEST: &str = ".manifest";
-/// A longer manifest is none.
+/// Maximum size of a manifest.
 const MANIFEST_BYTES_MAX: u64 = 4096;
 /// SQLite's files beside a store.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// A store in memory. Dropped, it stays with its manifest for the next command.
+/// A store in memory. When dropped, the store stays with its manifest for the next command.
 pub(crate) struct StagedStore {
     store: Store,
     manifest: Manifest,
 }
 
 impl StagedStore {
-    /// Makes one for results whose place is `place`, in a directory of [`own_dir`]. A start that
-    /// fails leaves nothing.
+    /// Makes a staged store for the final path `place`, in a directory of [`own_dir`]. A failed
+    /// start leaves no files.
     pub(crate) fn create(dir: &Path, place: &Path, trial: TrialId) -> Result<Self, Failure> {
         let name = format!("{}{trial}{STORE}", prefix(place));
         let failed = |error: io::Error| {
@@ -60,7 +60,7 @@ impl StagedStore {
         &mut self.store
     }
 
-    /// Moves its trials into this store and removes it.
+    /// Moves the trials into `target` and removes the staged store.
     pub(crate) fn move_into(self, target: &mut Store) -> Result<(), Failure> {
         let Self { store, manifest } = self;
         drop(store);
@@ -71,8 +71,8 @@ impl StagedStore {
     }
 }
 
-/// Moves in what runs that were killed left in memory. What goes wrong is reported and left for
-/// later.
+/// Moves in the trials that killed runs left in memory. Errors are printed, and the trials are kept
+/// for a later attempt.
 pub(crate) fn take_over_waiting(place: &Path, dirs: &[PathBuf]) {
     for dir in dirs.iter().filter_map(|dir| own_dir(dir, false).ok()) {
         for (name, manifest) in waiting(&dir, &prefix(place)) {
@@ -115,7 +115,7 @@ fn unremoved(staged: &Path, error: &io::Error) -> Failure {
     Failure::new(Kind::Environment, message)
 }
 
-/// Whether a staged store has a trial.
+/// True if a staged store holds at least one trial.
 fn has_trials(staged: &Path) -> Result<bool, Failure> {
     match Store::open(staged, Access::ReadOnly) {
         Ok(store) => {
@@ -127,7 +127,8 @@ fn has_trials(staged: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// Copies the trials of a staged store. Whether all are over, so that it can be removed.
+/// Copies the trials of a staged store; true if every trial has ended, so that the staged store can
+/// be removed.
 fn take_over(store: &mut Store, staged: &Path) -> Result<bool, Failure> {
     store.absorb(staged).map_err(|error| failure(&error))?;
     let waiting = Store::open(staged, Access::ReadOnly).map_err(|error| failure(&error))?;
@@ -135,8 +136,8 @@ fn take_over(store: &mut Store, staged: &Path) -> Result<bool, Failure> {
     Ok(!trials.iter().any(|trial| trial.state == TrialState::Running))
 }
 
-/// Our own directory below a memory filesystem that others write to as well: nobody else's. Why
-/// there is none.
+/// Directory of this user below a shared memory filesystem; the error says why the directory is
+/// unusable.
 pub(crate) fn own_dir(below: &Path, make: bool) -> Result<PathBuf, String> {
     let user = user_id();
     let own = below.join(format!("treering-{user}"));
@@ -161,13 +162,13 @@ pub(crate) fn own_dir(below: &Path, make: bool) -> Result<PathBuf, String> {
     Err(format!("{} {why}", own.display()))
 }
 
-/// Staged files of one store start alike, so that each store takes over its own.
+/// Name prefix of the staged files of a store, by which a store finds its own.
 fn prefix(place: &Path) -> String {
     let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     format!("{}-", Fingerprint::of(absolute.as_os_str().as_encoded_bytes()).text())
 }
 
-/// The staged stores of a place in a directory, each with its manifest where it has one.
+/// Staged stores of a store path in a directory, each with its manifest, if any.
 fn waiting(dir: &Path, prefix: &str) -> Vec<(String, Option<Manifest>)> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     let mut names: Vec<String> =
@@ -199,18 +200,18 @@ fn is_own(metadata: &Metadata) -> bool {
     metadata.is_file() && metadata.uid() == user_id()
 }
 
-/// What is known of a staged store.
+/// Record of a staged store, read from its manifest file.
 struct Manifest {
     path: PathBuf,
     store: PathBuf,
-    /// Device and inode, once it is made.
+    /// Device and inode of the store, once made.
     made: Option<(u64, u64)>,
-    /// `None` where the run that made it lives.
+    /// Lock on the manifest; `None` while the run that made the store is alive.
     lock: Option<File>,
 }
 
 impl Manifest {
-    /// Records a store that is about to be made, and makes it, empty.
+    /// Writes the manifest, then makes the empty store.
     fn create(dir: &Path, name: &str) -> io::Result<Self> {
         let (path, store) = Self::paths(dir, name);
         let mut options = OpenOptions::new();
@@ -242,7 +243,7 @@ impl Manifest {
         (dir.join(format!("{stem}{MANIFEST}")), dir.join(name))
     }
 
-    /// The manifest of a store; `None` where it is none of ours.
+    /// Reads the manifest of a store; `None` if there is none that belongs to this user.
     fn read(dir: &Path, name: &str) -> Option<Self> {
         let (path, store) = Self::paths(dir, name);
         if !is_own_file(&path) {
@@ -252,7 +253,7 @@ impl Manifest {
         let lives = lock_exclusive(&file) == Err(LockError::Held);
         let mut text = String::new();
         (&file).take(MANIFEST_BYTES_MAX).read_to_string(&mut text).ok()?;
-        // One that its run was killed over says nothing yet: its store is not made.
+        // A run killed before it made the store left a manifest without contents.
         let lines = text.strip_prefix(HEADER).unwrap_or_default();
         let made = lines.lines().find_map(|line| {
             let (device, inode) = line.strip_prefix("made ")?.split_once(' ')?;
@@ -261,7 +262,7 @@ impl Manifest {
         Some(Self { path, store, made, lock: (!lives).then_some(file) })
     }
 
-    /// Removes the store that it lists, and it.
+    /// Removes the store, then the manifest.
     fn remove(&self) -> io::Result<()> {
         match fs::symlink_metadata(&self.store) {
             Ok(there) => {

@@ -1,4 +1,4 @@
-//! Which store a command uses, and where results wait when their place is under test.
+//! Chooses the store of a command, and where results wait when the store is under test.
 //!
 //! A store is never written on the filesystem under test. One that the user named there is refused;
 //! the default one is written in memory during the run and moved to its place at the end, or by the
@@ -14,23 +14,23 @@ use crate::places;
 use crate::staging::{StagedStore, own_dir, take_over_waiting};
 pub(crate) use crate::stores::{failure, open_to_write};
 
-/// Where the results of a run go.
+/// Destination of the results of a run.
 pub(crate) enum Keeping {
-    /// Nowhere: the user said so.
+    /// Results are discarded, as the user requested.
     Nowhere,
-    /// Straight into their store.
+    /// Results are written directly to their store.
     Direct(Store),
-    /// Into memory first.
+    /// Results are written to memory first.
     Staged {
         /// The store in memory.
         staged: StagedStore,
-        /// Where its trials go at the end.
+        /// Path of the store to which the trials are moved at the end.
         place: PathBuf,
     },
 }
 
 impl Keeping {
-    /// Opens what a run on this directory needs.
+    /// Opens the destination for a run in this directory.
     pub(crate) fn open(
         named: Option<&Path>,
         nowhere: bool,
@@ -63,7 +63,7 @@ impl Keeping {
         }
     }
 
-    /// The caution about a staged store: it fills memory and drops of caches do not reach it.
+    /// Caution about a staged store: it takes memory, and drops of caches do not free it.
     pub(crate) fn caution(&self) -> Option<Caution> {
         let Self::Staged { staged, place } = self else { return None };
         let message = format!(
@@ -74,7 +74,7 @@ impl Keeping {
         Some(Caution { code: CautionCode::StoreStaged, message })
     }
 
-    /// Moves staged results to their place. Where they are now, if anywhere.
+    /// Moves staged results to their store; returns the store that holds the results, if any.
     pub(crate) fn settle(self) -> Result<Option<Store>, Failure> {
         match self {
             Self::Nowhere => Ok(None),
@@ -95,8 +95,7 @@ impl Keeping {
     }
 }
 
-/// A store to read, with what waited in memory moved into it first. `None` when there are no
-/// results yet.
+/// Opens a store to read, after moving waiting results into it; `None` if there are no results yet.
 pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Option<Store>, Failure> {
     let place = match named {
         Some(place) => place.to_owned(),
@@ -113,7 +112,7 @@ pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Option<Store>, Failur
     }
 }
 
-/// There is nothing to show yet.
+/// Error of a command that reads results when no store exists yet.
 pub(crate) fn no_results() -> Failure {
     Failure::new(Kind::Usage, "there are no results yet")
         .hint("`treering run compilebench --dir DIR` makes some")
@@ -131,7 +130,7 @@ pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), F
     ))
 }
 
-/// Whether it is on the filesystem of any of them.
+/// True if the store is on the filesystem of one of the targets.
 fn is_any(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
     for target in targets {
         if is_same(store, target)? {

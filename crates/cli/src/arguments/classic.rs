@@ -16,7 +16,7 @@ const DBENCH: &str = "dbench";
 /// The workload whose original ignores words that belong to no option.
 const COMPILEBENCH: &str = "compilebench";
 
-/// What a tool's command line has besides its options.
+/// Adds the subcommands and ignored words that a tool accepts besides its options.
 pub(super) fn with_more(command: Command, tool: &str) -> Command {
     match tool {
         DBENCH => with_ignored_words(with_generate(command)),
@@ -93,14 +93,14 @@ pub(crate) fn classic_words() -> Vec<String> {
     classic_os_words().iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The same, also where they are no text.
+/// Words of the classic command line, including non-UTF-8 ones.
 pub(crate) fn classic_os_words() -> Vec<OsString> {
     let typed: Vec<OsString> = std::env::args_os().collect();
     let skipped = usize::from(link(&typed).is_none());
     typed.into_iter().skip(skipped).collect()
 }
 
-/// Whether treering was called as this tool: by a link, or with its name as the first word.
+/// True if treering was called as this tool: by a link, or with the tool's name as the first word.
 pub(crate) fn is_called(typed: &[OsString], tool: &str) -> bool {
     let called = link(typed).or_else(|| typed.get(1)?.to_str()).and_then(named);
     called.is_some_and(|workload| workload.manifest().name == tool)
@@ -121,7 +121,7 @@ mod tests {
     fn an_abbreviation_means_the_only_option_of_the_tool_that_begins_so() {
         assert_eq!(read("--no-s --makej x"), "--no-sync --makej x");
         assert_eq!(read("--initial=3 -n"), "--initial-dirs=3 -n");
-        // treering's own options, several that begin so, and what is no option stay as they are.
+        // treering's own options, ambiguous abbreviations and operands are unchanged.
         assert_eq!(read("--no-store --dry-r"), "--no-store --dry-r");
         assert_eq!(read("--d 3 -- --no-s"), "--d 3 -- --no-s");
     }

@@ -148,7 +148,7 @@ fn machine(text: &str) -> Result<Machine, String> {
     found.ok_or_else(|| format!("not one of: {}", Machine::ALL.map(Machine::name).join(", ")))
 }
 
-/// From the shortest time in which anything can be measured to a week.
+/// Parses a duration in minutes, from the shortest measurable time to a week.
 fn minutes(text: &str) -> Result<f64, String> {
     let minutes: Option<f64> = text.parse().ok();
     minutes

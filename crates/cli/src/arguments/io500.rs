@@ -37,7 +37,7 @@ pub(crate) struct InstalledArgs {
 }
 
 impl InstalledArgs {
-    /// What was typed.
+    /// Reads the arguments from the parsed command line.
     pub(crate) fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
         Self::from_arg_matches(matches)
     }

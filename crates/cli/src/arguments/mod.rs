@@ -1,4 +1,4 @@
-//! The command line: our own verbs by derive, the workloads' options from their specs.
+//! The command line: treering's verbs by derive, the workloads' options from their specs.
 
 mod aging;
 mod annotating;
@@ -567,7 +567,7 @@ fn native_command(workload: &'static dyn Workload) -> Command {
     native_options(base).about(manifest.about).long_about(None)
 }
 
-/// What every native run understands.
+/// Adds the options that every native run has.
 fn native_options(base: Command) -> Command {
     AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
 }

@@ -1,4 +1,4 @@
-//! Options that say where a page goes and in which format. How it is written is said elsewhere.
+//! Options for the destination and the format of a page.
 
 use std::path::{Path, PathBuf};
 

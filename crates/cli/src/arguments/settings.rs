@@ -1,4 +1,4 @@
-//! The options of a workload as arguments, and what was typed as its settings.
+//! Converts the options of a workload to clap arguments, and the parsed values to settings.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use treering_script::{OptionSpec, Settings, Support, ValueKind};
@@ -45,7 +45,7 @@ fn value(arg: Arg, name: &'static str) -> Arg {
     arg.value_name(name).action(ArgAction::Set).overrides_with(id)
 }
 
-/// What was given for the options of these specs.
+/// Collects the values given on the command line for the options of `specs`.
 pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
     let given = specs.iter().flat_map(|spec| {
         let values: Vec<String> = match spec.value {

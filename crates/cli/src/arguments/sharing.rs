@@ -47,7 +47,7 @@ pub(crate) struct PackArgs {
 }
 
 impl PackArgs {
-    /// How the page is written: the file of --output is the pack.
+    /// Output arguments of the page; `--output` itself names the pack, not the page.
     pub(crate) fn page(&self) -> OutputArgs {
         OutputArgs { format: self.format.clone(), ..OutputArgs::default() }
     }

@@ -89,12 +89,12 @@ pub(crate) struct LoadArgs {
     pub(crate) page: OutputArgs,
 }
 
-/// A latency that is to be kept.
+/// Bound on a percentile of the latency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bound {
-    /// Its name among the options and metrics.
+    /// Name of the percentile among the options and metrics, such as `p99`.
     pub(crate) name: &'static str,
-    /// The share of the requests.
+    /// Fraction of the requests that must meet the bound, such as 0.99.
     pub(crate) share: f64,
     pub(crate) ns: u64,
 }
@@ -112,7 +112,7 @@ impl Bound {
 }
 
 impl LoadArgs {
-    /// What is to be kept; all of it.
+    /// Latency bounds given on the command line; each must be met.
     pub(crate) fn bounds(&self) -> Vec<Bound> {
         let all = [
             ("p50", 0.5, self.p50),

@@ -90,7 +90,7 @@ pub(crate) struct TracePageArgs {
 }
 
 impl TracePageArgs {
-    /// The same as other pages have it.
+    /// Converts the arguments to the output arguments of other pages.
     pub(crate) fn output(&self) -> OutputArgs {
         let (format, output) = (self.format.clone(), self.output.clone());
         OutputArgs { format, output, ..OutputArgs::default() }

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, no_results, open_to_read, open_to_write};
 
-/// Gives trials another label.
+/// Changes the label of trials.
 pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
     let mut named = Named::find(&args.trials, &args.store)?;
     let label = args.label.clone();
@@ -25,7 +25,7 @@ pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Leaves trials out of comparisons.
+/// Excludes trials from comparisons.
 pub(crate) fn exclude(args: &ExcludeArgs) -> Result<ExitCode, Failure> {
     let reason = args.reason.trim();
     if reason.is_empty() {
@@ -39,7 +39,7 @@ pub(crate) fn exclude(args: &ExcludeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes that back.
+/// Includes excluded trials in comparisons again.
 pub(crate) fn include(args: &IncludeArgs) -> Result<ExitCode, Failure> {
     let mut named = Named::find(&args.trials, &args.store)?;
     let trials = named.store.load_with_facts(&named.ids, &[]).map_err(|error| failure(&error))?;
@@ -52,7 +52,7 @@ pub(crate) fn include(args: &IncludeArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Trials as the user named them, each once, and the store that holds them.
+/// Trials named on the command line, without duplicates, and the store that holds them.
 struct Named {
     store: Store,
     ids: Vec<TrialId>,
@@ -60,7 +60,7 @@ struct Named {
 
 impl Named {
     fn find(names: &[String], store: &StoreArgs) -> Result<Self, Failure> {
-        // Opened to read first: that takes over what waits in memory, and makes no store.
+        // Opening to read moves in the results that wait in memory, and does not make a store.
         let reader = open_to_read(store.store.as_deref())?.ok_or_else(no_results)?;
         let mut ids = Vec::new();
         for name in names {
@@ -77,7 +77,7 @@ impl Named {
         Ok(Self { store: open_to_write(&place)?, ids })
     }
 
-    /// Adds the change to all of them, and says so.
+    /// Adds the annotation to each of the trials, and prints a message.
     fn add(&mut self, change: &Change, words: &str) -> Result<(), Failure> {
         let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
         self.store.annotate(&self.ids, now_ms, change).map_err(|error| failure(&error))?;

@@ -10,7 +10,7 @@ use treering_sys::write_whole_file;
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-/// Makes the directory if it is not there.
+/// Makes the directory if it does not exist.
 pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|error| {
         let message = format!("cannot make the directory {}: {error}", dir.display());
@@ -18,8 +18,8 @@ pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes the charts of a page. A file of such a name that is no chart of ours is never written
-/// over: then nothing is written.
+/// Writes the charts of a page. If one of the files exists and is not a chart of treering's, no
+/// file is written.
 pub(crate) fn write(page: &Report, dir: &Path) -> Result<(), Failure> {
     prepare(dir)?;
     let drawings = drawings(page);
@@ -42,7 +42,7 @@ pub(crate) fn write(page: &Report, dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether there is nothing of this name yet, or a chart of ours.
+/// True if the path does not exist, or is a chart that treering wrote.
 pub(super) fn may_be_written(path: &Path) -> bool {
     match path.symlink_metadata() {
         Err(error) => error.kind() == io::ErrorKind::NotFound,
@@ -56,7 +56,7 @@ fn is_ours(path: &Path) -> io::Result<bool> {
     Ok(is_drawing(&beginning))
 }
 
-/// Whoever reads sees the old chart or the new one.
+/// Replaces a chart atomically: readers see the old file or the new one.
 fn replace(dir: &Path, drawing: &Drawing) -> io::Result<()> {
     write_whole_file(&dir.join(&drawing.name), |mut file| file.write_all(drawing.svg.as_bytes()))
 }

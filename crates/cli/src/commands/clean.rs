@@ -15,7 +15,7 @@ use crate::arguments::CleanArgs;
 use crate::clock::unix_ms;
 use crate::failure::Failure;
 
-/// Removes it, or says what it would remove.
+/// Removes the leftovers in a directory, or with --dry-run prints them.
 pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let dir = args.dir.as_path();
     // Reported from a directory without a mark, which is clean.
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says what stays, and why.
+/// Prints the leftovers that are not removed, with the reasons.
 fn say_what_stays(dir: &Path, left: &Leftovers) {
     for tree in &left.spared {
         say(&format!("leaving {}: it {}", dir.join(&tree.name).display(), tree.why));
@@ -61,7 +61,7 @@ fn say_what_stays(dir: &Path, left: &Leftovers) {
     }
 }
 
-/// A tree with its size, its age and its run.
+/// Describes a tree: size, age and run.
 fn described(dir: &Path, left: &Leftovers, tree: &LeftTree) -> String {
     let size = size_of(dir, &tree.name).map_or_else(String::new, |(files, bytes)| {
         format!("{files} {}, {}, ", if files == 1 { "file" } else { "files" }, in_words(bytes))
@@ -71,7 +71,7 @@ fn described(dir: &Path, left: &Leftovers, tree: &LeftTree) -> String {
     format!("{}: {size}{age} old, of trial {}", dir.join(&tree.name).display(), left.trial)
 }
 
-/// Files in a tree and their bytes, where they can be counted.
+/// Number of files in a tree and their bytes; `None` if the tree cannot be read.
 fn size_of(dir: &Path, name: &str) -> Option<(u64, u64)> {
     let target = Target::open(dir).ok()?;
     let name = CString::new(name).ok()?;
@@ -80,7 +80,7 @@ fn size_of(dir: &Path, name: &str) -> Option<(u64, u64)> {
     Some((found.files, found.bytes))
 }
 
-/// Bytes in the largest unit of which there is one at least.
+/// Formats a number of bytes in the largest unit that gives at least 1.
 fn in_words(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
     let unit = units.into_iter().find(|(shift, _)| bytes >> shift > 0);
@@ -90,7 +90,7 @@ fn in_words(bytes: u64) -> String {
     )
 }
 
-/// A time span in the largest unit of which there is one at least.
+/// Formats a time span in the largest unit that gives at least 1.
 fn age(seconds: i64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
     let unit = units.into_iter().find(|(unit_s, _)| seconds >= *unit_s);
@@ -100,7 +100,8 @@ fn age(seconds: i64) -> String {
     }
 }
 
-/// A line on standard output; nobody listening is no reason to stop.
+/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
+/// command.
 fn say(line: &str) {
     let _nobody_listens = writeln!(stdout(), "{line}");
 }

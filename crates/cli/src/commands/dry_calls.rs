@@ -1,4 +1,4 @@
-//! Every call of a run in its order, made in memory: what `--dry-run --calls` prints.
+//! Simulates a run in memory and prints each of its calls, for `--dry-run --calls`.
 //!
 //! The workers of a parallel group take turns, a call each, so that the order is always the same.
 
@@ -16,26 +16,26 @@ use treering_script::{
 
 use crate::failure::Failure;
 
-/// Calls of each task that are printed where time, and not the parameters, ends it.
+/// Calls printed for each task that ends by time and not by its parameters.
 const TIMED_CALLS: usize = 1000;
 
-/// Calls of all tasks, and tasks of a parallel group, that are printed of any run: a job file of
-/// somebody else may ask for more than can be made in years. They are counts, so that the same is
-/// printed on every machine.
+/// Limits on the calls printed for a run, and on the tasks of a parallel group: a foreign job file
+/// may ask for more than can be simulated in years. Counts, not times, so that the output is the
+/// same on every machine.
 const LIMITS: Limits = Limits { calls: 2_000_000, tasks: 4096 };
 
-/// Draws of sizes by fio jobs that are as much work as a call.
+/// Size draws of fio jobs that cost as much as a call.
 const DRAWS_OF_A_CALL: u64 = 4096;
 
-/// How much is printed.
+/// Maximum numbers of calls and tasks to print.
 #[derive(Clone, Copy)]
 struct Limits {
     calls: usize,
     tasks: usize,
 }
 
-/// Prints the calls of a job, a line each: worker, operation, path, what is moved, and the error
-/// of one that fails.
+/// Prints the calls of a job, a line each: worker, operation, path, bytes and offset, and the error
+/// of a failing call.
 pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
     super::output::with_writer(None, |out| print_to(job, facts, LIMITS, out))
 }
@@ -117,13 +117,14 @@ impl Conductor for CallPrinter<'_> {
         }
     }
 
-    /// Nothing is known of the calls of another program: they are left out, with all after them.
+    /// Ends the session: the calls of an external program are unknown, so that call and all later
+    /// ones are left out.
     fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
         Err(SessionStop::Ended)
     }
 }
 
-/// A call that was made: its line, and what the totals of its task have of it.
+/// A call that was made: its printed line, and its share of the task's totals.
 struct Made {
     line: String,
     op: Op,
@@ -131,7 +132,7 @@ struct Made {
     bytes: u64,
 }
 
-/// A task on its way through its calls.
+/// A task in progress.
 struct Working {
     actor: Actor<Made>,
     file_op: Op,
@@ -159,7 +160,7 @@ impl Working {
         Self { actor, file_op: task.file_op, totals, ops: BTreeMap::new(), calls: 0 }
     }
 
-    /// Makes its next call, up to so many.
+    /// Makes the next call, unless the task has made `most` calls.
     fn step(&mut self, most: usize) -> Option<Made> {
         let made = self.actor.next().filter(|_| self.calls < most)?;
         self.calls += 1;
@@ -173,7 +174,7 @@ impl Working {
         Some(made)
     }
 
-    /// What it came to.
+    /// Closes the script and returns the totals of the task.
     fn end(self) -> TaskTotals {
         let counters = self.actor.end().map(|mut script| script.counters()).unwrap_or_default();
         TaskTotals { counters, ops: self.ops.into_values().collect(), ..self.totals }
@@ -181,8 +182,7 @@ impl Working {
 }
 
 impl CallPrinter<'_> {
-    /// Leads the tasks of a group through their calls. Returns false if they make more calls than
-    /// may still be printed.
+    /// Runs the tasks of a group. Returns false if they make more calls than may still be printed.
     fn perform(
         &mut self,
         group: ParallelGroup,
@@ -216,7 +216,7 @@ impl CallPrinter<'_> {
     }
 }
 
-/// Makes lines of calls; knows what is open under which slot.
+/// Formats calls as lines; tracks the paths of open directories and files by slot.
 #[derive(Debug, Default)]
 struct Lines {
     dirs: HashMap<Dir, String>,
@@ -249,7 +249,7 @@ impl Lines {
         }
     }
 
-    /// What a call says beside its path.
+    /// Arguments of a call besides its path: bytes, offset, the other path.
     fn detail(&self, call: &Call<'_>) -> String {
         match *call {
             Call::ReadAt { bytes, position, .. }

@@ -11,7 +11,7 @@ use crate::arguments::ExportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Writes them, one at a time.
+/// Exports the trials, one at a time.
 pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let form = ExportForm::by_name(&args.format).ok_or_else(|| {
         let names: Vec<&str> = ExportForm::ALL.into_iter().map(ExportForm::name).collect();

@@ -9,7 +9,7 @@ use super::output::with_writer;
 use crate::arguments::GenerateArgs;
 use crate::failure::{Failure, Kind};
 
-/// Writes it.
+/// Writes the load file.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let args = GenerateArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;

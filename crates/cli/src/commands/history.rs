@@ -1,5 +1,5 @@
-//! `treering history`: how stored measurements went on, from kernel to kernel or day to day. What
-//! changed and where is found elsewhere; here trials get their points.
+//! `treering history`: stored measurements over kernels or days. This module assigns trials to
+//! points; changes of level are found in the analysis.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Shows them.
+/// Shows the history.
 pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
 }
 
-/// The series that were asked for, explained.
+/// Finds the requested series and their changes of level.
 pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure> {
     let wanted = ReadingsQuery {
         workload: args.workload.as_deref(),
@@ -59,8 +59,8 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
     Ok(found)
 }
 
-/// The facts that tell the points of a history by this. (Of a trial outside of plans the filesystem
-/// is the variant.)
+/// Names of the facts that identify the points of a history by `by`. (For a trial outside of plans
+/// the filesystem is the variant.)
 fn facts_of(by: &str) -> Vec<&str> {
     match by {
         "kernel" => vec!["guest.kernel_release", "kernel.release"],
@@ -69,7 +69,7 @@ fn facts_of(by: &str) -> Vec<&str> {
     }
 }
 
-/// A trial with the point it belongs to; `None` where it does not know that.
+/// Trial with the point to which it belongs; `None` if the trial lacks the fact.
 pub(super) fn dated(trial: Trial, by: &str) -> Option<DatedTrial> {
     let key = match by {
         "kernel" => {
@@ -127,8 +127,8 @@ fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure 
     Failure::new(Kind::Usage, message).hint(hint)
 }
 
-/// 1 where one of the newest points began a worse level, 5 where the newest point is suspect or
-/// nothing was long enough to be judged.
+/// Exit code of the gate: 1 if one of the newest points began a worse level, 5 if the newest point
+/// is suspect or no series was long enough to be judged.
 pub(super) fn gate(found: &History, recent: usize) -> ExitCode {
     let is_recent = |points: usize, index: usize| index + recent >= points;
     let worse = found.series.iter().any(|series| {

@@ -16,7 +16,7 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::places;
 
-/// Does what was asked for.
+/// Runs a subcommand of `treering image`.
 pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
     let library = ImageLibrary::new(&places::images_dir()?);
     match verb {
@@ -115,7 +115,7 @@ fn show(library: &ImageLibrary, name: &str, args: &OutputArgs) -> Result<(), Fai
     output::write(&page, args)
 }
 
-/// Reads each, also after one that is damaged.
+/// Verifies each image, continuing after a damaged one.
 fn verify(library: &ImageLibrary, names: &[String]) -> ExitCode {
     let names = if names.is_empty() { library.names() } else { names.to_vec() };
     let mut worst = ExitCode::SUCCESS;
@@ -128,7 +128,8 @@ fn verify(library: &ImageLibrary, names: &[String]) -> ExitCode {
     worst
 }
 
-/// An image that is to be saved when its filesystem is aged: all that can be refused was looked at.
+/// An image to be saved once its filesystem is aged; every check that can refuse the save has
+/// passed.
 pub(super) struct Saving {
     name: String,
     lab: Lab,
@@ -137,7 +138,7 @@ pub(super) struct Saving {
 }
 
 impl Saving {
-    /// Looks whether it can be saved.
+    /// Checks that the filesystem can be saved under this name.
     pub(super) fn prepare(name: &str, target: &Path) -> Result<Self, Failure> {
         let lab = lab::open();
         places::images_dir()?;
@@ -148,7 +149,7 @@ impl Saving {
         Ok(Self { name: name.to_owned(), lab, target: found, mkfs })
     }
 
-    /// Saves it, as it was aged by this trial.
+    /// Saves the filesystem, with the trial that aged it.
     pub(super) fn save(self, trial: Option<&Trial>) -> Result<(), Failure> {
         let signals = SignalWatch::begin().map_err(|error| {
             Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))

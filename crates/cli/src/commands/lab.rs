@@ -1,4 +1,5 @@
-//! `treering lab`: what the lab can make here, what killed runs left in it, and freeing that.
+//! `treering lab`: lists the capabilities of the lab and the leftovers of killed runs, and frees
+//! the latter.
 
 use std::fs::File;
 use std::io::{Write, stdout};
@@ -23,7 +24,7 @@ use crate::places;
 use treering_script::with_causes;
 use treering_sys::{SignalWatch, is_root};
 
-/// Does what was asked for.
+/// Runs a subcommand of `treering lab`.
 pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
     match verb {
         LabVerb::List { output, root } => list(output, &root.reboots()),
@@ -35,7 +36,8 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The lab of this user. What killed runs had unmounted is mounted again first, and named.
+/// Opens the lab of this user, after mounting again the filesystems that killed runs had unmounted,
+/// and printing their names.
 ///
 /// Where no directory for its records can be had, that is reported by whatever would record.
 pub(crate) fn open() -> Lab {
@@ -44,7 +46,7 @@ pub(crate) fn open() -> Lab {
     lab
 }
 
-/// The same, saying which directories cannot be used and why.
+/// Opens the lab and prints which directories cannot be used, and why.
 pub(super) fn open_with_cautions() -> Lab {
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
@@ -53,7 +55,8 @@ pub(super) fn open_with_cautions() -> Lab {
     lab
 }
 
-/// The lab of this user, to look only: nothing is made. What killed runs had unmounted is named.
+/// Opens the lab of this user read-only. Filesystems that killed runs had unmounted are only
+/// printed.
 pub(crate) fn look() -> Lab {
     let lab = configured(Lab::unopened(&first_directory()));
     for left in lab.left_unmounted().unwrap_or_default() {
@@ -65,7 +68,8 @@ pub(crate) fn look() -> Lab {
     lab
 }
 
-/// The lab with the first directory that can be used; why those before it cannot.
+/// Opens the lab in the first usable directory; the errors of the directories before it go to
+/// `unusable`.
 fn opened(unusable: &mut Vec<LabError>) -> Lab {
     for directory in places::lab_dirs() {
         match Lab::open(&directory) {
@@ -101,7 +105,7 @@ fn caution_about(unusable: &[LabError]) {
     }
 }
 
-/// Mounts again what killed runs had unmounted, and names it.
+/// Mounts again the filesystems that killed runs had unmounted, and prints their names.
 fn mount_again(lab: &Lab) {
     let left = lab.left_unmounted().unwrap_or_default();
     for (leftover, mounted) in lab.release(left) {
@@ -115,14 +119,15 @@ fn mount_again(lab: &Lab) {
     }
 }
 
-/// The same before a run in a directory, which may be on such a filesystem. Only root can mount.
+/// Restores such mounts before a run, since its directory may be on one of them. Only root can
+/// mount.
 pub(super) fn mount_again_before_run() {
     if is_root() {
         mount_again(&configured(Lab::unopened(&first_directory())));
     }
 }
 
-/// What was done with something that was left.
+/// Describes how a leftover was released, in the past tense.
 fn freed_words(what: &LeftoverKind) -> String {
     match what {
         LeftoverKind::Unmounted { point, device, fs_type } => {
@@ -132,7 +137,7 @@ fn freed_words(what: &LeftoverKind) -> String {
     }
 }
 
-/// What would be done with it.
+/// Describes how a leftover would be released, for dry runs.
 fn freeing_words(what: &LeftoverKind) -> String {
     match what {
         LeftoverKind::Unmounted { point, device, fs_type } => {
@@ -185,7 +190,7 @@ fn owner(leftover: &Leftover) -> String {
     }
 }
 
-/// The reboots of a plan, in words.
+/// Describes the pending reboots of a plan.
 fn of_reboots(reboots: &Reboots) -> String {
     format!("reboots of this machine ({})", reboots.unit_path().display())
 }
@@ -199,7 +204,7 @@ fn whose_reboots(reboots: &Reboots) -> String {
     format!("{run}, {state}")
 }
 
-/// Ends the reboots of a plan; a trial that runs is the last.
+/// Ends the reboots of a plan; a running trial is the last.
 fn end_reboots(reboots: &Reboots, dry_run: bool) -> Result<(), Failure> {
     if !reboots.is_there() {
         return Ok(());
@@ -215,7 +220,7 @@ fn end_reboots(reboots: &Reboots, dry_run: bool) -> Result<(), Failure> {
 }
 
 fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
-    // First: whatever else fails, the machine is not rebooted any more.
+    // First, so that the machine is not rebooted any more even if a later step fails.
     end_reboots(reboots, dry_run)?;
 
     let mut unusable = Vec::new();
@@ -237,7 +242,8 @@ fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
     Err(Failure::new(Kind::Environment, format!("not freed: {}", failed.join("; "))))
 }
 
-/// Frees these, telling each line to `freed`; what could not be freed, and why.
+/// Frees leftovers, passing a line about each to `freed`; returns those that could not be freed,
+/// with the errors.
 fn free(
     lab: &Lab,
     gone: Vec<Leftover>,
@@ -262,8 +268,8 @@ fn free(
     failed
 }
 
-/// Frees what killed runs of this plan left before it goes on, and names it on standard error. What
-/// was left by others is only named.
+/// Frees the leftovers of killed runs of this plan before the plan goes on, and prints them on
+/// standard error. Leftovers of other runs are only printed.
 pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
     let all = lab.list().unwrap_or_default();
     let gone = all.into_iter().filter(|leftover| !leftover.is_alive);
@@ -290,7 +296,7 @@ pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
     }
 }
 
-/// Attaches a played disk until we are told to end.
+/// Attaches a played disk until the process is told to end.
 fn disk(args: &DiskArgs) -> Result<(), Failure> {
     let bytes = size("--size", &args.size)?;
     let model = PlayedModel::find(&args.disk)?;
@@ -330,7 +336,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
     Ok(device.release()?)
 }
 
-/// The process that plays a disk: its ends are standard input and output.
+/// Process that plays a disk; connected to its parent by standard input and output.
 fn play(path: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let failed = |error: std::io::Error| {
         Failure::new(Kind::Environment, format!("cannot play {name}: {error}"))
@@ -356,7 +362,8 @@ fn what_there_is(lab: &Lab) -> Report {
     page
 }
 
-/// A line on standard output; nobody listening is no reason to stop.
+/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
+/// command.
 fn say(line: &str) {
     let _nobody_listens = writeln!(stdout(), "{line}");
 }

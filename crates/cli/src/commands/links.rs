@@ -9,22 +9,22 @@ use std::process::ExitCode;
 use crate::arguments::LinksArgs;
 use crate::failure::{Failure, Kind};
 
-/// What a link to treering is called in any case, whatever the running executable is called.
+/// Link name that always counts as treering, whatever the running executable is called.
 const USUAL_NAME: &str = "treering";
 
-/// What stands at the place of a link.
+/// State of the path at which a link is to be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
-    /// The link as it would be made.
+    /// The link exists already.
     TheLink,
-    /// A link to this treering by another path, to another one, or to where one was.
+    /// A link to this treering by another path, to another treering, or to a path where one was.
     AnotherLink,
-    /// Nothing of ours.
+    /// A file or link that does not belong to treering.
     Foreign,
 }
 
-/// Makes the links, or says which it would make.
+/// Makes the links, or with --dry-run prints them.
 pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
     let dir = &args.dir;
     dir.read_dir().map_err(|error| {
@@ -63,8 +63,7 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
     Err(Failure::new(Kind::Environment, what).hint("name another directory, or remove it first"))
 }
 
-/// What a link in `dir` consists of: the executable's name where both are in one directory, else
-/// its path.
+/// Target of a link in `dir`: the executable's name if both are in one directory, else its path.
 fn target(running: &Path, dir: &Path) -> io::Result<PathBuf> {
     let is_beside = running.parent() == Some(&*dir.canonicalize()?);
     let name = running.file_name().filter(|_| is_beside);
@@ -88,7 +87,7 @@ fn look(path: &Path, target: &Path, running: &Path) -> io::Result<Found> {
     Ok(if is_named_so || leads_here { Found::AnotherLink } else { Found::Foreign })
 }
 
-/// Makes a link where none is, and puts it in place of another one of ours.
+/// Makes a link where there is no file, or replaces another link to treering.
 fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
     match found {
         Found::Nothing => symlink(target, path),
@@ -106,12 +105,13 @@ fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
     }
 }
 
-/// The error with the path that it is about.
+/// Adds the path to the error.
 fn at(path: &Path, error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// A line on standard output; nobody listening is no reason to stop.
+/// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the
+/// command.
 fn say(line: &str) {
     let _nobody_listens = writeln!(stdout(), "{line}");
 }

@@ -12,7 +12,7 @@ use crate::arguments::ListArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, open_to_read};
 
-/// Lists them.
+/// Lists the trials.
 pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
     let filter = Filter {
         workload: args.workload.clone(),

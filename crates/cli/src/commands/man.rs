@@ -14,7 +14,7 @@ use crate::failure::Failure;
 
 const MANUAL: &str = "treering manual";
 
-/// What the environment decides, of every command of treering's own.
+/// Environment variables that every command of treering's own reads, with descriptions.
 const ENVIRONMENT: [(&str, &str); 7] = [
     ("TREERING_DATA", "The directory for results and data sets."),
     (
@@ -35,7 +35,7 @@ const ENVIRONMENT: [(&str, &str); 7] = [
     ("TERM", "dumb: no colors and no progress bar."),
 ];
 
-/// Writes them.
+/// Writes the manual pages.
 pub(crate) fn run(args: &ManArgs) -> Result<ExitCode, Failure> {
     let failed = |error: &io::Error| Failure::of_path(&args.dir, error);
     args.dir.read_dir().map_err(|error| failed(&error))?;
@@ -88,7 +88,7 @@ fn page(name: &str, command: &Command, all: &[String]) -> Vec<u8> {
     page
 }
 
-/// The sections that clap does not know.
+/// Sections of a manual page that clap does not generate.
 fn more(name: &str, command: &Command, all: &[String]) -> Roff {
     let mut roff = Roff::new();
     if let Some(notes) = command.get_after_long_help().or_else(|| command.get_after_help()) {

@@ -48,8 +48,8 @@ pub(crate) use self::many::launched::run as as_rank;
 use crate::arguments::{self, CheckArgs, CompletionsArgs, Verb};
 use crate::failure::{Failure, Kind, show_refused};
 
-/// What becomes of a command line that the parser did not take: help is shown, the other words of
-/// fio go to the installed fio, and all else is an error.
+/// Handles a command line that the parser rejected: help is printed, fio command lines go to the
+/// installed fio, and any other is an error.
 pub(crate) fn refused(refused: &clap::Error, typed: &[OsString]) -> ExitCode {
     let is_fio = arguments::is_called(typed, arguments::FIO);
     let done = match refused.kind() {
@@ -60,7 +60,7 @@ pub(crate) fn refused(refused: &clap::Error, typed: &[OsString]) -> ExitCode {
     done.unwrap_or_else(|failure| failure.show())
 }
 
-/// Why a command line of fio is not done natively: each option that is not, and what is wrong with
+/// Reasons why a fio command line cannot run natively: each unsupported option, and the errors in
 /// the jobs.
 fn not_native(refused: &clap::Error) -> Failure {
     let words = arguments::classic_words();
@@ -83,7 +83,7 @@ fn not_native(refused: &clap::Error) -> Failure {
     Failure::new(Kind::Classic, faults.join("\n"))
 }
 
-/// Does what was asked for.
+/// Runs the command of the parsed command line.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some((name, below)) = matches.subcommand() {
         if name == arguments::AGE {

@@ -28,7 +28,7 @@ use crate::failure::{Failure, Kind};
 use crate::progress::ProgressShow;
 use crate::sinks::EventLines;
 
-/// Runs it.
+/// Runs the workload natively.
 pub(crate) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -36,7 +36,7 @@ pub(crate) fn run(
     run_then(workload, matches, |_, _| Ok(()))
 }
 
-/// The same; what came of it is handed on, at the rank that keeps it.
+/// Runs the workload and passes the outcome to `then` on the rank that stores it.
 pub(super) fn run_then(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -58,8 +58,8 @@ pub(super) fn run_then(
     }
 }
 
-/// The same, with these options in place of those that were typed, on several ranks or one, and
-/// with the trial, unless it was a dry run or is kept by another rank.
+/// Runs the workload with `own` in place of the parsed native options, on one or several ranks. The
+/// outcome is `None` after a dry run, and on ranks that do not store the trial.
 pub(super) fn run_as(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -72,8 +72,7 @@ pub(super) fn run_as(
     run_with(workload, settings, &any, own, (ranks, &[]))
 }
 
-/// The same with settings that were typed or made, and with trees that trials before it made and
-/// kept for it.
+/// Runs the workload with these settings, and on trees that earlier trials made and kept for it.
 pub(super) fn run_with(
     workload: &'static dyn Workload,
     settings: Settings,
@@ -143,7 +142,7 @@ pub(super) fn run_with(
     Ok((code, Some(done)))
 }
 
-/// Prints what would be done; one rank does so for all.
+/// Prints the plan of a dry run; only one rank prints.
 fn rehearse(
     own: &NativeRunArgs,
     job: &dyn Job,
@@ -158,7 +157,7 @@ fn rehearse(
     Ok((ExitCode::SUCCESS, None))
 }
 
-/// Says what came of it; the exit code.
+/// Prints the outcome of the run; returns the exit code.
 fn tell(done: &Done, own: &NativeRunArgs) -> Result<ExitCode, Failure> {
     // What is kept nowhere is shown in any case.
     if !own.quiet || done.unkept.is_some() {
@@ -169,7 +168,7 @@ fn tell(done: &Done, own: &NativeRunArgs) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-/// The job that these settings describe: of all ranks together, or of the one that there is.
+/// Job for these settings, shared by the ranks, or of the only process.
 fn job_of(
     workload: &dyn Workload,
     settings: Settings,
@@ -181,7 +180,7 @@ fn job_of(
     }
 }
 
-/// How the engine runs a job.
+/// Engine options of a native run.
 fn engine(
     workload: &dyn Workload,
     settings: &Settings,
@@ -200,7 +199,7 @@ fn engine(
     Ok(EngineOptions { handicap_percent, stopped_max, ..usual })
 }
 
-/// Who hears of the run beside the store.
+/// Sinks of trial events besides the store: the progress display and the event file.
 fn listeners(
     workload: &dyn Workload,
     own: &NativeRunArgs,
@@ -219,7 +218,7 @@ fn listeners(
     Ok(listeners)
 }
 
-/// What observers are asked for.
+/// Observer options that the command line asks for.
 fn wanted(own: &NativeRunArgs) -> ObserverOptions {
     let every_tasks = own.layout_every.unwrap_or(0);
     let is_wanted = own.layout || own.layout_every.is_some();
@@ -230,7 +229,7 @@ fn wanted(own: &NativeRunArgs) -> ObserverOptions {
     }
 }
 
-/// Options of the engine do not reach another program: none is left out in silence.
+/// Refuses engine options that have no effect on an external program.
 fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
     let given = [
         ("--payload", own.payload != "random"),
@@ -248,7 +247,7 @@ fn refuse_engine(own: &NativeRunArgs) -> Result<(), Failure> {
     }
 }
 
-/// What a dry run may know: of a directory that is there, what its filesystem says.
+/// Target facts for a dry run: read from the filesystem if the directory exists, else unknown.
 fn dry_facts(dir: Option<&Path>) -> Result<TargetFacts, Failure> {
     let Some(dir) = dir.filter(|dir| dir.is_dir()) else { return Ok(TargetFacts::unknown()) };
     Target::open(dir)
@@ -260,7 +259,7 @@ fn facts_of(place: &Workplace) -> Result<TargetFacts, Failure> {
     place.target().facts().map_err(|error| Failure::of(Kind::Environment, &error))
 }
 
-/// Says what is going to be written.
+/// Prints how much the job is going to write.
 fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
     let facts = facts_of(place)?;
     let footprint = job.footprint(&facts);
@@ -294,7 +293,7 @@ fn payload(own: &NativeRunArgs, classic: ClassicPayload) -> Result<PayloadKind, 
     }
 }
 
-/// What the imitated tool writes.
+/// Payload kind that the imitated tool writes.
 pub(crate) fn classic_payload(payload: ClassicPayload) -> PayloadKind {
     match payload {
         ClassicPayload::LetterA => PayloadKind::Classic,
@@ -316,11 +315,11 @@ fn percentage<N: FromStr + PartialOrd + Display>(
     })
 }
 
-/// Those of the engine's parameters that do not change what is written.
+/// Names of the engine parameters that only change what is observed, not what is written.
 pub(super) const OF_LOOKING: [&str; 5] =
     ["latency", "layout", "layout-every", "heat", "heat-half-life"];
 
-/// How the engine was told to run, kept beside the parameters of the job.
+/// Engine parameters of the run, stored beside the parameters of the job.
 fn parameters(
     own: &NativeRunArgs,
     latency: LatencyMode,
@@ -357,7 +356,7 @@ fn parameters(
     all
 }
 
-/// What was asked for; a job that needs all gets all of them by default.
+/// Parses `--latency`; `sampled` becomes `all` for a job that needs every call timed.
 fn latency(word: &str, job: &dyn Job) -> LatencyMode {
     match word {
         "all" => LatencyMode::All,
@@ -384,7 +383,8 @@ fn show_summary(done: &Done, to_stdout: bool) -> Result<(), Failure> {
     output::write_to_stderr(&report)
 }
 
-/// Says why the trial failed, then why its results are not kept; the first of these decides.
+/// Prints why the trial failed, then why its results could not be stored; the first of these
+/// decides the exit code.
 fn exit_code(done: &Done) -> ExitCode {
     let halted = EngineError::Halted.to_string();
     let ended = match &done.conclusion.ending {

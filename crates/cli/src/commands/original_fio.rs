@@ -1,5 +1,5 @@
-//! fio under its own name: a command line that is not run natively is given to the installed fio
-//! as it stands, its output is passed through, and what it reports is kept as a trial.
+//! fio under its own name: a command line that cannot run natively is passed to the installed fio
+//! unchanged, with its output, and the report is stored as a trial.
 //!
 //! Which job is run natively is decided in `classic.rs`, and how reports of fio are read, in the
 //! importer.
@@ -24,16 +24,16 @@ use crate::clock::unix_ms;
 use crate::failure::{Failure, Kind, output_failed};
 use crate::storage::{Keeping, failure as store_failure};
 
-/// Set for the fio that is started, so that a copy of treering with fio's name does not start
-/// itself again and again.
+/// Environment variable set for the started fio, so that a copy of treering with fio's name does
+/// not start itself again and again.
 const WITHIN: &str = "TREERING_WITHIN_FIO";
-/// With this variable nothing is said on standard error about who ran a job.
+/// Environment variable that suppresses the line on standard error about who runs a job.
 const QUIET: &str = "TREERING_QUIET";
-/// More than this of a report is not read.
+/// Maximum number of bytes read of a report.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
-/// How often it is asked whether it has ended.
+/// Interval at which fio is polled for its end.
 const ASK_EVERY: Duration = Duration::from_millis(10);
-/// What it is called where it is not one of ours.
+/// Version that treering answers as fio.
 const VERSION: &str = "fio-3.33";
 
 /// A command line of fio, apart from the options that are treering's own.
@@ -47,7 +47,7 @@ struct Asked {
 }
 
 impl Asked {
-    /// The words behind the tool's name.
+    /// Parses the words after the tool's name.
     fn of(typed: impl Iterator<Item = OsString>) -> Self {
         let mut asked = Self::default();
         let mut typed = typed;
@@ -78,7 +78,7 @@ impl Asked {
         asked
     }
 
-    /// The file that gets the report, where one is named.
+    /// Path of fio's report file (`--output`), if given.
     fn output(&self) -> Option<PathBuf> {
         let mut found = None;
         let mut words = self.words.iter();
@@ -95,8 +95,8 @@ impl Asked {
         found
     }
 
-    /// What `--cmdhelp` and `--enghelp` ask for, as far as it is run natively: `None` where they
-    /// are not asked.
+    /// Answers `--cmdhelp` and `--enghelp` as far as the options are supported natively; `None`
+    /// without either option.
     fn help(&self) -> Option<Result<ExitCode, Failure>> {
         let mut words = self.words.iter().filter_map(|word| word.to_str());
         let help = words.find_map(native_help)?;
@@ -110,13 +110,13 @@ impl Asked {
         })
     }
 
-    /// Whether it reads a job file from standard input.
+    /// True if a job file is read from standard input (`-`).
     fn reads_input(&self) -> bool {
         self.words.iter().any(|word| word == "-")
     }
 }
 
-/// What fio answers when it is asked for its version; the same natively.
+/// Prints the version of fio that treering imitates.
 pub(super) fn version() -> Result<ExitCode, Failure> {
     match writeln!(io::stdout().lock(), "{VERSION}") {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -124,8 +124,8 @@ pub(super) fn version() -> Result<ExitCode, Failure> {
     }
 }
 
-/// Has the installed fio do what was typed. `refusal` says why it is not done natively, and is the
-/// failure where there is no fio. `input` is what was read of standard input before.
+/// Runs the command line with the installed fio. `refusal` says why it cannot run natively, and is
+/// the failure if fio is not installed. `input` holds the bytes already read from standard input.
 pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, Failure> {
     let asked = Asked::of(classic_os_words().into_iter().skip(1));
     let found = match std::env::var_os(WITHIN) {
@@ -158,7 +158,7 @@ pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, 
 
 const NOT_INSTALLED: &str = "install fio (package `fio`): treering then passes such jobs to it";
 
-/// One line: what made it so, and who runs it.
+/// Prints one line on standard error: which program runs the job, and why not treering.
 fn tell(refusal: &Failure, fio: &Path) {
     if std::env::var_os(QUIET).is_some_and(|value| !value.is_empty() && value != "0") {
         return;
@@ -170,7 +170,7 @@ fn tell(refusal: &Failure, fio: &Path) {
     say(&format!("treering: {} runs this job: {why}{more}", fio.display()));
 }
 
-/// Starts it where we are, with our input, and passes on what it says.
+/// Starts fio in the current directory with this standard input, and passes its output on.
 fn start(
     fio: &Path,
     words: &[OsString],
@@ -201,7 +201,7 @@ fn start(
     let copying = thread::Builder::new()
         .spawn(move || output.map(copy).unwrap_or_default())
         .map_err(|error| {
-            // Nobody would read what it says.
+            // Without the thread fio's output would not be read.
             let _ended = child.kill().and_then(|()| child.wait());
             failed(error)
         })?;
@@ -209,7 +209,8 @@ fn start(
     Ok((status, copying.join().unwrap_or_default()))
 }
 
-/// Passes it on as it comes, and gives all of it.
+/// Copies the stream to standard output as it arrives, and returns its contents, up to about
+/// [`REPORT_BYTES_MAX`].
 fn copy(mut from: impl Read) -> Vec<u8> {
     let (mut all, mut buffer, mut out) = (Vec::new(), vec![0; 1 << 16], io::stdout());
     let mut is_heard = true;
@@ -244,12 +245,12 @@ fn wait(child: &mut Child, signals: &SignalWatch, passes_on: bool) -> io::Result
 fn read(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = fs::File::open(path);
-    // Without a report nothing is kept.
+    // Without a report no trial is stored.
     let _read = file.map(|file| file.take(REPORT_BYTES_MAX).read_to_end(&mut bytes));
     bytes
 }
 
-/// Keeps what the last report says, if there is one.
+/// Stores the last report as a trial, if there is one.
 fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Failure> {
     let found = import(report).found;
     let is_fio = found.into_iter().rev().find(|found| found.tool == FIO);
@@ -279,7 +280,7 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
     keeping.settle().map(|_| ())
 }
 
-/// The trial with what its report does not say.
+/// Adds to the trial the values that fio's report lacks.
 fn reported(mut trial: Trial, asked: &Asked, why: &str) -> Trial {
     let words: Vec<String> =
         asked.words.iter().map(|word| super::trial::quoted(&word.to_string_lossy())).collect();

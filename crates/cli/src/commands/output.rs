@@ -1,4 +1,4 @@
-//! Where pages go: to a terminal, a pipe or a file, in the format asked for.
+//! Writes pages to a terminal, a pipe or a file, in the requested format.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
@@ -12,7 +12,7 @@ use crate::arguments::OutputArgs;
 use crate::colour;
 use crate::failure::{Failure, Kind, output_failed};
 
-/// Columns of a line that goes into a pipe or a file.
+/// Line width, in columns, of output to a pipe or a file.
 const PIPED: usize = 100;
 
 /// Writes a page as the user asked.
@@ -37,7 +37,7 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     with_writer(args.output.as_deref(), |out| format.render(report, out))
 }
 
-/// Writes a page, or what it shows as data where JSON is asked for.
+/// Writes a page, or its data if JSON is requested.
 pub(crate) fn write_or_data<D: Data>(
     page: &Report,
     data: &D,
@@ -49,13 +49,13 @@ pub(crate) fn write_or_data<D: Data>(
     with_writer(args.output.as_deref(), |out| write_data(data, out))
 }
 
-/// Whether a page of this format has pictures.
+/// True if the format has pictures (`html`).
 pub(crate) fn is_html(format: Option<&str>) -> bool {
     format == Some("html")
 }
 
-/// Gives a buffered writer to a file, which appears whole or not at all, or to standard output. A
-/// reader that went away is no failure.
+/// Calls the function with a buffered writer to standard output, or to a file that appears only
+/// when complete. A closed pipe is not an error.
 pub(crate) fn with_writer(
     path: Option<&std::path::Path>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -73,13 +73,13 @@ pub(crate) fn with_writer(
     })
 }
 
-/// The terminal there is: its width, and colour unless the user does without.
+/// Properties of the terminal: its width, and whether output is colored.
 fn terminal() -> Terminal {
     let width = terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0));
     Terminal { width, colour: colour::is_wanted(io::stdout().is_terminal()) }
 }
 
-/// Writes a page for people where standard output carries something else.
+/// Writes a page on standard error when standard output carries other data.
 pub(crate) fn write_to_stderr(report: &Report) -> Result<(), Failure> {
     let Some(plain) = formats::by_name("plain") else { return Ok(()) };
     let mut text = Vec::new();

@@ -1,5 +1,5 @@
-//! `treering overview`: the whole store in one HTML file. What is read of it, and how much at a
-//! time; the file is made elsewhere.
+//! `treering overview`: the whole store in one HTML file. This module chooses what is read from the
+//! store and how much at a time; `treering_report` builds the file.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use crate::arguments::OverviewArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Writes the file, and what it begins with to standard error.
+/// Writes the file, and its first section to standard error.
 pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
@@ -46,12 +46,12 @@ pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
     said.or(Ok(())).map(|()| ExitCode::SUCCESS)
 }
 
-/// The trials that the file is about.
+/// Trials that the file covers.
 struct Stored<'s> {
     store: &'s Store,
-    /// Newest first.
+    /// Summaries of the trials, newest first.
     summaries: Vec<TrialSummary>,
-    /// The short names that the store knows the newest ones by.
+    /// Short names of the newest trials in the store.
     names: HashMap<TrialId, String>,
 }
 

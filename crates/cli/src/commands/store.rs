@@ -15,10 +15,10 @@ use crate::colour::is_dumb;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read, open_to_write};
 
-/// So many trials that cannot be read are named.
+/// Maximum number of unreadable trials that are named.
 const NAMED: usize = 20;
 
-/// Does what was asked for.
+/// Runs a subcommand of `treering store`.
 pub(crate) fn run(verb: &KeepVerb) -> Result<ExitCode, Failure> {
     match verb {
         KeepVerb::Info { store, output } => info(&opened(store)?, output),
@@ -28,7 +28,7 @@ pub(crate) fn run(verb: &KeepVerb) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Open for reading, and with what waited in memory moved into it.
+/// Opens the store to read, after moving waiting results into it.
 fn opened(args: &StoreArgs) -> Result<Store, Failure> {
     open_to_read(args.store.as_deref())?.ok_or_else(no_results)
 }

@@ -12,7 +12,7 @@ use crate::arguments::SweepArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Shows them.
+/// Shows the curves.
 pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let filter = Filter { plan: args.plan.clone(), ..Filter::default() };

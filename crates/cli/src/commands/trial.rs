@@ -1,4 +1,4 @@
-//! A trial from the command line: what classic and native runs have in common.
+//! Trials started from the command line: the code shared by classic and native runs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,66 +25,67 @@ use crate::failure::{Failure, Kind, is_missing};
 use crate::sinks::{Recording, Whole, WithRecord};
 use crate::storage::Keeping;
 
-/// A run that the user asked for.
+/// Request to run a trial.
 pub(crate) struct Asked<'a> {
     pub(crate) workload: &'static dyn Workload,
     pub(crate) job: &'a dyn Job,
     pub(crate) any: &'a AnyRunArgs,
-    /// The identity it gets.
+    /// Identity of the new trial.
     pub(crate) trial: TrialId,
-    /// Where it stands in a campaign.
+    /// Cell of the campaign to which the trial belongs.
     pub(crate) cell: Option<Cell>,
     /// Parameters of the engine, kept beside those of the job.
     pub(crate) parameters: Vec<(String, String)>,
     pub(crate) engine: EngineOptions,
     pub(crate) keep: bool,
-    /// Cautions about the place, where we made it.
+    /// Cautions about the target, if treering made it.
     pub(crate) cautions: Vec<Caution>,
-    /// How the place was made, where we made it.
+    /// Facts about how treering made the target, if it did.
     pub(crate) facts: Vec<Fact>,
-    /// What observers do only when asked to.
+    /// Observations that are made only on request.
     pub(crate) wanted: ObserverOptions,
-    /// Mounts the place again between phases.
+    /// Remounts the target between phases.
     pub(crate) remount: Option<Remount<'a>>,
-    /// All ranks, where it is distributed over several.
+    /// Ranks of a distributed trial; `None` for one process.
     pub(crate) ranks: Option<Distribution<'a>>,
-    /// Whether SIGINT ends it also where the parent had it ignored.
+    /// True if SIGINT ends the trial even when the parent process had SIGINT ignored.
     pub(crate) catches_sigint: bool,
-    /// Who speaks as the imitated tool, and what its words depend on.
+    /// Writer of the imitated tool's output, and the artifact with the context of that output.
     pub(crate) speaker: Option<(&'a mut Speaker, Artifact)>,
-    /// What the job was made of, where its options do not say it all.
+    /// Sources of the job, such as its job file, if the options do not hold them all.
     pub(crate) record: Option<Artifact>,
 }
 
-/// How a trial is distributed over ranks.
+/// Distribution of a trial over ranks.
 #[derive(Clone)]
 pub(crate) struct Distribution<'a> {
-    /// All ranks.
+    /// The ranks of the trial.
     pub(crate) world: &'a World<'a>,
-    /// The option that says how many workers each has, and its value; `None` where each does the
-    /// whole job.
+    /// The option for the number of workers of each rank, with its value; `None` if each rank runs
+    /// the whole job.
     pub(crate) each: Option<(String, String)>,
 }
 
-/// What came of it.
+/// Outcome of a trial.
 pub(crate) struct Done {
     pub(crate) conclusion: Conclusion,
-    /// The trial as far as it came.
+    /// The trial, complete up to its last event.
     pub(crate) trial: Option<Trial>,
-    /// The store it is in now.
+    /// The store that now holds the trial.
     pub(crate) store: Option<Store>,
-    /// Why results could not be written to their store, or still wait in memory.
+    /// Error that kept results out of their store; they may still wait in memory.
     pub(crate) unkept: Option<Failure>,
 }
 
 impl Done {
-    /// Says what could not be removed after the trial: last, since it matters least.
+    /// Prints which files could not be removed after the trial; printed last, as the least
+    /// important message.
     pub(crate) fn say_left_behind(&self) {
         say_left_behind(&self.conclusion.left_behind, &say);
     }
 }
 
-/// Runs a trial. `listeners` hear each event after the store has it; `removing` is told each tree
+/// Runs a trial. `listeners` receive each event after the store; `removing` is called for each tree
 /// that is removed afterwards.
 pub(crate) fn run(
     asked: Asked<'_>,
@@ -144,8 +145,8 @@ pub(crate) fn run(
     Ok(Done { conclusion, trial: whole.take(), store, unkept })
 }
 
-/// Where the results go. A classic run does its work also where they cannot be kept, as the tool
-/// that it imitates keeps nothing; not so when the user named the store.
+/// Opens the destination of the results. A classic run goes on even if results cannot be stored, as
+/// the imitated tool stores none; but not if the user named the store.
 fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
     let AnyRunArgs { store, no_store, .. } = asked.any;
     let roots: Vec<_> = place.roots().iter().map(Target::path).collect();
@@ -159,8 +160,8 @@ fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
     }
 }
 
-/// Takes the directory that the user named. A missing one is not made: it would be on whatever
-/// filesystem is there while the one under test is not mounted.
+/// Opens the directory that the user named. A missing directory is not made: if the filesystem
+/// under test is not mounted, the new directory would be on another one.
 pub(crate) fn take_named(dir: &Path) -> Result<Workplace, Failure> {
     if dir.metadata().is_err_and(|error| is_missing(&error)) {
         let message = format!("there is no directory {}", dir.display());
@@ -188,7 +189,7 @@ fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
     beginning
 }
 
-/// Prints what a run would do: its operations, or all their calls.
+/// Prints the plan of a run: its operations, or each of their calls.
 pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result<(), Failure> {
     let is_by_program = job.is_by_program();
     if calls && !is_by_program {
@@ -255,7 +256,7 @@ pub(crate) fn command_line(trial: &Trial) -> String {
             line += &format!(" {}", quoted(value));
             continue;
         }
-        // An option that was given several times is numbered; what a file says stands in the file.
+        // An option given several times is numbered; options from a job file are in the file.
         let name = match name.split_once('.') {
             Some((file, _)) if is_operand(file) => continue,
             Some((option, _)) => option,
@@ -272,14 +273,14 @@ pub(crate) fn command_line(trial: &Trial) -> String {
     line
 }
 
-/// The beginning of the command line of a search: its own options stand before the load.
+/// Command line of a load search up to its own options, which precede those of the load.
 fn search_line<'p>(own: impl Iterator<Item = &'p (String, String)>, dir: &str) -> String {
     let own: Vec<String> =
         own.map(|(name, value)| format!("--{name} {} ", quoted(value))).collect();
     format!("treering {LOAD} {}{FIO}{dir}", own.concat())
 }
 
-/// The same, unless it is the trial of an imported log that does not say what was run, or where.
+/// Command line of the trial; `None` for an imported log that lacks the job or the directory.
 pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
     let line = command_line(trial);
     let (target, tool) = (&trial.beginning.target, &trial.beginning.workload);

@@ -1,4 +1,4 @@
-//! `treering age`: what it leaves, when it ends, what it says.
+//! `treering age`: the trees left behind, the end conditions, and the output.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -242,8 +242,7 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
     }
 }
 
-/// Runs git, with nothing but what the test says.
-/// The files below a directory of which a block of 4 KiB is all zeros.
+/// Files below a directory in which some block of 4 KiB is all zeros.
 fn with_zeros(dir: &Path) -> Vec<std::path::PathBuf> {
     let is_zero = |block: &[u8]| block.iter().all(|byte| *byte == 0);
     let has_zeros =

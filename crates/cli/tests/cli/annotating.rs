@@ -5,7 +5,7 @@ use treering_testkit::{FourLists, Program};
 
 use crate::program;
 
-/// A mail with two runs of fs_mark each, as its rows have them.
+/// Program whose store has an imported log of fs_mark for each label and rate (files/s).
 fn imported(rates: &[(&str, &str)]) -> Program {
     let program = program();
     for (label, rate) in rates {

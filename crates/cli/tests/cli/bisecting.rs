@@ -1,5 +1,5 @@
-//! `treering bisect-step`: its answers, and a whole `git bisect run` over stand-in revisions with
-//! real kernels. The latter skips itself where TREERING_KERNELS does not ask for it.
+//! `treering bisect-step`: its exit codes, and a complete `git bisect run` over stand-in revisions
+//! with real kernels. The latter is skipped unless TREERING_KERNELS is set.
 
 use std::fs;
 use std::io::Write;
@@ -11,7 +11,8 @@ use treering_testkit::{Program, Ran, Running, skip, temp_dir};
 use crate::kernels::prepared;
 use crate::{only_release, program};
 
-/// Takes its time under the later of two kernels: the truth is planted, whatever the load.
+/// C program that is slower under the later of two kernels: the regression is planted and does not
+/// depend on the load.
 const SLOWER_LATER: &str = r"
 #include <string.h>
 #include <sys/utsname.h>
@@ -81,7 +82,7 @@ pub(crate) fn compiled(source: &str, to: &Path) -> Option<()> {
     started.wait().ok().filter(std::process::ExitStatus::success).map(|_| ())
 }
 
-/// What a bisection is run with.
+/// Program, repository and command line of a bisection.
 struct Bisected {
     program: Program,
     folder: PathBuf,

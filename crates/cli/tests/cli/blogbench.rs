@@ -1,4 +1,4 @@
-//! blogbench from outside: what it prints and leaves, what the store has, how runs end.
+//! blogbench from outside: its output and trees, the stored trial, and the ends of runs.
 
 use std::fs;
 use std::path::Path;
@@ -16,18 +16,18 @@ use crate::trial::{again, calls, cautions, count, failure, last};
 /// Few threads, two rows of a second.
 const SMALL: [&str; 12] = ["-i", "2", "-s", "1", "-w", "1", "-W", "1", "-c", "1", "-r", "2"];
 
-/// A place in memory: a sync waits for nobody else there.
+/// Directory in memory, where a sync does not wait for other programs.
 fn place() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
 
-/// Runs it as the original would.
+/// Runs the tool in classic mode.
 fn classic(program: &Program, dir: &Path, more: &[&str]) -> Ran {
     let words = ["blogbench", "-d", dir.to_str().unwrap()];
     program.run(words.iter().chain(more))
 }
 
-/// The number behind this text, as Phoronix takes it: of the line that it begins, after it.
+/// Number after this text at the beginning of a line, as Phoronix reads it.
 fn score(text: &str, of: &str) -> u64 {
     let line = text.lines().find(|line| line.starts_with(of)).unwrap();
     line.strip_prefix(of).unwrap().trim().parse().unwrap()

@@ -1,4 +1,4 @@
-//! bonnie++ from outside: what the original prints and does, beside what ours does.
+//! bonnie++ from outside: output and system calls of the original and of treering, side by side.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ use treering_testkit::{
 use crate::program;
 use crate::trial::{again, cautions, last, metric};
 
-/// A program of Debian's bonnie++ 2.00a, where it is installed.
+/// Path of a program of Debian's bonnie++ 2.00a, if installed.
 fn installed(path: &str) -> Option<PathBuf> {
     let found = PathBuf::from(path);
     if found.is_file() {
@@ -38,7 +38,7 @@ fn fields(text: &str) -> Vec<String> {
     line.split(',').map(str::to_owned).collect()
 }
 
-/// A table with its figures as letters: rates and latencies are never the same.
+/// Table with its figures replaced by letters, since rates and latencies always differ.
 fn shape_of_table(text: &str) -> Vec<String> {
     let lines = text.lines().filter(|line| !line.starts_with("1.9"));
     lines
@@ -112,7 +112,8 @@ fn words_of(command: &Command, dir: &Path, large: bool) -> Option<Vec<String>> {
     Some(calls.iter().filter_map(|one| word(&one.call, large)).collect())
 }
 
-/// Whether this is the large file, or one of the many: then their directory has its name.
+/// True if the name is that of the large file, or of one of the many small files, depending on
+/// `large`.
 fn is_file(name: &str, large: bool) -> bool {
     if large {
         return name.starts_with("Bonnie.");
@@ -121,7 +122,7 @@ fn is_file(name: &str, large: bool) -> bool {
     many && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// One call on the files; `None` for any other.
+/// Short form of a call on the files under test; `None` for any other call.
 fn word(call: &str, large: bool) -> Option<String> {
     let name = call.split('(').next()?;
     let result = call.rsplit(" = ").next()?.split(['<', ' ']).next()?;
@@ -408,7 +409,7 @@ fn a_prompt_waits_for_a_line_before_each_test() {
     assert!(out.starts_with("\n1:\n"), "{out}");
 }
 
-/// The key is one for the whole machine: one test has all of it.
+/// The semaphore key is machine-wide, so a single test covers every case.
 #[test]
 fn processes_meet_at_semaphores_also_with_the_original() {
     require_root!();
@@ -472,7 +473,7 @@ fn files_are_those_of_the_user_who_was_named() {
     classic(&program, &words).ends_with(0);
 }
 
-/// As `atoi` reads them: what stands behind the number has no effect, and 0 makes no semaphores.
+/// Parsing like `atoi`: a suffix of the number has no effect, and 0 makes no semaphores.
 #[test]
 fn units_of_memory_and_no_processes_are_read_as_by_the_original() {
     require_root!();

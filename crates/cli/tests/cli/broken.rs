@@ -1,5 +1,5 @@
-//! Runs whose filesystem, store or limits give way in the middle: what is said first, and what is
-//! kept.
+//! Runs whose filesystem, store or limits fail in the middle: the first message, and the stored
+//! results.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -17,7 +17,7 @@ use crate::faults::run;
 use crate::program;
 use crate::trial::{count, failure, last};
 
-/// Each workload with words by which it works for a long time and fails at a call that is refused.
+/// Command lines of each workload that run for a long time and fail at a refused call.
 const LONG: [&[&str]; 8] = [
     &["compilebench", "--dataset", "./lists", "-i", "200", "-r", "0", "--sync", "none"],
     &["fs_mark", "--files", "200000", "--size", "0", "--sync-method", "none"],
@@ -42,7 +42,7 @@ fn prepared() -> Program {
     program
 }
 
-/// Starts it in `w` on this filesystem; goes on once a tree has something in it.
+/// Starts the run in `w` on this filesystem, and waits until a tree is not empty.
 fn begun(program: &Program, words: &[&str], place: &Path) -> (Running, PathBuf) {
     let dir = place.join("w");
     let mut all = vec!["run", words[0], "--dir", dir.to_str().unwrap()];
@@ -60,14 +60,15 @@ fn begun(program: &Program, words: &[&str], place: &Path) -> (Running, PathBuf) 
     (run, dir)
 }
 
-/// The block device that a directory is on, as its driver calls it.
+/// Kernel name of the block device that holds a directory.
 fn device_of(dir: &Path) -> String {
     let (major, minor) = treering_sys::major_minor(fs::metadata(dir).unwrap().dev());
     let folder = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).unwrap();
     folder.file_name().unwrap().to_str().unwrap().to_owned()
 }
 
-/// It failed; why comes before what could not be removed, after a summary, and is kept.
+/// Asserts that the run failed with exit code 4, that the reason is stored and printed before the
+/// list of files left behind, and that there is a summary.
 fn failed_first(program: &Program, ran: Ran, whys: &[&str]) {
     let ran = ran.ends_with(4);
     let trial = last(program);
@@ -250,7 +251,7 @@ fn a_file_that_is_not_there_is_wrong_usage() {
     }
 }
 
-/// Runs that need more than a dozen threads or processes, and what of them is refused.
+/// Command lines that need more than a dozen threads or processes.
 const CROWDED: [&[&str]; 5] = [
     &["run", "fs_mark", "--threads", "40", "--files", "1", "--size", "0"],
     &["run", "filebench", "oltp", "--seconds", "1"],
@@ -259,7 +260,7 @@ const CROWDED: [&[&str]; 5] = [
     &["run", "ffsb", "crowd.ffsb"],
 ];
 
-/// Runs them by a shell that has come under a limit: they end, and say which it was.
+/// Runs [`CROWDED`] from a shell under a limit; the runs must end and name the limit.
 fn crowded(program: &Program, limited: impl Fn() -> Command, limit: &str) {
     let job = "[a]\nrw=randwrite\nsize=4k\nnumjobs=40\n";
     fs::write(program.home().join("crowd.fio"), job).unwrap();

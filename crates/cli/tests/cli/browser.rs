@@ -1,5 +1,5 @@
-//! The HTML in a real browser, where one is installed: at three widths and in the dark, with names
-//! that want to do harm, nothing is asked for, nothing fails, and no text leaves its drawing.
+//! HTML pages in a real browser, if one is installed: at three widths and in dark mode, with
+//! hostile names, a page makes no requests, has no errors, and no text exceeds its drawing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,16 +14,16 @@ use treering_testkit::{Program, skip, temp_dir_in};
 
 use crate::program;
 
-/// Text that would act if it were not text.
+/// Text that would run as a script if it were not escaped.
 pub(crate) const HOSTILE: &str =
     "</script><script>window.harmed=1</script><img src=x onerror=harmed=1>\"'&";
 
-/// Hears what goes wrong from the very beginning.
+/// Script that records errors from the start of the page.
 const EAR: &str = "<script>window.wrong=[];\
     addEventListener('error',(e)=>wrong.push('error '+e.message),true);\
     addEventListener('securitypolicyviolation',(e)=>wrong.push('refused '+e.blockedURI));</script>";
 
-/// Looks at the page when all is there, and tells the page around it what it saw.
+/// Script that inspects the complete page, and sends its observations to the surrounding page.
 const EYE: &str = r#"<script>
 const drawings = Array.from(document.querySelectorAll("figure.chart > svg"))
   .filter((svg) => svg.getBoundingClientRect().width > 0);
@@ -135,7 +135,7 @@ pub(crate) fn record(
     }
 }
 
-/// What a browser saw of a page in a window of this width.
+/// Observations of a browser that shows a page in a window of this width, as JSON.
 pub(crate) fn seen(browser: &Path, page: &Path, width: u32, dark: bool) -> Value {
     // No window is as narrow as a phone, but a frame is.
     let around = page.with_file_name("around.html");
@@ -196,13 +196,13 @@ pub(crate) fn made_up(program: &Program) -> PathBuf {
     program.data().join("made-up.treering")
 }
 
-/// Puts an ear at the beginning of a page, and an eye at its end.
+/// Inserts the error recorder at the beginning of a page, and the script `eye` at its end.
 pub(crate) fn probe(page: &Path, eye: &str) {
     let text = std::fs::read_to_string(page).unwrap();
     std::fs::write(page, text.replacen("<head>", &format!("<head>{EAR}"), 1) + eye).unwrap();
 }
 
-/// Nothing went wrong in a page, nothing was asked for, and no name did harm.
+/// Asserts that a page had no errors, made no requests, and escaped every made-up name.
 pub(crate) fn is_harmless(seen: &Value, said: &str) {
     for none in ["wrong", "requests"] {
         assert_eq!(seen[none].as_array().map(Vec::len), Some(0), "{none} at {said}");

@@ -1,5 +1,5 @@
-//! `treering compare`: plans and quick plans on directories and on real filesystems, what is kept
-//! of them, how they go on after a kill, and that nothing stays.
+//! `treering compare`: plans and quick plans on directories and on real filesystems, their stored
+//! trials, their continuation after a kill, and the removal of every leftover.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +33,7 @@ fn trials(store: &Path) -> Vec<Trial> {
     store.load_many(&ids, Detail::Tasks).unwrap()
 }
 
-/// How many trials there are of each variant and role, by round.
+/// Number of trials by round, role and variant.
 fn cells(trials: &[Trial]) -> BTreeMap<(u32, CellRole, String), usize> {
     let mut cells = BTreeMap::new();
     for trial in trials {
@@ -49,7 +49,7 @@ fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["compare", "--store", "/dev/shm/none"][..], more].concat()
 }
 
-/// `compare` of two directories with a store of its own.
+/// Arguments that `compare` two directories with their own store.
 fn directories<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let compare = ["compare", "--directories", "a,b", "--store", store];
     [&compare[..], more, &JOB[..]].concat()
@@ -154,7 +154,7 @@ fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
     gate.ends_with(5);
 }
 
-/// Waits until so many trials of a store are over.
+/// Waits until `count` trials of a store have ended.
 fn wait_for_trials(store: &Path, count: usize) {
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(120) {

@@ -1,4 +1,4 @@
-//! Cautions about a trial whose cause is planted for real, and what the doctor says beforehand.
+//! Cautions about a trial whose cause is real, and the doctor's forecast of them.
 
 use std::fs;
 use std::os::unix::fs::FileExt;

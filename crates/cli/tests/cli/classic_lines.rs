@@ -10,7 +10,7 @@ use treering_testkit::{FourLists, Program, Ran, require_shared, temp_dir, tree_o
 use crate::program;
 use crate::trial::{calls, cautions, last, tasks};
 
-/// A program with a tiny data set in `lists` of its home.
+/// Program with a tiny data set in `lists` of its home.
 fn prepared() -> Program {
     let program = program();
     FourLists::tiny().write_to(&program.home().join("lists"));
@@ -66,7 +66,7 @@ const ROWS: [(&str, &str); 11] = [
     ("stat compiled tree", "seconds"),
 ];
 
-/// The runs that each row of a summary counts; its form is checked.
+/// Numbers of runs in the rows of a summary; also checks the format of the summary.
 pub(crate) fn summary_runs(stdout: &str) -> Vec<(&'static str, usize)> {
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines.len(), 14, "{stdout}");

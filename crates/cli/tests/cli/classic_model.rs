@@ -1,12 +1,11 @@
-//! The original as a small model of its own: its four lists reduced by its rules, and what each of
-//! its lines does to the files of a tree. Written from the description of the original, not from
-//! the program.
+//! Model of the original: four lists reduced by the original's rules, and the effect of each output
+//! line on the files of a tree. Written from the description of the original, not from the program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_testkit::{FileSizes, FourLists};
 
-/// The lists as the operations use them.
+/// File lists as the operations use them.
 #[derive(Debug)]
 struct Lists {
     unpatched: FileSizes,
@@ -28,7 +27,7 @@ impl Lists {
     }
 }
 
-/// Which of the original's four dictionaries a tree is in.
+/// Dictionary of the original that holds a tree, of four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Unpatched,
@@ -43,9 +42,9 @@ pub(crate) struct Model {
     lists: Lists,
     /// Living trees.
     states: BTreeMap<String, State>,
-    /// Top directories, those of deleted trees too.
+    /// Top directories, including those of deleted trees.
     pub(crate) tops: BTreeSet<String>,
-    /// All files by path from the working directory.
+    /// Sizes of the files, by path from the working directory.
     pub(crate) files: FileSizes,
 }
 
@@ -60,12 +59,12 @@ impl Model {
         }
     }
 
-    /// A second run in the same directory: it knows nothing of the trees that are there.
+    /// Starts a second run in the same directory, which does not know the existing trees.
     pub(crate) fn begin_again(&mut self) {
         self.states.clear();
     }
 
-    /// Does what a line of the original tells: `patch dir kernel-7 109MB in …`.
+    /// Applies an output line of the original: `patch dir kernel-7 109MB in …`.
     pub(crate) fn line(&mut self, line: &str) {
         let mut words = line.split(' ').filter(|word| *word != "dir");
         let kind = words.next().unwrap();
@@ -136,7 +135,7 @@ fn below<'a>(tree: &'a str, list: &'a FileSizes) -> impl Iterator<Item = (String
     list.iter().map(move |(path, size)| (format!("{tree}/{path}"), *size))
 }
 
-/// Files are opened to append: what is there grows.
+/// Appends to the files, as the original does: existing files grow.
 fn append(files: &mut FileSizes, tree: &str, list: &FileSizes) {
     for (path, size) in below(tree, list) {
         *files.entry(path).or_default() += size;

@@ -1,4 +1,4 @@
-//! What a classic run leaves on the disk, compared with a replay of its lines on a model.
+//! Trees left on disk by a classic run, compared with a replay of the run's output on a model.
 
 use std::collections::BTreeSet;
 use std::path::Path;

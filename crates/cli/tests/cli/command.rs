@@ -21,7 +21,7 @@ fn metric<'t>(trial: &'t Trial, name: &str) -> Option<&'t Metric> {
     trial.metrics.iter().find(whole)
 }
 
-/// What is kept of the outputs of the command.
+/// Stored counters of the command's task, as JSON.
 fn output(trial: &Trial) -> String {
     let task = trial.tasks.iter().find(|task| task.kind == "command").unwrap();
     serde_json::to_value(&task.counters).unwrap().to_string()
@@ -232,7 +232,7 @@ fn db_bench_is_a_workload() {
     assert_eq!(fs::read_dir(program.home().join("d")).unwrap().count(), 0);
 }
 
-/// Where PostgreSQL keeps what only its server needs.
+/// Directory of PostgreSQL's server programs, such as `initdb`.
 fn postgres() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
     versions.map(|entry| entry.path().join("bin")).find(|bin| bin.join("pg_ctl").exists())

@@ -11,7 +11,7 @@ use treering_store::{Access, Store};
 use crate::browser::made_up;
 use crate::program;
 
-/// What the rounds of both sides have in common.
+/// Rates of the rounds of both sides, before the factor of each side.
 const ROUNDS: [f64; 8] = [100.0, 104.0, 97.0, 102.0, 99.0, 101.0, 98.0, 103.0];
 
 /// Records a trial of a side with this rate.

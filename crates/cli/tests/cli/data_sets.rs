@@ -1,4 +1,4 @@
-//! Data sets that are wrong: file, line and column are named, and nothing is done.
+//! Invalid data sets: the error names file, line and column, and no work is done.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use treering_testkit::{FourLists, Program, tree_of};
 
 use crate::program;
 
-/// Lines that are wrong, the column, and what is said.
+/// Invalid lines, with the column and the message of the error.
 const WRONG: [(&[u8], u32, &str); 9] = [
     (b"../etc/passwd 1\n", 1, "must stay inside the tree"),
     (b"fs/../../x 1\n", 4, "must stay inside the tree"),

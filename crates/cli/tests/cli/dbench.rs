@@ -1,5 +1,5 @@
-//! dbench from outside: loads that are made, what their runs print, leave and store; beside the
-//! original where it is installed.
+//! dbench from outside: generated loads, the output, trees and trials of runs; beside the original
+//! if it is installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ use crate::trial::{again, cautions, failure, last};
 
 const ORIGINAL: &str = "/usr/bin/dbench";
 
-/// A program with a load of so many blocks in its home.
+/// Program with a load of this many blocks in its home.
 fn with_load(blocks: &str) -> Program {
     let program = program();
     let words = ["dbench", "generate", "--blocks", blocks, "-o", "load.txt"];
@@ -47,7 +47,7 @@ fn table(text: &str) -> BTreeMap<String, Row> {
     .collect()
 }
 
-/// MB/s of the lines of each second of a part, as MMTests reads them.
+/// Rates in MB/s from the lines of each second of a part, as MMTests reads them.
 fn seconds(text: &str, part: &str) -> Vec<f64> {
     let lines = text.lines().filter(|line| line.contains(part));
     lines.map(|line| line.split_whitespace().nth(2).unwrap().parse().unwrap()).collect()
@@ -301,7 +301,7 @@ fn a_failure_is_reported_with_the_first_error_that_came_before_it() {
     assert_eq!(why, format!("client 0 failed at line 2: {fatal}"));
 }
 
-/// Runs the original, or says that it is not there.
+/// Runs the original; prints a skip message if it is not installed.
 fn original(place: &Path, words: &[&str]) -> Option<String> {
     if !Path::new(ORIGINAL).exists() {
         skip("the original dbench is not installed");
@@ -313,7 +313,7 @@ fn original(place: &Path, words: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// A line with each number as `#`, and blanks as they are but for the width of numbers.
+/// Line with each number replaced by `#`, independent of the width of numbers.
 fn shape(line: &str) -> String {
     let mut shape = String::new();
     for letter in line.chars() {
@@ -366,7 +366,7 @@ fn lines_and_the_mix_are_those_of_the_original() {
     }
 }
 
-/// The original makes nothing above `clients`.
+/// The original does not make the parents of `clients`.
 #[test]
 fn a_missing_directory_is_not_made_and_the_run_fails() {
     let program = with_load("1");
@@ -378,8 +378,8 @@ fn a_missing_directory_is_not_made_and_the_run_fails() {
     assert!(!program.home().join("none").exists());
 }
 
-/// What follows when the clients were released: dbench says which file could not be opened, and
-/// which operation then found none.
+/// Lines of dbench after the clients were released: the file that could not be opened, and the
+/// operation that then found no file.
 #[test]
 fn a_missing_directory_is_reported_in_the_originals_lines() {
     let program = program();

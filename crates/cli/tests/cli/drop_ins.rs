@@ -1,6 +1,6 @@
-//! mdtest and ior in the place of the originals: links to treering-mpi that a launcher starts. What
-//! they print and leave is that of one process with as many ranks, which is compared with the
-//! originals elsewhere.
+//! mdtest and ior in place of the originals: links to treering-mpi that a launcher starts. Output
+//! and trees equal those of one process with as many ranks, which is compared with the originals
+//! elsewhere.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn words(command: &mut Command, words: &str) -> Ran {
     Ran::of(command.args(words.split_whitespace()))
 }
 
-/// With -G the data are the same.
+/// Command lines of mdtest; `-G` makes the data the same in both programs.
 const MDTEST: [&str; 5] = [
     "-n 20 -C -u -N 1",
     "-n 12 -i 2 -u -N 1 -P --print-all-procs --showRankStatistics",

@@ -1,4 +1,4 @@
-//! What `--dry-run --calls` prints: every call of a run, of any workload, in its order.
+//! `--dry-run --calls` prints every call of a run, of any workload, in order.
 
 use treering_model::{Op, Trial};
 

@@ -1,5 +1,5 @@
-//! How runs end that fail: the exit codes and the first lines of the originals, no figures of what
-//! was not done, and panics.
+//! Failing runs: the exit codes and the first lines of the originals, no figures for work that was
+//! not done, and panics.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,8 +14,7 @@ use treering_testkit::{
 use crate::faults::run;
 use crate::program;
 
-/// A tool on a target: its words, in which `{}` stands for the target, and what it prints before it
-/// fails.
+/// A tool on a target: its arguments, with `{}` for the target, and its output before it fails.
 struct Tool {
     words: &'static str,
     header: &'static str,
@@ -80,7 +79,7 @@ fn on(program: &Program, tool: &Tool, target: &str) -> Ran {
     program.run(words.split_whitespace())
 }
 
-/// Runs all tools on such a target.
+/// Runs each tool on a target of this kind.
 fn each_ends(kind: usize, target: impl Fn(&Program) -> String) {
     for tool in &TOOLS {
         let program = prepared();
@@ -109,7 +108,7 @@ fn a_file_in_place_of_the_directory_ends_each_tool_as_its_original() {
     });
 }
 
-/// A filesystem in memory that takes no writes; it has a directory `sub` and a file of 64 KiB.
+/// Read-only filesystem in memory with a directory `sub` and a file of 64 KiB.
 fn read_only() -> LoopFs {
     let place = LoopFs::in_memory(8);
     fs::create_dir(place.path().join("sub")).unwrap();
@@ -125,7 +124,7 @@ fn a_read_only_target_ends_each_tool_as_its_original() {
     each_ends(READ_ONLY, |_| place.path().to_str().unwrap().to_owned());
 }
 
-/// The originals where they are installed, on the same targets.
+/// Compares with the originals, if installed, on the same targets.
 #[test]
 fn exit_codes_are_those_of_installed_originals() {
     require_root!();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use treering_testkit::{Program, Ran, TempDir, temp_dir};
 
-/// How many control groups were made: each has a name of its own.
+/// Number of control groups made so far; gives each a unique name.
 static GROUPS: AtomicU32 = AtomicU32::new(0);
 
 /// A control group of the test's own that limits memory.
@@ -19,7 +19,8 @@ pub(crate) struct Cgroup {
 }
 
 impl Cgroup {
-    /// With this limit of memory; why there can be none here otherwise.
+    /// Makes a control group with this memory limit, in MiB; the error says why none can be made
+    /// here.
     pub(crate) fn with_memory(mebibytes: u64) -> Result<Self, String> {
         let first = Path::new("/sys/fs/cgroup/memory");
         let second = Path::new("/sys/fs/cgroup");
@@ -43,7 +44,7 @@ impl Cgroup {
         Ok(group)
     }
 
-    /// Runs the program in it.
+    /// Runs the program in the control group.
     pub(crate) fn run(&self, program: &Program, words: &[&str]) -> Ran {
         let enter = "echo $$ > \"$0\" && exec \"$@\"";
         let mut command = Command::new("sh");
@@ -79,7 +80,8 @@ pub(crate) struct Partitioned {
 }
 
 impl Partitioned {
-    /// With partitions from these sectors on, of so many each.
+    /// Makes a loop device with a partition at each of these start sectors, of `sectors` sectors
+    /// each.
     pub(crate) fn new(starts: &[u64], sectors: u64) -> Result<Self, String> {
         let files = temp_dir();
         let image = files.path().join("image");
@@ -158,8 +160,9 @@ impl Setting {
         Self { path, before }
     }
 
-    /// One of two settings of `/proc/sys/vm` that take the place of each other, by their names:
-    /// setting one sets the other to 0, which is not taken back.
+    /// Changes one of a pair of settings of `/proc/sys/vm`, a ratio and a byte count. Writing
+    /// either sets the other to 0, and the kernel does not undo this, so the setting in use before
+    /// is restored.
     pub(crate) fn of_pair([ratio, bytes]: [&str; 2], changed: &str, value: &str) -> Self {
         let folder = Path::new("/proc/sys/vm");
         let [ratio, bytes] = [ratio, bytes].map(|name| folder.join(name));
@@ -191,7 +194,7 @@ impl Drop for Setting {
     }
 }
 
-/// Runs a command that must succeed; what it printed.
+/// Runs a command that must succeed; returns its output.
 pub(crate) fn run(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
     if output.status.success() {

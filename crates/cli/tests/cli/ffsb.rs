@@ -1,4 +1,4 @@
-//! FFSB from outside: what a profile prints, leaves and stores; how runs end.
+//! FFSB from outside: the output, trees and trials of a profile; the ends of runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -58,18 +58,18 @@ impl Profile {
         )
     }
 
-    /// Writes it for a program.
+    /// Writes the profile to the home of a program.
     pub(crate) fn write(&self, program: &Program) {
         fs::write(program.home().join("p.ffsb"), self.text()).unwrap();
     }
 
-    /// Runs it as the original would.
+    /// Runs the profile in classic mode.
     pub(crate) fn run(&self, program: &Program) -> Ran {
         self.write(program);
         program.run(["ffsb", "p.ffsb"])
     }
 
-    /// Runs it natively in `d`.
+    /// Runs the profile natively in `d`.
     pub(crate) fn native(&self, program: &Program, words: &[&str]) -> Ran {
         self.write(program);
         let run = ["run", "ffsb", "p.ffsb", "--dir", "d"];
@@ -120,12 +120,12 @@ pub(crate) fn figure(trial: &Trial, name: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no {name}")).value
 }
 
-/// Whether it is said that few operations ran.
+/// True if the trial has the caution `too_few_operations`.
 fn ran_few(trial: &Trial) -> bool {
     cautions(trial).contains(&"too_few_operations")
 }
 
-/// What stands in `data`, by file name.
+/// Names of the files in `data`.
 pub(crate) fn data(place: &Path) -> BTreeSet<String> {
     let name = |path: String| PathBuf::from(path).file_name().unwrap().to_str().unwrap().to_owned();
     tree_of(&place.join("data")).into_keys().map(name).collect()

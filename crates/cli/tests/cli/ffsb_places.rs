@@ -1,5 +1,5 @@
-//! Where FFSB's files are: what an earlier run or somebody else left there, several filesystems,
-//! aging, direct input and output.
+//! Locations of FFSB's files: remains of an earlier run or of other programs, several filesystems,
+//! aging, direct I/O.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::ffsb::{Profile, data, figure, rows};
 use crate::program;
 use crate::trial::last;
 
-/// Inodes of the files, to see whether they are the same ones.
+/// Inode numbers of the files, to detect replaced files.
 fn inodes(place: &Path) -> BTreeSet<u64> {
     let inode = |path: String| {
         let about = fs::symlink_metadata(place.join(path)).unwrap();
@@ -222,7 +222,7 @@ fn used_percent(place: &Path) -> f64 {
     (1.0 - numbers[1] / numbers[0]) * 100.0
 }
 
-/// Ages to this share with files of so many bytes.
+/// Ages a filesystem with files of `bytes` bytes; returns the percentage in use.
 fn aged(kind: &str, megabytes: u64, bytes: &str) -> f64 {
     let (program, place) = (program(), LoopFs::new(kind, megabytes));
     let location = place.path().join("w");

@@ -1,4 +1,4 @@
-//! filebench from outside: what files print, leave and store; how runs end.
+//! filebench from outside: the output, trees and trials of scripts; the ends of runs.
 
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,7 @@ fn classic(program: &Program, text: &str) -> Ran {
     program.run(["filebench", "-f", "w.f"])
 }
 
-/// Runs it natively in `d`.
+/// Runs the script natively in `d`.
 fn native(program: &Program, text: &str, words: &[&str]) -> Ran {
     write(program, text);
     program.run(["run", "filebench", "w.f", "--dir", "d"].iter().chain(words))

@@ -1,4 +1,4 @@
-//! fio from outside: what jobs print, leave and store, beside the original where it is installed.
+//! fio from outside: the output, files and trials of jobs, beside the original if it is installed.
 
 use std::fs;
 use std::path::Path;
@@ -13,14 +13,14 @@ use treering_testkit::{
 use crate::program;
 use crate::trial::{again, failure, last};
 
-/// Writes a job file and runs it as the original would, where no fio is installed that could.
+/// Writes a job file and runs it in classic mode, without an installed fio on the path.
 fn run(program: &Program, job: &str, words: &[&str]) -> Ran {
     fs::write(program.home().join("j.fio"), job).unwrap();
     let mut command = program.command(["fio", "j.fio"].iter().chain(words));
     Ran::of(command.env("PATH", "/no/such/directory"))
 }
 
-/// Runs it natively in `d`.
+/// Runs the job file natively in `d`.
 fn native(program: &Program, job: &str, words: &[&str]) -> Ran {
     fs::write(program.home().join("j.fio"), job).unwrap();
     program.run(["run", "fio", "j.fio", "--dir", "d"].iter().chain(words))
@@ -30,7 +30,7 @@ fn json(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
-/// What a document says was done, without times.
+/// Work reported by fio's JSON document, without times.
 pub(crate) fn done(document: &Value) -> Vec<(String, u64, Vec<[u64; 3]>, u64)> {
     let jobs = document["jobs"].as_array().unwrap();
     let number = |value: &Value| value.as_u64().unwrap();
@@ -47,7 +47,7 @@ pub(crate) fn done(document: &Value) -> Vec<(String, u64, Vec<[u64; 3]>, u64)> {
         .collect()
 }
 
-/// Every path of names in a document, but for those that are numbers.
+/// Collects the paths of names in a JSON document, except names that are numbers.
 pub(crate) fn schema(value: &Value, path: &str, all: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {

@@ -1,5 +1,5 @@
-//! Command lines of fio beside the original: counts, bytes, files and names in JSON are the same,
-//! and each verifies what the other wrote.
+//! Command lines of fio beside the original: counts, bytes, files and JSON names are equal, and
+//! each program verifies the data of the other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -142,7 +142,7 @@ const LINES: &[&str] = &[
     "--rw=randwrite --sync_file_range=wait_before,write:16 --ioengine=libaio",
 ];
 
-/// Jobs of which time decides how much they do.
+/// Jobs that end by time.
 const TIMED: &[&str] = &[
     "--ioengine=null --rw=randread --time_based --runtime=4 --ss=iops:99% --ss_dur=2",
     "--ioengine=null --rw=write --time_based --runtime=3 --ss=bw_slope:9m --ss_dur=5 --ss_ramp=1",
@@ -192,7 +192,7 @@ fn counts_files_and_names_are_the_originals() {
     });
 }
 
-/// What fails as a whole, in one job of several, or not at all.
+/// Command lines that fail as a whole, in one job of several, or not at all.
 const CODES: &[&str] = &[
     "--name=a --rw=trim --size=64k --name=b --rw=trim --size=64k",
     "--name=a --rw=trim --size=64k --numjobs=3",
@@ -238,7 +238,7 @@ fn exit_codes_and_errors_of_jobs_are_the_originals() {
     });
 }
 
-/// Kinds, with what makes their blocks.
+/// Values of `--verify`; `pattern` with its further option.
 const KINDS: [&str; 18] = [
     "md5",
     "crc64",
@@ -330,7 +330,7 @@ fn a_log_of_requests_is_done_again() {
     }
 }
 
-/// All documents of an output, one after the other.
+/// Parses the consecutive JSON documents of an output.
 fn documents(text: &str) -> Vec<Value> {
     let begin = text.find('{').unwrap_or_else(|| panic!("no JSON: {text}"));
     let all = serde_json::Deserializer::from_str(&text[begin..]).into_iter();
@@ -452,7 +452,7 @@ fn warnings_are_printed_and_fatal_where_that_is_asked_for() {
     }
 }
 
-/// The options of each job, and of all, as JSON lists them.
+/// Options of each job, and the global ones, as listed in the JSON document.
 fn listed(document: &Value) -> Vec<Value> {
     let jobs = document["jobs"].as_array().unwrap().iter().map(|job| job["job options"].clone());
     std::iter::once(document["global options"].clone()).chain(jobs).collect()

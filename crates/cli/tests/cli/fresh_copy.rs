@@ -1,5 +1,5 @@
-//! `treering layout --fresh-copy` on filesystems that were used: what is copied, what it costs to
-//! read, and that nothing is left of it.
+//! `treering layout --fresh-copy` on used filesystems: the copied files, the cost of reading them,
+//! and the removal of the copy.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -105,7 +105,8 @@ fn a_copy_in_a_directory_is_removed_again() {
     program().run(["layout", from, "--fresh-copy", "--sample", "5"]).ends_with(2);
 }
 
-/// As in a published script whose `mkfs.ext4 -f` fails: each copy comes beside the ones before.
+/// Case of a published script whose `mkfs.ext4 -f` fails, so that each copy is put beside the
+/// earlier ones.
 #[test]
 fn a_copy_beside_older_copies_is_not_called_fresh_in_silence() {
     require_root!();

@@ -1,4 +1,4 @@
-//! fs_mark from outside: what the original prints and leaves, beside what ours does.
+//! fs_mark from outside: output and trees of the original and of treering, side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ use treering_testkit::{
 use crate::program;
 use crate::trial::{again, calls, cautions, failure, last, metric};
 
-/// Debian's fs_mark 3.3, where it is installed.
+/// Path of Debian's fs_mark 3.3, if installed.
 fn original() -> Option<PathBuf> {
     let path = PathBuf::from("/usr/bin/fs_mark");
     if path.is_file() {
@@ -24,7 +24,7 @@ fn original() -> Option<PathBuf> {
     None
 }
 
-/// The lines before the rows, without those that say when and with which words it was called.
+/// Lines before the rows, without the time and the command line.
 fn header(text: &str) -> Vec<String> {
     let is_row = |line: &&str| line.trim_start().starts_with(|c: char| c.is_ascii_digit());
     let lines = text.lines().take_while(|line| !is_row(line));
@@ -37,13 +37,13 @@ fn header(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The rows: what follows the line of headings.
+/// Rows below the line of headings.
 fn rows(text: &str) -> Vec<Vec<String>> {
     let after = text.lines().skip_while(|line| !line.starts_with("FSUse%")).skip(1);
     after.map(|line| line.split_whitespace().map(str::to_owned).collect()).collect()
 }
 
-/// What the readers of others do: the fourth column after the headings.
+/// Values of the fourth column below the headings, which programs that parse fs_mark's output read.
 fn fourth_column(text: &str) -> Vec<f64> {
     rows(text).iter().map(|row| row[3].parse().unwrap()).collect()
 }
@@ -152,7 +152,7 @@ fn by_worker(command: &Command, dir: &Path) -> Option<Vec<Vec<String>>> {
     Some(workers)
 }
 
-/// One call on the files of a run; `None` for any other.
+/// Short form of a call on the files of a run; `None` for any other call.
 fn word(call: &str) -> Option<String> {
     let name = call.split('(').next()?;
     let subdir_or_file = call.split('"').nth(1).unwrap_or_default();
@@ -521,7 +521,7 @@ fn a_comparison_of_filesystems_takes_it_as_its_job() {
     assert!(ran.stdout.contains("files_per_second") || ran.stdout.contains("files/s"), "{ran}");
 }
 
-/// Of the original, `-L` keeps the files whatever its number is.
+/// `-L` keeps the files whatever its number is, like the original.
 #[test]
 fn files_are_kept_where_iterations_are_given_even_none() {
     let program = program();

@@ -48,7 +48,7 @@ fn inodes_can_be_too_few_as_well() {
     program.run(words(&dir, &["-i", "1", "-r", "0", "--order", "sorted"])).ends_with(0);
 }
 
-/// Lets a run of sixty trees begin, takes the room away, and sees it fail.
+/// Starts a run of sixty trees, fills the filesystem, and checks that the run fails.
 fn fails_when_full(place: &LoopFs) {
     let program = with_lists(&FourLists::wide(60, 40_000));
     let dir = place.path().join("w");
@@ -101,7 +101,7 @@ fn a_full_btrfs_keeps_what_was_measured() {
     fails_when_full(&LoopFs::new("btrfs", 400));
 }
 
-/// Reads a store on this filesystem by every command that reads, before and after it is full.
+/// Runs every reading command on a store on this filesystem, before and after it is full.
 fn is_read_when_full(place: &LoopFs) {
     let program = program();
     let store = place.path().join("results.treering");
@@ -183,7 +183,7 @@ fn fill_makes_the_filesystem_as_full_as_asked() {
     assert!(ran.stderr.contains("--fill: the filesystem is 4"), "{ran}");
 }
 
-/// How much of the filesystem of a path cannot be had any more, as df says.
+/// Percentage of the filesystem's space that is not available, according to `df`.
 fn used_percent(path: &Path) -> u64 {
     let mut command = std::process::Command::new("df");
     let reported = command.args(["--output=size,avail"]).arg(path).output().unwrap().stdout;

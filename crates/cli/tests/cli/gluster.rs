@@ -1,5 +1,5 @@
-//! Four clients of one GlusterFS, each in a network namespace of its own, and what happens to a run
-//! when one of them is cut off or the brick is full. With Open MPI; see `mpi`.
+//! Four clients of a GlusterFS volume, each in its own network namespace; a run while one of them
+//! is cut off or the brick is full. With Open MPI; see `mpi`.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! `treering history`: points in the order of time, changes of level with what else changed, gates.
+//! `treering history`: points in the order of time, changes of level with the facts that changed,
+//! gates.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! `treering image` and `treering age --save`: what is saved comes back, what is damaged is
-//! refused, and nothing stays of what could not be saved.
+//! `treering image` and `treering age --save`: saved filesystems are restored, damaged images are
+//! refused, and failed saves leave no files.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -32,7 +32,7 @@ fn image(program: &Program, name: &str) -> PathBuf {
     program.data().join("images").join(name)
 }
 
-/// What is left of unfinished images.
+/// Names of the entries in the directory of images.
 fn left(program: &Program) -> Vec<String> {
     let all = fs::read_dir(program.data().join("images")).into_iter().flatten();
     all.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()

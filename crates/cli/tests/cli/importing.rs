@@ -15,7 +15,7 @@ use crate::ffsb::Profile;
 use crate::program;
 use crate::trial::{count, last};
 
-/// A run of compilebench with one initial tree and these seconds for six reads of it.
+/// Log of a compilebench run with one initial tree and six reads of it that take these seconds.
 fn log(seconds: [u32; 6], used: &str) -> String {
     let mut text = "using working directory /mnt/x, 1 intial dirs 6 runs\n\
                     create dir kernel-0 100MB in 10.00 seconds (10.00 MB/s)\n"
@@ -207,7 +207,7 @@ fn the_published_report_of_2011_is_compared() {
     compared_bonnie(&program, 22_682.0 / 23_464.0);
 }
 
-/// A document of fio with so many bytes per second and latencies of so many nanoseconds.
+/// JSON document of fio with these bytes per second and latencies in nanoseconds.
 fn fio(bytes: u64, ns: u64) -> String {
     format!(
         r#"{{ "fio version" : "fio-3.33", "timestamp" : 1795314704,
@@ -248,14 +248,14 @@ fn runs_of_fio_are_compared_and_keep_their_histograms() {
     assert!((496_000..=504_000).contains(&latency.quantile_ns(0.5)), "{latency:?}");
 }
 
-/// What `gzip` makes of a text.
+/// Compresses a text in the format of `gzip`.
 fn gzip(text: &str) -> Vec<u8> {
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(text.as_bytes()).unwrap();
     packed.finish().unwrap()
 }
 
-/// What `xz` makes of a text.
+/// Compresses a text in the format of `xz`.
 fn xz(text: &str) -> Vec<u8> {
     let mut packed = liblzma::write::XzEncoder::new(Vec::new(), 1);
     packed.write_all(text.as_bytes()).unwrap();
@@ -387,8 +387,7 @@ fn one_file_that_cannot_be_read_does_not_stop_the_others() {
     assert_eq!(count(&program), 2 * 2 * 7 + 1);
 }
 
-/// Runs a classic command line and imports what it said: the trial of the run, and the one of its
-/// output.
+/// Runs a classic command line and imports its output; returns both trials.
 fn run_and_imported(program: &Program, words: &[&str]) -> (Trial, Trial) {
     let log = fs::File::create(program.home().join("said.log")).unwrap();
     let mut command = program.command(words);
@@ -470,7 +469,7 @@ fn our_own_classic_ffsb_is_imported_as_what_it_was() {
     run_and_imported_ffsb(&program, &profile);
 }
 
-/// The imported trial; its figures are those of the run but for what print leaves out.
+/// Imported trial; asserts that its figures are those of the run, within the printed digits.
 fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
     profile.write(program);
     let (run, imported) = run_and_imported(program, &["ffsb", "p.ffsb"]);
@@ -618,7 +617,7 @@ fn scores_of_two_versions_of_blogbench_are_never_compared() {
     assert!(other["cautions"].to_string().contains("is two benchmarks"), "{other}");
 }
 
-/// Imports this file with no more memory for data than so many KiB.
+/// Imports this file with a limit on data memory, in KiB.
 fn import_within(program: &Program, kib: u32, file: &str) -> Ran {
     let mut command = Command::new("sh");
     let words = format!("ulimit -d {kib}; exec \"$0\" import \"$1\"");

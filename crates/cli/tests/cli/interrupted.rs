@@ -1,4 +1,4 @@
-//! Runs that are stopped by a signal or killed, what is kept of them, and what may be cleaned.
+//! Runs stopped by a signal or killed, their stored results, and the cleaning afterwards.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::classic_lines::summary_runs;
 use crate::program;
 use crate::trial::{count, last, tasks, wait_for_task};
 
-/// A program with a data set of so many small files.
+/// Program with a data set of `files` small files.
 fn with_files(files: u32) -> Program {
     let program = program();
     FourLists::wide(files, 10).write_to(&program.home().join("lists"));
@@ -48,7 +48,7 @@ const LONG_NATIVE: [&str; 12] = [
     "none",
 ];
 
-/// There is nothing to clean, which is no failure.
+/// Asserts that `clean` finds no remains, and succeeds.
 fn is_clean(program: &Program, dir: &str) {
     let ran = program.run(["clean", dir]).ends_with(0);
     assert!(ran.stdout.contains("nothing to clean (no mark of a killed run)"), "{ran}");
@@ -279,7 +279,7 @@ fn the_same_signal_twice_within_a_moment_is_one_signal() {
     assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0, "trees are removed");
 }
 
-/// Started by a shell that has it ignore SIGINT, as background jobs of a script do.
+/// Starts the program from a shell with SIGINT ignored, like a background job of a script.
 fn in_background(program: &Program, words: &[&str]) -> Running {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' INT; exec \"$0\" \"$@\""]);

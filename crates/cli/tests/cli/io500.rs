@@ -1,5 +1,5 @@
-//! IO500 from outside: a rehearsal alone and on ranks, what it says of a full run, and a program in
-//! the place of the installed one.
+//! IO500 from outside: a rehearsal on one process and on ranks, its advice about a full run, and a
+//! stand-in for the installed program.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use crate::mpi::{Mpi, only};
 use crate::program;
 use crate::trial::last;
 
-/// So little that it ends by what is there, not by time.
+/// Options of a rehearsal so small that its phases end by their work, not by time.
 const SMALL: &[&str] = &[
     "--seconds",
     "600",
@@ -33,7 +33,7 @@ fn phases() -> Vec<&'static str> {
     measured().map(|step| step.name).collect()
 }
 
-/// The rates that decide a comparison, in their order.
+/// Primary metrics of a trial, in order.
 fn rates(trial: &Trial) -> Vec<String> {
     let primary = trial.metrics.iter().filter(|metric| metric.primary && metric.value > 0.0);
     primary
@@ -118,7 +118,7 @@ fn ranks_rehearse_together() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing stays");
 }
 
-/// A program that leaves what IO500 does.
+/// Stand-in for io500 that leaves the same result files.
 const PROGRAM: &str = r#"#!/bin/sh
 mkdir -p results/now
 cat >results/now/result.txt <<END

@@ -1,4 +1,4 @@
-//! ior from outside: what the original prints and leaves, beside what ours does.
+//! ior from outside: output and files of the original and of treering, side by side.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
     run_ours(program, "ior", ranks, words)
 }
 
-/// The lines without what is different in every run: times, figures, the filesystem.
+/// Lines without the parts that differ in every run: times, figures, the filesystem.
 pub(crate) fn shape(text: &str) -> Vec<String> {
     let told = ["Began", "Finished", "StartTime", "Command line", "FS "];
     let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));
@@ -84,8 +84,8 @@ fn lines_and_files_are_those_of_the_original() {
     }
 }
 
-/// Three tests: one file is written, then read and compared, then one rank of two has a file of its
-/// own. Nothing says `RUN` behind the last directive.
+/// Three tests: write a file, then read and compare it, then one rank of two writes its own file.
+/// The last test has no `RUN` directive.
 pub(crate) const SCRIPT: &str = "a script
 IOR START
     blockSize=256k, transferSize=64k # and so on
@@ -186,7 +186,7 @@ fn a_dry_run_lists_the_tests_and_does_nothing() {
     assert!(classic(&program, 1, "--dryRun").ends_with(2).stderr.contains("see --dry-run"));
 }
 
-/// The names in a JSON document, with those above each.
+/// Collects the names in a JSON document, each with its parents.
 fn keys(value: &serde_json::Value, above: &str, found: &mut BTreeSet<String>) {
     match value {
         serde_json::Value::Object(map) => map.iter().for_each(|(name, value)| {

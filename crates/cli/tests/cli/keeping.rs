@@ -1,4 +1,5 @@
-//! The store as a file: what it holds, whether it is sound, and giving back what it does not use.
+//! `treering store`: the contents of the store file, its integrity, and the release of unused
+//! space.
 
 use std::fs;
 use std::path::PathBuf;
@@ -29,7 +30,7 @@ fn stored() -> (Program, PathBuf) {
     (program, store)
 }
 
-/// Puts one text in the place of another of the same length, wherever it stands.
+/// Replaces every occurrence of a text in the store file by another of the same length.
 fn overwrite(store: &PathBuf, old: &[u8], new: &[u8]) {
     let mut bytes = fs::read(store).unwrap();
     let mut at = 0;

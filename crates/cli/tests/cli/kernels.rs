@@ -1,5 +1,5 @@
-//! Kernels that take turns, each booted in a guest. These tests need QEMU, two kernel packages and
-//! a static program; they skip themselves, and say so, unless TREERING_KERNELS asks for them.
+//! Kernels in turns, each booted in a guest. These tests need QEMU, two kernel packages and a
+//! static program, and are skipped with a message unless TREERING_KERNELS is set.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use treering_testkit::{LoopFs, Program, Ran, is_root, skip, temp_dir};
 
 use crate::{only_release, program};
 
-/// A trial that is short even where it is emulated.
+/// Options of a trial that is short even under emulation.
 const JOB: [&str; 5] = ["--", "--files", "100", "--size", "4096"];
 
 /// Says why a test cannot run.
@@ -31,8 +31,8 @@ fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// The kernels: packages in the directory that TREERING_KERNELS names, or where `scripts/setup.sh`
-/// puts them when it is 1.
+/// Kernel packages in the directory that TREERING_KERNELS names; if it is 1, in the directory of
+/// `scripts/setup.sh`.
 pub(crate) fn packages() -> Option<Vec<PathBuf>> {
     let Some(asked) = std::env::var_os("TREERING_KERNELS") else {
         return skipped("kernels are booted in guests only where TREERING_KERNELS=1 asks for it");
@@ -55,8 +55,8 @@ pub(crate) fn packages() -> Option<Vec<PathBuf>> {
     Some(kernels)
 }
 
-/// The program as it is shipped, made anew where nobody names one: the one of the tests needs
-/// libraries.
+/// Static program as shipped, built here unless one is named in the environment, since the program
+/// of the tests needs shared libraries.
 fn static_program(top: &Path) -> PathBuf {
     if let Some(named) = std::env::var_os("TREERING_STATIC") {
         return PathBuf::from(named);
@@ -75,8 +75,8 @@ pub(crate) fn trials(store: &Path) -> Vec<Trial> {
     store.load_many(&ids, Detail::PhaseCalls).unwrap()
 }
 
-/// Runs a comparison in guests and gives what it kept. An emulated kernel may panic by itself (QEMU
-/// 7.2, once in some dozens of boots: a page fault in an interrupt): then it is run again.
+/// Runs a comparison in guests and returns its stored trials. Retries if an emulated kernel panics
+/// by itself (QEMU 7.2, once in some dozens of boots: a page fault in an interrupt).
 pub(crate) fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<Trial>) {
     let is_panic = |trial: &Trial| match &trial.ending {
         Ending::Failed { why } => why.contains("Fatal exception"),
@@ -94,7 +94,7 @@ pub(crate) fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<T
     panic!("guests panic each time");
 }
 
-/// Makes an initramfs of a tree, with this first process and these modules in their order.
+/// Makes an initramfs of a tree, with this init program and these modules, loaded in this order.
 pub(crate) fn initramfs(tree: &Path, init: &Path, modules: &[GuestModule], archive: &Path) {
     std::fs::create_dir_all(tree.join("modules")).unwrap();
     for (number, module) in modules.iter().enumerate() {

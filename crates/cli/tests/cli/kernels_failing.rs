@@ -1,5 +1,5 @@
-//! Guests in which something goes wrong, with real kernels: each is a failed trial with what the
-//! console said, the round goes on, and nothing stays.
+//! Failing guests, with real kernels: each gives a failed trial with the messages of the console,
+//! the round goes on, and no processes or files are left.
 
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use treering_testkit::{Program, Ran, skip, temp_dir};
 use crate::kernels::{fact, in_guests, prepared, trials};
 use crate::only_release;
 
-/// What a guest can suffer, by its own program: there is no shell in it.
+/// C program that causes faults in a guest, since guests have no shell.
 const TROUBLE: &str = r#"
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ int main(int count, char **words) {
 }
 "#;
 
-/// The program that makes trouble; `None` where it cannot be linked statically.
+/// Builds the program [`TROUBLE`]; `None` if it cannot be linked statically.
 fn trouble(place: &Path) -> Option<PathBuf> {
     let program = place.join("trouble");
     let mut compiler = Command::new("cc");
@@ -53,7 +53,7 @@ fn trouble(place: &Path) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Why the trial of this job, or of this variant, failed.
+/// Failure message of the trial of this job or variant.
 fn why_failed<'t>(kept: &'t [Trial], name: &str) -> &'t str {
     let is_meant = |trial: &&Trial| {
         let cell = trial.beginning.cell.as_ref().unwrap();
@@ -81,7 +81,8 @@ fn nothing_stays(program: &Program) {
     assert!(!left.stdout.contains("which is gone"), "{left}");
 }
 
-/// The guests of a process; QEMU is also asked for its version.
+/// Process IDs of the guests that a process has started, without QEMU processes that print the
+/// version.
 fn guests(parent: u32) -> Vec<u32> {
     let tasks = fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
     let all = tasks.unwrap_or_default();

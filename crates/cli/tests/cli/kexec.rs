@@ -1,6 +1,6 @@
-//! A plan that reboots its machine by kexec between two real kernels. The machine is a guest whose
-//! system and results are on one disk and whose work is on another; there is no systemd on it, and
-//! `kexec_machine.c` does its part. The tests of `reboots` have stand-ins for everything else.
+//! A plan that reboots its machine by kexec between two real kernels. The machine is a guest with
+//! its system and results on one disk and its work on another; it has no systemd, which
+//! `kexec_machine.c` stands in for. The tests of `reboots` use stand-ins for the other parts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,11 +16,11 @@ use crate::bisecting::compiled;
 use crate::kernels::{fact, initramfs, prepared, trials};
 
 const MACHINE: &str = concat!(include_str!("guest_modules.c"), include_str!("kexec_machine.c"));
-/// What a machine that hangs takes at most: five boots and four trials take a minute.
+/// Timeout of the machine, in seconds; five boots and four trials take a minute.
 const SECONDS_MAX: &str = "1200";
 const ATTEMPTS_MAX: u32 = 3;
 
-/// The system's disk as a directory, and what QEMU boots from.
+/// Directory with the contents of the system disk, and the files that QEMU boots.
 struct Stage<'p> {
     place: &'p Path,
     root: PathBuf,
@@ -28,8 +28,8 @@ struct Stage<'p> {
 }
 
 impl<'p> Stage<'p> {
-    /// With treering, the machine's programs, and a plan over these kernels; `None` where
-    /// something to make them with is missing.
+    /// Builds the disk with treering, the machine's programs, and a plan over these kernels; `None`
+    /// if a tool to make them is missing.
     fn new(place: &'p Path, program: &Program, releases: [&str; 2]) -> Option<Self> {
         let (root, machine) = (place.join("root"), place.join("machine"));
         if compiled(MACHINE, &machine).is_none() {
@@ -85,8 +85,8 @@ impl<'p> Stage<'p> {
         image
     }
 
-    /// Runs the machine on disks of its own until it has turned itself off; its console, and the
-    /// disk of its system. An emulated kernel may panic by itself: then it is run again.
+    /// Runs the machine on its own disks until it powers off; returns the console output and the
+    /// system disk. Retries if an emulated kernel panics by itself.
     fn finished(&self, release: &str) -> (String, PathBuf) {
         for attempt in 0..ATTEMPTS_MAX {
             let system = self.disk(&format!("system-{attempt}"), Some(&self.root));
@@ -100,7 +100,8 @@ impl<'p> Stage<'p> {
         panic!("the machine panics each time");
     }
 
-    /// Boots the machine with this kernel, and waits until it turns itself off; its console.
+    /// Boots the machine with this kernel, and waits until it powers off; returns the console
+    /// output.
     fn run(&self, release: &str, disks: [&Path; 2]) -> String {
         let console = self.place.join("console");
         let mut qemu = Command::new("timeout");
@@ -123,7 +124,7 @@ impl<'p> Stage<'p> {
         said
     }
 
-    /// What is in a directory of the disk afterwards.
+    /// Copies a directory out of the disk image after the run.
     fn read_back(&self, disk: &Path, folder: &str) -> PathBuf {
         let to = self.place.join("back").join(folder.trim_start_matches('/'));
         fs::create_dir_all(&to).unwrap();

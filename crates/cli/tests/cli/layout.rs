@@ -63,7 +63,7 @@ impl Drop for Image {
     }
 }
 
-/// What a tool prints. It must succeed.
+/// Standard output of a tool, which must succeed.
 fn said(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let words = String::from_utf8_lossy(&output.stderr);
@@ -262,7 +262,8 @@ fn all_sorts(dir: &Path) {
     sync(dir);
 }
 
-/// Pieces as filefrag counts them; of files with data within the metadata none.
+/// Extents of each file according to filefrag: name, total, and lines. Files whose data are within
+/// the metadata are omitted.
 fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap().map(Result::unwrap) {
@@ -282,7 +283,7 @@ fn filefrag(dir: &Path) -> Vec<(String, u64, u64)> {
     found
 }
 
-/// Compares the extents of files with what filefrag says.
+/// Compares the extents of files with those listed by filefrag.
 fn has_the_extents_of_filefrag(kind: &'static str, options: &[&str]) {
     let image = Image::new(kind, 400, options);
     let dir = image.mounted.join("sorts");

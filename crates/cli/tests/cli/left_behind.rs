@@ -1,5 +1,5 @@
-//! What a kill leaves, and what others left in shared places: named, put back or left alone; and
-//! files under their final name are whole.
+//! Remains of killed runs, and other users' files in shared directories: reported, restored or left
+//! alone; and files appear under their final name only when complete.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -14,10 +14,11 @@ use treering_testkit::{
 
 use crate::program;
 
-/// A user that is not root and owns nothing.
+/// User ID of `nobody`, who owns no files.
 const NOBODY: u32 = 65534;
 
-/// A check of ext4 that never ends, found before the real one; where it says that it began.
+/// Makes an endless stand-in for the ext4 check, found on `PATH` before the real one; also returns
+/// the file that it writes when it starts.
 fn endless_check(program: &Program) -> (PathBuf, PathBuf) {
     let (tools, began) = (program.home().join("tools"), program.home().join("began"));
     fs::create_dir(&tools).unwrap();
@@ -31,7 +32,7 @@ fn endless_check(program: &Program) -> (PathBuf, PathBuf) {
     (tools, began)
 }
 
-/// A command with records of the lab of its own: no other test mounts what it has unmounted.
+/// Command with its own lab records, so that no other test mounts its unmounted filesystems.
 fn command(program: &Program, words: &[&str]) -> Command {
     let mut command = program.command(words);
     command.env("TREERING_LAB", program.home().join("lab"));
@@ -348,7 +349,7 @@ fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_i
     assert!(store.exists());
 }
 
-/// What names of staged stores of a place begin with.
+/// Name prefix of the staged stores of a store path.
 fn staging_prefix(place: &Path) -> String {
     treering_model::Fingerprint::of(place.as_os_str().as_encoded_bytes()).text()
 }

@@ -1,4 +1,4 @@
-//! Links with the names of the imitated tools: what is made, and what is left as it is.
+//! Links with the names of the imitated tools: links made, and files left unchanged.
 
 use std::fs;
 use std::os::unix::fs::symlink;

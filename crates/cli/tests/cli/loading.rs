@@ -1,5 +1,5 @@
-//! Loads that are offered by the clock, and the search for the highest rate that keeps a latency.
-//! No time is asserted: latencies are far below or far above what any machine does.
+//! Open-loop loads, and the search for the highest rate that meets a latency bound. No time is
+//! asserted: the bounds are far below or far above the latencies of any machine.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,8 @@ use crate::program;
 
 const READS: &str = "[reads]\nrw=randread\nbs=4k\nsize=8m\niodepth=4\n";
 
-/// Searches on a job in a directory; the store is in memory, where nothing is measured.
+/// Runs a search on a job in a directory; the store is on a memory filesystem, which is not
+/// measured.
 fn search(program: &Program, store: &Path, job: &str, dir: &str, words: &[&str]) -> Ran {
     fs::write(program.home().join("j.fio"), job).unwrap();
     let load = ["load", "--minutes", "1", "--warm-up", "0.1", "--duration", "0.3"];

@@ -1,5 +1,5 @@
-//! The tests of the program from outside: what is typed, what is said, what stands on the disk and
-//! in the store afterwards. The head of each file says what it tests.
+//! Tests of the program from outside: command lines, output, and the files on disk and in the store
+//! afterwards. The header of each file says what it tests.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod aging;
@@ -79,14 +79,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use treering_testkit::Program;
 
-/// `lab release` frees what any killed run left: tests that leave something for it take turns.
+/// Lock of the tests that leave leftovers for `lab release`, which frees those of any killed run.
 static RELEASES: Mutex<()> = Mutex::new(());
 
 fn only_release() -> MutexGuard<'static, ()> {
     RELEASES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The program with a home of its own.
+/// Program with its own home directory.
 fn program() -> Program {
     Program::new(env!("CARGO_BIN_EXE_treering"))
 }

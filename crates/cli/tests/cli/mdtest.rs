@@ -1,4 +1,4 @@
-//! mdtest from outside: what the original prints and leaves, beside what ours does.
+//! mdtest from outside: output and trees of the original and of treering, side by side.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +16,7 @@ pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
     run_ours(program, "mdtest", ranks, words)
 }
 
-/// The lines without what is different in every run: times, figures, the filesystem.
+/// Lines without the parts that differ in every run: times, figures, the filesystem.
 pub(crate) fn shape(text: &str) -> Vec<String> {
     let told = ["-- started", "-- finished", "Command line", "FS ", "Authorization"];
     let lines = text.lines().filter(|line| !told.iter().any(|begin| line.starts_with(begin)));

@@ -1,5 +1,5 @@
-//! Ranks started by mpirun, with Open MPI and with MPICH. These tests need what `scripts/setup.sh`
-//! builds where TREERING_MPI=1 asks for it, and skip themselves, saying so, elsewhere.
+//! Ranks started by mpirun, with Open MPI and with MPICH. These tests need the programs that
+//! `scripts/setup.sh` builds if TREERING_MPI=1, and are skipped with a message otherwise.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use treering_testkit::{Program, Ran, Running, TempDir, is_tool, skip, temp_dir, 
 
 use crate::kernels::{fact, trials};
 
-/// One MPI library, and the program that is linked with it.
+/// An MPI library, and the program that is linked with it.
 pub(crate) struct Mpi {
     pub(crate) name: &'static str,
     pub(crate) program: Program,
@@ -55,13 +55,13 @@ impl Mpi {
         command
     }
 
-    /// So many ranks, to be given arguments.
+    /// Command that starts this number of ranks; the caller adds arguments.
     pub(crate) fn ranks(&self, ranks: usize) -> Command {
         self.ranks_of(ranks, &self.binary)
     }
 
-    /// So many ranks of a tool, by a link with its name in the home of the program, to be given
-    /// arguments.
+    /// Command that starts this number of ranks of a tool, through a link with its name in the home
+    /// of the program; the caller adds arguments.
     pub(crate) fn tool(&self, ranks: usize, tool: &str) -> Command {
         let link = self.program.home().join(tool);
         if !link.exists() {
@@ -77,7 +77,7 @@ impl Mpi {
     }
 }
 
-/// A directory for a store, on another filesystem than those of [`temp_dir`].
+/// Directory for a store, on another filesystem than those of [`temp_dir`].
 pub(crate) fn elsewhere() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
@@ -94,7 +94,7 @@ pub(crate) fn only(store: &Path) -> Trial {
     all.remove(0)
 }
 
-/// The processes whose command line has this text, with their ranks.
+/// Processes whose command line contains this text, with their ranks.
 fn processes(text: &str) -> Vec<(u32, usize)> {
     let of = |entry: fs::DirEntry| {
         let id: u32 = entry.file_name().to_str()?.parse().ok()?;
@@ -228,7 +228,7 @@ fn directories_that_are_not_one_filesystem_are_a_caution() {
     assert!(ran.stderr.contains("there is no directory"), "{ran}");
 }
 
-/// A run that goes on for long enough to be disturbed, and its ranks.
+/// Starts a run that takes long enough to be disturbed; returns the run and its ranks.
 fn long_run(mpi: &Mpi, place: &Path, store: &Path) -> (Running, Vec<(u32, usize)>) {
     let mut command = mpi.ranks(3);
     fs_mark(&mut command, place.to_str().unwrap(), store, "2000");

@@ -1,4 +1,4 @@
-//! Native runs on real filesystems: every tree on the disk has exactly the files of its state.
+//! Native runs on real filesystems: every tree on disk has exactly the files of its state.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,8 +25,8 @@ fn states(dataset: &Dataset) -> BTreeMap<&'static str, FileSizes> {
     names.into_iter().zip(State::ALL).map(|(name, state)| (name, files(state))).collect()
 }
 
-/// Runs in a new directory of the filesystem and compares what stands there afterwards; what the
-/// store kept.
+/// Runs in a new directory of the filesystem and compares the trees afterwards; returns the stored
+/// trial.
 fn run_and_compare(program: &Program, place: &LoopFs, options: &[&str]) -> Trial {
     let dir = place.path().join("w");
     let dir_word = dir.to_str().unwrap();

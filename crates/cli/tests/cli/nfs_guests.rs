@@ -1,6 +1,6 @@
-//! Two guests whose kernels have mounted one filesystem by NFS, with a rank in each: MPICH's
-//! launcher here starts them through `nfs_client.c`. The kernels are those of `kernels`, the
-//! program is that of `mpi`.
+//! Two guests whose kernels have mounted a shared filesystem by NFS, with a rank in each: MPICH's
+//! launcher on the host starts the ranks through `nfs_client.c`. Kernels as in `kernels`, program
+//! as in `mpi`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::mpi::{Mpi, fs_mark, wait_until};
 use crate::program;
 
 const CLIENT: &str = concat!(include_str!("guest_modules.c"), include_str!("nfs_client.c"));
-/// What hydra, the launcher of MPICH, starts on each machine.
+/// Proxy that hydra, the launcher of MPICH, starts on each machine.
 const PROXY: &str = "/usr/bin/hydra_pmi_proxy";
 const VERSIONS: [&str; 2] = ["4.2", "4.1"];
 const STARTS_MAX: u32 = 5;
@@ -33,7 +33,7 @@ struct Clients {
 }
 
 impl Clients {
-    /// Two, which have mounted all versions; `None` where something that they need is missing.
+    /// Starts two guests that have mounted every version; `None` if a required program is missing.
     fn two() -> Option<Self> {
         let mpi = Mpi::of("mpich")?;
         let kernels = packages()?;
@@ -71,8 +71,8 @@ impl Clients {
         Some(clients)
     }
 
-    /// Starts ranks until they reach one another. Between guests that have just booted UCX, below
-    /// MPICH, says at times that the other is unreachable.
+    /// Starts ranks until they reach one another. In guests that have just booted UCX, below MPICH,
+    /// sometimes reports the other rank as unreachable.
     fn warm_up(&self) {
         let mut ran = None;
         for _ in 0..STARTS_MAX {
@@ -87,7 +87,7 @@ impl Clients {
         panic!("the guests do not reach one another: {}", ran.unwrap());
     }
 
-    /// What starts ranks in these guests.
+    /// Launcher command that starts ranks in these guests.
     fn launcher(&self, guests: &[usize]) -> String {
         let addresses: Vec<_> = guests.iter().map(|guest| self.shared.address(*guest)).collect();
         format!(
@@ -114,8 +114,8 @@ fn with_network(package: &Path, to: &Path) -> Kernel {
     Kernel::read(to).unwrap()
 }
 
-/// What a client needs besides its first process and its modules: the program, the launcher's part
-/// on each machine, and the libraries of both, where they are here.
+/// Files that a client needs besides its first process and its modules: the program, the launcher's
+/// proxy, and the libraries of both, as far as they exist here.
 fn tree_of_client(tree: &Path, program: &Path) {
     let put = |path: &Path| {
         let to = tree.join(path.strip_prefix("/").unwrap());

@@ -1,5 +1,5 @@
-//! fio under its own name: what is not native is given to the installed fio, and what it reports is
-//! kept.
+//! fio under its own name: command lines that cannot run natively are passed to the installed fio,
+//! and its report is stored.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -18,7 +18,7 @@ fn written(program: &Program, job: &str) {
     fs::write(program.home().join("j.fio"), job).unwrap();
 }
 
-/// Runs it where no fio is installed.
+/// Runs the program without an installed fio on the path.
 fn alone(program: &Program, words: &[&str]) -> Ran {
     let mut command = program.command(["fio"].iter().chain(words));
     Ran::of(command.env("PATH", "/no/such/directory"))

@@ -1,4 +1,4 @@
-//! The originals of mdtest and ior, where they are in the path, and our program in their place.
+//! Originals of mdtest and ior found on `PATH`, and treering in their place.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub(crate) fn original(tool: &str) -> Option<PathBuf> {
     found
 }
 
-/// The original with so many ranks, in a directory.
+/// Command that runs the original with this number of ranks, in a directory.
 pub(crate) fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
     let mut command = Command::new("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);

@@ -1,5 +1,5 @@
-//! `treering overview`: a whole store in one file. What it says first, its links to the details,
-//! and names that want to do harm, also in a real browser where one is installed.
+//! `treering overview`: the whole store in one file. Its first section, its links to the details,
+//! and hostile names, also in a real browser if one is installed.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use crate::program;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Opens what the overview links to, one after the other, and tells what it saw.
+/// Script that opens each link target of the overview in turn, and reports its observations.
 const EYE: &str = r##"<script>
 const until = async (what) => { while (!what()) await new Promise((done) => setTimeout(done, 20)); };
 const open = async (link) => {

@@ -1,4 +1,4 @@
-//! What classic runs print comes back as logs: the imported trial has the figures of the run's own
+//! Outputs of classic runs, imported as logs: the imported trial has the figures of the run's own
 //! trial, within the digits of the text, and the two are compared by a primary metric.
 
 use std::collections::BTreeMap;
@@ -13,8 +13,8 @@ use crate::ffsb::Profile;
 use crate::program;
 use crate::trial::last;
 
-/// Runs a tool in classic mode and takes what it printed into the store, both outputs as a terminal
-/// shows them. Gives the run's own trial and the imported one.
+/// Runs a tool in classic mode and imports its output, both streams as a terminal shows them;
+/// returns the run's own trial and the imported one.
 fn both(program: &Program, words: &[&str]) -> (Trial, Trial) {
     let log = program.home().join("log.txt");
     let file = fs::File::create(&log).unwrap();
@@ -29,11 +29,11 @@ fn both(program: &Program, words: &[&str]) -> (Trial, Trial) {
     (own, imported)
 }
 
-/// By how much a figure of a log may differ: absolutely, and by its share.
+/// Tolerance of a figure in a log: absolute, and relative to the value.
 type Slack = fn(name: &str, unit: Unit) -> (f64, f64);
 
-/// The figures that both trials have, after a look at each of them: what the run says must be what
-/// the log says but for `slack`, and times the factor for what is counted by time.
+/// Names of the metrics that both trials have. Asserts that the values agree within `slack`; rates
+/// of the run are first multiplied by `by_time`.
 fn shared(own: &Trial, imported: &Trial, by_time: f64, slack: Slack) -> Vec<String> {
     let all: BTreeMap<(Scope, &str), f64> =
         own.metrics.iter().map(|m| ((m.scope.clone(), m.name.as_str()), m.value)).collect();
@@ -53,7 +53,7 @@ fn shared(own: &Trial, imported: &Trial, by_time: f64, slack: Slack) -> Vec<Stri
     names
 }
 
-/// Whether each way round a primary metric of both trials is compared.
+/// Asserts that a comparison of both trials, either way round, has a primary metric.
 fn are_compared(program: &Program) {
     for (base, other) in [("run", "log"), ("log", "run")] {
         let words = ["report", "--baseline", base, "--contender", other, "--format", "json"];
@@ -78,8 +78,8 @@ fn in_place() -> Program {
     program
 }
 
-/// The figures of kinds of operations as compilebench's output determines them: each line has its
-/// own rate and its time to a hundredth of a second, which for short operations is next to nothing.
+/// Reduces the figures of kinds of operations to those that compilebench's output determines: each
+/// line has its own rate, and its time to 0.01 s, which is too coarse for short operations.
 fn as_printed(own: &mut Trial) {
     let hundredths = |value: f64| (value * 100.0).round() / 100.0;
     let tasks = own.tasks.clone();

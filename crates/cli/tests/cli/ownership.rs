@@ -1,5 +1,5 @@
-//! What a run removes, and `clean` after it: what the run made, and nothing else, whatever ends the
-//! run and whenever.
+//! Removal of files by a run, and by `clean` after it: only files that the run made, whatever ends
+//! the run and at any time.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use treering_testkit::{FourLists, Program, Ran, Running, tree_of};
 
 use crate::program;
 
-/// A workload with options for a run that goes on until it is ended, and for a short one.
+/// A workload with options for a run that continues until stopped, and for a short one.
 struct Sizes {
     name: &'static str,
-    /// The beginnings of the names of its own trees: nothing that has one may be there before.
+    /// Name prefixes of the workload's own trees; no such file may exist before.
     own: &'static [&'static str],
     long: &'static [&'static str],
     short: &'static [&'static str],
@@ -124,7 +124,7 @@ fn words<'w>(sizes: &Sizes, own: &[&'w str]) -> Vec<&'w str> {
     [&before[..], fixed, own].concat()
 }
 
-/// Makes somebody's directory.
+/// Makes a directory of the user's.
 fn make_mine(dir: &Path) {
     fs::create_dir(dir).unwrap();
     fs::write(dir.join("thesis.txt"), "mine").unwrap();
@@ -139,7 +139,8 @@ fn entries(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Cleans. Processes that a killed run had started may hold its directory for a moment.
+/// Runs `clean`, repeatedly, since processes that a killed run had started may hold its directory
+/// for a moment.
 fn clean(program: &Program) -> Ran {
     let began = Instant::now();
     loop {
@@ -213,7 +214,7 @@ fn only_what_a_run_made_is_removed_whatever_signal_ends_it_and_whenever() {
     }
 }
 
-/// Runs mdtest until it has made its tree, and kills it.
+/// Runs mdtest until it has made its tree, then kills mdtest.
 fn killed_mdtest(program: &Program) {
     let dir = program.home().join("w");
     let before = entries(&dir).len();

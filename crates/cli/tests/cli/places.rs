@@ -11,7 +11,7 @@ use treering_testkit::{FourLists, LoopFs, Program, Ran, is_root, require_root, t
 use crate::program;
 use crate::trial::{cautions, last};
 
-/// The user that owns nothing.
+/// User ID of `nobody`, who owns no files.
 const NOBODY: u32 = 65534;
 
 fn prepared() -> Program {
@@ -28,7 +28,7 @@ fn native<'a>(dir: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&words, &SMALL[..], more].concat()
 }
 
-/// Runs it as somebody who is not root.
+/// Runs the program as a user other than root.
 fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> Ran {
     if !is_root() {
         return program.run(words);

@@ -1,4 +1,4 @@
-//! Cautions about a trial whose cause is planted for real, each beside a trial without it.
+//! Cautions about a trial whose cause is real, each beside a trial without the cause.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -176,7 +176,7 @@ fn a_trial_that_is_over_before_anything_is_written_is_reported() {
     }
 }
 
-/// A filesystem of which the kernel warns each time it is mounted.
+/// Image of a filesystem about which the kernel warns at each mount.
 fn overdue(dir: &Path) -> std::path::PathBuf {
     let image = dir.join("overdue");
     File::create(&image).unwrap().set_len(8 << 20).unwrap();

@@ -1,5 +1,5 @@
-//! Disks that are played: real filesystems on them, what they say of themselves, flushes, and what
-//! is left when whoever played them is killed.
+//! Played disks: real filesystems on them, their own statistics, flushes, and the leftovers when
+//! the playing process is killed.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -31,7 +31,7 @@ inner-bytes-per-second = 1_000_000_000
 overhead-ms = 0.02
 "#;
 
-/// Whether FUSE is there; says so when not.
+/// True if FUSE is available; prints a skip message otherwise.
 pub(crate) fn can_play() -> bool {
     let is_there = Path::new("/dev/fuse").exists();
     if !is_there {
@@ -46,7 +46,7 @@ pub(crate) fn quick_disk(program: &Program) -> PathBuf {
     path
 }
 
-/// Where the file behind a loop device is shown.
+/// Path of the file behind a loop device.
 fn shown_at(node: &str) -> PathBuf {
     let name = Path::new(node).file_name().unwrap().to_str().unwrap();
     let file = fs::read_to_string(format!("/sys/block/{name}/loop/backing_file")).unwrap();
@@ -57,7 +57,7 @@ fn status(shown: &Path) -> PlayedStatus {
     serde_json::from_slice(&fs::read(shown.with_file_name("status")).unwrap()).unwrap()
 }
 
-/// A played disk that is attached until it is told to end; its node.
+/// Attaches a played disk until the process is told to end; returns the device node.
 pub(crate) fn attached(program: &Program, disk: &str, megabytes: u32) -> (Running, String) {
     let size = format!("{megabytes}M");
     let mut running = program.start(["lab", "disk", disk, "--size", &size]);
@@ -71,7 +71,7 @@ fn tool(program: &str, arguments: &[&str]) {
     Ran::of(Command::new(program).args(arguments)).ends_with(0);
 }
 
-/// Mounted until it is dropped.
+/// Mount point of a device, unmounted when dropped.
 pub(crate) struct Here(PathBuf);
 
 impl Here {
@@ -82,7 +82,7 @@ impl Here {
         Self(point)
     }
 
-    /// Where.
+    /// Path of the mount point.
     pub(crate) fn path(&self) -> &str {
         self.0.to_str().unwrap()
     }
@@ -115,7 +115,8 @@ fn player_of(image: &str) -> u32 {
     player().unwrap()
 }
 
-/// How the table of mounts names xfs on the loop device over a played image, once there is one.
+/// Part of a mountinfo line that names xfs on the loop device over a played image, if there is such
+/// a device.
 fn device_over(image: &str) -> Option<String> {
     let mark = Path::new(image).file_stem()?.to_str()?.strip_prefix("treering-")?;
     let devices = fs::read_dir("/sys/block").unwrap().flatten();
@@ -214,8 +215,8 @@ fn what_was_flushed_is_in_the_image() {
     assert!(!Path::new(&image).exists() && !is_alive(player));
 }
 
-/// What a program that reads all files does to a played disk, and what a replay of the trace of the
-/// same reads comes to.
+/// A program that reads every file takes as long on a played disk as the replay of the trace of the
+/// same reads predicts.
 #[test]
 fn a_trace_costs_what_the_played_disk_took() {
     require_root!();
@@ -357,8 +358,8 @@ fn a_disk_whose_process_dies_fails_the_trial_and_leaves_nothing() {
     assert_eq!(image(), None, "{}", ended.stderr);
 }
 
-/// The aged tree of a source history of a thousand steps, from a repository that is made here, and
-/// a copy of it on another played disk: what reading each takes by the disk's own clock.
+/// Compares the time to read the aged tree of a source history of a thousand steps, from a
+/// repository made here, with that of its copy on another played disk, by the disks' own clocks.
 #[test]
 fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
     require_root!();

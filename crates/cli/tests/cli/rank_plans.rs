@@ -1,4 +1,4 @@
-//! Plans that start ranks, with Open MPI and with MPICH; see `mpi` for what these tests need.
+//! Plans that start ranks, with Open MPI and with MPICH; requirements as in `mpi`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -23,7 +23,7 @@ struct Planned {
 }
 
 impl Planned {
-    /// With these keys above the variant, and these jobs below it.
+    /// Writes a plan with the keys `top` above the variant and `jobs` below it.
     fn new(top: &str, jobs: &str) -> Self {
         let (program, place) = (program(), temp_dir());
         let data = temp_dir_in(Path::new("/dev/shm"));
@@ -37,7 +37,7 @@ impl Planned {
         Self { program, place, data, plan }
     }
 
-    /// The same for this MPI.
+    /// Writes a plan whose ranks this MPI launches.
     fn with(mpi: &Mpi, rounds: u32, jobs: &str) -> Self {
         Self::new(&format!("rounds = {rounds}\n{}", keys(mpi)), jobs)
     }
@@ -60,7 +60,7 @@ impl Planned {
         assert_eq!(fs::read_dir(self.place.path()).unwrap().count(), 0, "nothing stays");
     }
 
-    /// The ranks that were started for it, and still are.
+    /// Process IDs of the running ranks of the plan.
     fn ranks(&self) -> Vec<u32> {
         let home = self.program.home().to_str().unwrap().to_owned();
         let of = |entry: fs::DirEntry| {
@@ -78,7 +78,7 @@ impl Planned {
     }
 }
 
-/// How this MPI is started, as keys of a plan.
+/// Plan keys that launch ranks with this MPI.
 pub(crate) fn keys(mpi: &Mpi) -> String {
     let oversubscribe = if mpi.name == "openmpi" { " --oversubscribe" } else { "" };
     format!(
@@ -90,11 +90,11 @@ pub(crate) fn keys(mpi: &Mpi) -> String {
 
 const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
                     options = { threads = 2, files = 20, size = 4096 }\n";
-/// One that goes on for long enough to be disturbed.
+/// A job that takes long enough to be disturbed.
 const LONG: &str = "[[job]]\nname = \"long\"\nworkload = \"fs_mark\"\nranks = 3\n\
                     options = { threads = 2, files = 2000, size = 4096, iterations = 500 }\n";
 
-/// One that each rank does whole.
+/// A job that each rank runs in full.
 const APART: &str = "[[job]]\nname = \"apart\"\nworkload = \"bonnie++\"\nranks = 2\n\
                      options = { size = \"1M\", files = 16, seeks = 10 }\n";
 
@@ -191,7 +191,8 @@ fn the_program_is_found_by_its_variable_and_a_script_can_launch() {
     assert_eq!(trials(&planned.store()).len(), 1);
 }
 
-/// Sends this signal to a rank of the long job of a plan, and gives what came of it.
+/// Sends this signal to a rank of the long job of a plan; returns the plan, its output and its
+/// trials.
 fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, Ran, Vec<Trial>) {
     let planned =
         Planned::with(mpi, 1, &format!("{LONG}rank-timeout = 4\n{MAKE}ranks = 2\n{APART}"));

@@ -1,5 +1,5 @@
-//! Workloads whose workers share what is in the memory of a process: each rank does the whole job,
-//! in a directory of its own.
+//! Workloads whose workers share the memory of a process: each rank runs the whole job, in its own
+//! directory.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ const PERSONALITY: &str = "define fileset name=set,path=/files,size=4k,entries=2
 const JOBS: &str = "[global]\nbs=4k\nsize=256k\n[write]\nrw=write\n[read]\nstonewall\nrw=randread\n\
                     numjobs=2\n";
 
-/// Runs this on so many ranks of a launcher, or without one, and gives what was kept.
+/// Runs the command on `ranks` ranks, or without a launcher; returns the stored trial.
 fn kept(mpi: &Mpi, ranks: Option<usize>, words: &[&str]) -> Trial {
     let (place, data) = (temp_dir(), elsewhere());
     let store = data.path().join("results.db");
@@ -36,7 +36,8 @@ fn kept(mpi: &Mpi, ranks: Option<usize>, words: &[&str]) -> Trial {
     trial
 }
 
-/// What was done in each phase so many times: tasks, files, and calls that move or make something.
+/// Work of each phase, multiplied by `times`: tasks, files, and the calls other than directory
+/// reads and syncs.
 fn work(trial: &Trial, times: u64) -> Vec<String> {
     let of_phase = trial.phases.iter().map(|phase| {
         let made = |op: &&OpTotals| !matches!(op.op, Op::ReadDir | Op::Sync);

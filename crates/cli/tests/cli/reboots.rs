@@ -1,6 +1,6 @@
-//! Plans that reboot the machine for each trial, on a machine that is a directory: its boot
-//! loader's and systemd's commands are scripts that write down how they were called. Nothing of the
-//! real machine is asked, and nothing of it is changed.
+//! Plans that reboot the machine for each trial, on a simulated machine in a directory: the
+//! commands of its boot loader and of systemd are scripts that log their arguments. The real
+//! machine is neither queried nor changed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::program;
 
 const OLD: &str = "6.1.0-4-amd64";
 const NEW: &str = "6.12.9-amd64";
-/// What comes up unless another kernel was asked for.
+/// Kernel that boots by default.
 const USUAL: &str = "6.10.1-amd64";
 const UNIT: &str = "etc/systemd/system/treering-reboot.service";
 const LINK: &str = "etc/systemd/system/multi-user.target.wants/treering-reboot.service";
@@ -26,7 +26,7 @@ struct Stand {
 }
 
 impl Stand {
-    /// With GRUB, and a plan of two rounds over two kernels.
+    /// Makes a machine with GRUB, and a plan of two rounds over two kernels.
     fn new() -> Self {
         let stand = Self { program: program() };
         for folder in [
@@ -60,7 +60,7 @@ impl Stand {
         self.program.home().join("root").join(path)
     }
 
-    /// A program that writes down how it was called, and then does this.
+    /// Writes a script that logs its arguments, and then runs `does`.
     fn script(&self, path: &str, does: &str) {
         let root = self.program.home().join("root").display().to_string();
         let text =
@@ -92,7 +92,7 @@ impl Stand {
         format!("command = [\"sh\", \"-c\", \"{loops}\"]\n")
     }
 
-    /// `treering compare` of the plan, as somebody types it.
+    /// `treering compare` of the plan, as typed by a user.
     fn compare(&self, options: &[&str]) -> Command {
         let mut command = self.program.command(["compare", "--boot-root"]);
         command.arg(self.at("")).arg(self.program.home().join("plan.toml")).args(options);
@@ -126,8 +126,8 @@ impl Stand {
         next.strip_prefix("linux-").unwrap_or(USUAL).to_owned()
     }
 
-    /// Boots the machine, into this kernel whatever was asked for; what the unit ran, where it is
-    /// installed.
+    /// Boots the machine into this kernel, whichever was requested; returns the command of the
+    /// unit, if installed.
     fn boots_into(&self, release: &str) -> Option<Command> {
         self.comes_up(release, self.boot_number() + 1);
         if !self.at(LINK).exists() {
@@ -140,7 +140,7 @@ impl Stand {
         Some(self.program.command(&words[1..]))
     }
 
-    /// Boots the machine as it was asked, and lets the unit run to its end.
+    /// Boots the machine into the requested kernel, and runs the unit to its end.
     fn boots(&self) -> Option<Ran> {
         let release = self.next_kernel();
         self.boots_into(&release).map(|mut command| Ran::of(&mut command))
@@ -151,7 +151,7 @@ impl Stand {
         calls.lines().map(str::to_owned).collect()
     }
 
-    /// How the trials ended, in their order: round, variant, and why where one failed.
+    /// Endings of the trials in order: round, variant, and the error of a failed trial.
     fn endings(&self) -> Vec<(u32, String, Option<String>)> {
         let ending = |trial: &Trial| {
             let cell = trial.beginning.cell.as_ref().unwrap();

@@ -1,5 +1,5 @@
-//! The command line as it is told to users: help of every verb as one golden, and the documents
-//! that name its options.
+//! Documentation of the command line: the help of every verb as one golden, and the documents that
+//! name its options.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use treering_testkit::Program;
 
 use crate::program;
 
-/// The help of a verb and of those below it.
+/// Collects the help of a verb and of its subcommands.
 fn help(program: &Program, verb: &[String], pages: &mut String) {
     let words = verb.iter().map(String::as_str);
     let reported = program.run(words.chain(["--help"])).ends_with(0);
@@ -82,7 +82,7 @@ fn the_classic_table_has_every_option_in_both_spellings() {
     }
 }
 
-/// Where an option has a default, the row has it as a word.
+/// True if the row contains the option's default as a word, or the option has no default.
 fn names_the_default(row: &str, spec: &OptionSpec) -> bool {
     let separates = |c: char| c.is_whitespace() || "|`,;:()[]".contains(c);
     spec.default.is_none_or(|default| row.split(separates).any(|word| word == default))

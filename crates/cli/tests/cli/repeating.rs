@@ -1,5 +1,5 @@
-//! `treering repeat`: the plan of a pack, or its run, here as well; with job files that are only in
-//! the pack; and what a killed merge leaves.
+//! `treering repeat`: repeats the plan of a pack, or its run; with job files that are only in the
+//! pack; and cleans up after killed merges.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const PROFILE: &str = "num_filesystems=1\nnum_threadgroups=1\ndirectio=0\ntime=1
     max_filesize=2000\n[end0]\n[threadgroup0]\nnum_threads=1\nread_weight=1\nread_size=1000\n\
     read_blocksize=1000\n[end0]\n";
 
-/// Where mkfs is.
+/// `PATH` that includes the directories of mkfs.
 const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
 /// A place for stores that is on no filesystem under test.
@@ -41,7 +41,8 @@ fn packed(program: &Program, store: &Path, place: &Path) -> PathBuf {
     file
 }
 
-/// Runs a plan with a profile beside it in a directory that is gone afterwards, and packs it.
+/// Runs a plan with a profile beside it in a directory that is removed afterwards, and packs the
+/// trials.
 fn pack_of_plan(place: &Path, dir: &Path, device: &str) -> PathBuf {
     let from = program();
     let plans = from.home().join("plans/jobs");

@@ -1,4 +1,5 @@
-//! What was kept, reported again: lists, single trials, exports; and readers that go away.
+//! Stored results, reported again: lists, single trials, exports; and readers that close the pipe
+//! early.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Packs: the same trials in another store, nothing of this machine in the file, and refusals.
+//! Packs: the same trials in another store, no names of this machine in the file, and refusals.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::program;
 /// The name of a person, and of the directory in which she measures.
 const USER: &str = "quillfeather";
 
-/// A plan of two directories that ran to its end.
+/// Program whose store has a completed plan of two directories.
 fn measured() -> Program {
     let program = program();
     for dir in ["one", "two"] {
@@ -37,7 +37,7 @@ fn pack(program: &Program, more: &[&str]) -> PathBuf {
     file
 }
 
-/// All records as JSON.
+/// Records of a pack as JSON.
 fn unpacked(file: &Path) -> String {
     let mut pack = PackReader::open(File::open(file).unwrap()).unwrap();
     let mut text = serde_json::to_string(pack.plans()).unwrap();

@@ -11,7 +11,7 @@ use crate::program;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_treering");
 
-/// What bash is offered for the last of these words.
+/// Completions that bash offers for the last of these words.
 fn offered(program: &Program, words: &[&str]) -> Vec<String> {
     let mut command = program.command([&["--"], words].concat());
     command

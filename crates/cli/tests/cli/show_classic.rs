@@ -1,4 +1,4 @@
-//! `show --classic`: what every imitated tool printed, formed again from the store byte for byte.
+//! `show --classic` reproduces the output of every imitated tool from the store, byte for byte.
 
 use std::fs;
 
@@ -13,7 +13,8 @@ const WML: &str = "define fileset name=set,path=w,size=4k,entries=9,dirwidth=3,p
     flowop readwholefile name=read,fd=1,iosize=1k\n\
     flowop closefile name=close,fd=1\n} }\nrun 1\n";
 
-/// Runs it; then all that it worked with is gone, and the store forms its words again.
+/// Runs the tool, removes its files, and compares its output with the one reproduced from the
+/// store.
 fn comes_again(program: &Program, words: &str) -> String {
     let dir = program.home().join("w");
     fs::create_dir_all(&dir).unwrap();

@@ -1,5 +1,5 @@
-//! Where results are while their place is on the filesystem under test: in memory, and at their
-//! place afterwards.
+//! Results of a run whose store is on the filesystem under test: held in memory, and moved to the
+//! store afterwards.
 
 use std::fs;
 use std::path::{Path, PathBuf};

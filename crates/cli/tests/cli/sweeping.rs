@@ -7,7 +7,7 @@ use treering_testkit::{Program, temp_dir_in};
 
 use crate::program;
 
-/// Writes a plan of so many rounds of fs_mark in a directory, its job ending with these lines.
+/// Writes a plan of `rounds` rounds of fs_mark in a directory, whose job ends with these lines.
 fn write_plan(program: &Program, name: &str, rounds: u32, job: &str) {
     let dir = program.home().join("w");
     fs::create_dir(&dir).unwrap();

@@ -1,4 +1,5 @@
-//! Block traces of real devices: what is recorded, what others read of it, and what is drawn.
+//! Block traces of real devices: the recorded events, their reading by other programs, and the
+//! plots.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +13,7 @@ use treering_testkit::{
 use crate::trial::last;
 use crate::{only_release, program};
 
-/// Whether events can be recorded here; says why not.
+/// True if block traces can be recorded here; prints the reason otherwise.
 fn can_trace(place: &LoopFs) -> bool {
     let dir = place.path().to_str().unwrap();
     let tried = program().run(["trace", "--dir", dir, "--method", "perf_event", "--", "true"]);
@@ -22,7 +23,7 @@ fn can_trace(place: &LoopFs) -> bool {
     tried.code == Some(0)
 }
 
-/// Writes so many blocks of 4 KiB around the page cache.
+/// Writes `blocks` blocks of 4 KiB with direct I/O.
 fn write_direct(file: &Path, blocks: u32) -> Vec<String> {
     let (of, count) = (format!("of={}", file.display()), format!("count={blocks}"));
     ["dd", "if=/dev/zero", &of, "bs=4096", &count, "oflag=direct", "status=none"]
@@ -369,7 +370,7 @@ fn compilebench_traces_every_phase() {
     program.run(["trace", "show", "tr-create-dirs-0.blktrace.0"]).ends_with(0);
 }
 
-/// Bytes that a device has read and written, by its own count.
+/// Bytes that a device has read and written, from its kernel counters.
 fn moved(device: &str) -> [u64; 2] {
     let stat = std::fs::read_to_string(format!("/sys/class/block/{device}/stat")).unwrap();
     let sectors: Vec<u64> = stat.split_whitespace().map(|word| word.parse().unwrap()).collect();
@@ -521,7 +522,8 @@ fn what_a_killed_recording_leaves_is_freed() {
     }
 }
 
-/// Whether what a killed recording leaves was named and released by us; either way it is gone.
+/// True if the remains of a killed recording were named and released by treering; either way the
+/// remains are gone.
 fn is_named_and_released(place: &LoopFs) -> bool {
     let program = program();
     let dir = place.path().to_str().unwrap();

@@ -1,5 +1,5 @@
-//! What was kept of a trial: as `treering export` tells it and as the store has it; and the trees
-//! that must stand after its tasks.
+//! Stored contents of a trial, from `treering export` and from the store; and the trees that must
+//! exist after its tasks.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use treering_model::{CautionCode, Ending, Op, Scope, Trial};
 use treering_store::{Access, Store};
 use treering_testkit::{FileSizes, Program};
 
-/// The newest trial of the default store, as exported; it is the same as what the store has.
+/// The newest trial of the default store, as exported; asserts that the store holds the same.
 pub(crate) fn last(program: &Program) -> Trial {
     let text = program.run(["export", "last", "--format", "json"]).ends_with(0).stdout;
     let mut document: Value = serde_json::from_str(&text).unwrap();
@@ -22,14 +22,14 @@ pub(crate) fn last(program: &Program) -> Trial {
     exported
 }
 
-/// A number of one kind of task, where the trial has it.
+/// Value of a metric of one kind of task, if the trial has it.
 pub(crate) fn metric(trial: &Trial, kind: &str, name: &str) -> Option<f64> {
     let scope = Scope::Kind(kind.to_owned());
     let found = trial.metrics.iter().find(|metric| metric.name == name && metric.scope == scope);
     found.map(|metric| metric.value)
 }
 
-/// The words of the command that runs the newest trial again, as `treering show` prints it.
+/// Command line that repeats the newest trial, from `treering show`.
 pub(crate) fn again(program: &Program) -> Vec<String> {
     let shown = program.run(["show", "last"]).ends_with(0).stdout;
     let (_, command) = shown.split_once("The same trial again:\n").unwrap();
@@ -53,13 +53,13 @@ pub(crate) fn wait_for_task(store: &Path, kind: &str, subject: &str) {
     panic!("{} never has {kind} {subject}", store.display());
 }
 
-/// How many trials the default store has.
+/// Number of trials in the default store.
 pub(crate) fn count(program: &Program) -> usize {
     let text = program.run(["list", "--format", "csv"]).ends_with(0).stdout;
     text.lines().filter(|line| line.starts_with("trials,")).count()
 }
 
-/// What tests beside this one, and the machine they run on, do to a trial.
+/// Cautions caused by concurrent tests and by the machine that runs the tests.
 const OF_THE_MACHINE: [CautionCode; 12] = [
     CautionCode::Stolen,
     CautionCode::OtherLoad,
@@ -75,7 +75,7 @@ const OF_THE_MACHINE: [CautionCode; 12] = [
     CautionCode::Misaligned,
 ];
 
-/// The names of a trial's cautions, but for those about the machine.
+/// Codes of a trial's cautions, except those about the machine.
 pub(crate) fn cautions(trial: &Trial) -> Vec<&'static str> {
     let own = trial.cautions.iter().filter(|caution| !OF_THE_MACHINE.contains(&caution.code));
     own.map(|caution| caution.code.name()).collect()
@@ -100,8 +100,8 @@ pub(crate) fn failure(trial: &Trial) -> &str {
     }
 }
 
-/// The living trees after a native trial's tasks with the names of their states, in the words of
-/// the trial. Each task must have found its tree in the state that the one before left.
+/// Trees that exist after a native trial's tasks, with the names of their states. Asserts that each
+/// task found its tree in the state that the previous task left.
 pub(crate) fn living(trial: &Trial) -> BTreeMap<&str, &'static str> {
     let mut trees: BTreeMap<&str, &'static str> = BTreeMap::new();
     for task in &trial.tasks {
@@ -131,7 +131,7 @@ pub(crate) fn living(trial: &Trial) -> BTreeMap<&str, &'static str> {
     trees
 }
 
-/// All files of these trees, by path from the working directory.
+/// Sizes of the files of these trees, by path from the working directory.
 pub(crate) fn standing<'a>(
     living: &BTreeMap<&str, &str>,
     files_of: impl Fn(&str) -> &'a FileSizes,

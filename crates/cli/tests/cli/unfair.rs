@@ -1,4 +1,4 @@
-//! Comparisons that are made unfair on purpose, each beside one that is not: what the page says.
+//! Comparisons made unfair on purpose, each beside a fair one: the cautions on the page.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -51,7 +51,7 @@ fn trial(program: &Program, place: &Path, label: &str) {
     program.run(words(dir.to_str().unwrap(), label)).ends_with(0);
 }
 
-/// What the comparison cautions, by code, with the messages.
+/// Cautions of the comparison: code and message.
 fn cautions(program: &Program, baseline: &str, contender: &str) -> Vec<(String, String)> {
     let words = ["report", "--baseline", baseline, "--contender", contender, "--format", "json"];
     let reported: Value = serde_json::from_str(&program.run(words).ends_with(0).stdout).unwrap();
@@ -60,7 +60,7 @@ fn cautions(program: &Program, baseline: &str, contender: &str) -> Vec<(String, 
     cautions.map(|one| (text(one, "code"), text(one, "message"))).collect()
 }
 
-/// The codes of those about places.
+/// Codes of the cautions about targets.
 fn of_places(program: &Program, baseline: &str, contender: &str) -> BTreeSet<String> {
     let codes = cautions(program, baseline, contender).into_iter().map(|(code, _)| code);
     codes.filter(|code| OF_PLACES.contains(&code.as_str())).collect()
@@ -196,7 +196,7 @@ fn queues_that_are_set_otherwise_are_cautioned() {
     assert_eq!(of_places(&program, "base", "same"), BTreeSet::new());
 }
 
-/// Compares a trial while a setting of the machine is changed with one before and one after it.
+/// Compares a trial made while a setting of the machine is changed with one before and one after.
 fn cautioned_while_changed(name: &str, change: impl FnOnce() -> (Setting, String)) {
     let _alone = SETTINGS.write().unwrap_or_else(PoisonError::into_inner);
     let program = prepared();
@@ -252,8 +252,8 @@ fn limits_of_dirty_memory_that_are_set_otherwise_are_cautioned() {
     }
 }
 
-/// Compares a trial while the queue of its loop device is set otherwise with one before and one
-/// after it; the doctor is asked, too, of a plan with this place and another.
+/// Compares a trial made while the queue of its loop device is changed with one before and one
+/// after; also runs the doctor on a plan with this directory and another.
 fn cautioned_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
     let _settled = settled();
     let program = prepared();
@@ -307,7 +307,7 @@ fn queues_that_hold_writing_back_otherwise_are_cautioned() {
     cautioned_while_queue_changed("wbt_lat_usec", "device.writeback_latency_us", ["4000", "3000"]);
 }
 
-/// What the doctor says of a plan of these variants, in one line.
+/// Output of the doctor for a plan of these variants, as a single line.
 fn doctor(program: &Program, variants: &str) -> String {
     let job = "[[job]]\noptions = { dataset = \"linux-6.1-small\", initial-dirs = 1, runs = 1 }\n";
     let plan = format!("rounds = 6\n[device]\nloop = \"2GiB\"\n{variants}{job}");

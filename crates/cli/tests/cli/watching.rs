@@ -1,5 +1,5 @@
-//! `treering watch`: points of a series, an anchor that must not change, and what a planted
-//! slowdown and a planted change of machine look like.
+//! `treering watch`: points of a series, an anchor that must not change, and the detection of a
+//! planted slowdown and of a planted change of machine.
 
 use std::fs;
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::program;
 
 const JOB: &str = "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 100, size = 4096 }\n";
 
-/// Ten times slower: more than what else a busy machine does to a series.
+/// Handicap that makes a run ten times slower, more than a busy machine does.
 const SLOWER: &str = "handicap = \"900%\"";
 
-/// A burst of load may still cover a change: so often is it looked for.
+/// Attempts to detect a change, since a burst of load may hide it.
 const ATTEMPTS: usize = 3;
 
 /// Writes a plan of an ext4 that stays and of one that is watched.

@@ -1,4 +1,5 @@
-//! fio by treering: the installed fio does the job, and what it tells is kept as of a native run.
+//! Native runs of fio with the installed fio (`--with-fio`): its report is stored like that of a
+//! native run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ fn native(program: &Program, words: &[&str]) -> Ran {
     program.run(["run", "fio", "j.fio", "--dir", "d"].iter().chain(words))
 }
 
-/// Names and scopes of the metrics, and whether they decide.
+/// Metrics as name, scope, whether primary, and number of tasks.
 fn named(trial: &Trial) -> Vec<(String, Scope, bool, u64)> {
     let of = |metric: &treering_model::Metric| {
         (metric.name.clone(), metric.scope.clone(), metric.primary, metric.tasks)
@@ -42,7 +43,7 @@ fn working_in(place: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Whether two of them have made many calls: clones at work.
+/// True if at least two processes in `place` have made many reads: the clones are at work.
 fn work_there(place: &Path) -> bool {
     let reads = |process: &PathBuf| -> u64 {
         let text = fs::read_to_string(process.join("io")).unwrap_or_default();
@@ -204,7 +205,7 @@ fn plans_take_it_too() {
     assert_eq!(written, BTreeMap::from([(false, 2 << 20), (true, 2 << 20)]));
 }
 
-/// Jobs of fixed work, and of the examples those that are typical, made small.
+/// Jobs of fixed work, and the typical ones of the examples, made small.
 const CHECKED: [&str; 7] = [
     "[a]\nrw=randread\nsize=512k\nnumjobs=3\ngroup_reporting\n",
     "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nioengine=libaio\niodepth=8\n",
@@ -216,7 +217,7 @@ const CHECKED: [&str; 7] = [
     "[a]\nrw=rw\nsize=1m\nioengine=sync\nbsrange=1k-8k\nbs_unaligned\nloops=2\n",
 ];
 
-/// Those of the examples, with what makes them short.
+/// Example job files, with the replacements that shorten them.
 const EXAMPLES: [(&str, &[(&str, &str)]); 6] = [
     ("report-2012", &[("size=100m", "size=4m")]),
     ("mmtests-async-randrw", &[("(2*$mb_memory*1m)", "8m"), ("=100m", "=1m"), ("=5\n", "=1\n")]),

@@ -1,15 +1,15 @@
-//! The commands of a page: its fenced blocks of shell.
+//! Command blocks of a page: fenced blocks of shell.
 
 /// A block of commands.
 #[derive(Debug)]
 pub(crate) struct Block {
-    /// The line of the page on which it begins, counted from 1.
+    /// Line number of the block in the page, from 1.
     pub(crate) line: usize,
-    /// Its lines.
+    /// Lines of the block.
     pub(crate) text: String,
 }
 
-/// The blocks marked `sh`, and unmarked ones that begin with a command of ours.
+/// Blocks marked `sh`, and unmarked ones that begin with a treering command.
 pub(crate) fn blocks(page: &str) -> Vec<Block> {
     let mut all = Vec::new();
     let mut open: Option<(usize, &str, String)> = None;

@@ -1,7 +1,7 @@
-//! Every command of README.md and docs/ is run as it is printed, on an ext4 with 20 GB of room and
-//! with 8 GB of address space. What is long is interrupted after some seconds: it has been
-//! accepted and has begun its work then. What is not run as printed stands in the tables, each with
-//! a reason.
+//! Runs every command of README.md and docs/ as printed, on an ext4 of 20 GB and with 8 GB of
+//! address space. Long commands are interrupted after some seconds, when they have been accepted
+//! and have begun their work. Commands that are not run as printed are listed in the tables, each
+//! with a reason.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod blocks;
@@ -19,9 +19,9 @@ use treering_testkit::{
 use blocks::{Block, blocks};
 use tables::{INSTEAD, NEEDS, NOT_RUN, PREPARE, STUBS};
 
-/// The room on the filesystem that stands at /mnt.
+/// Size of the filesystem mounted at /mnt, in MiB.
 const ROOM_MIB: u64 = 20_480;
-/// A command is interrupted after so many seconds.
+/// Seconds after which a command is interrupted.
 const SECONDS: u32 = 3;
 
 macro_rules! pages {
@@ -183,7 +183,7 @@ fn commands_work(page: &str) {
     ran.ends_with(0);
 }
 
-/// Whether the programs of others that a block needs are here; says so where one is not.
+/// True if the external programs that a block needs are installed; prints a skip message otherwise.
 fn can_run(page: &str, block: &Block) -> bool {
     let mut needed = NEEDS.iter().filter(|(what, _)| block.text.contains(what));
     let absent = needed.find(|(_, tool)| !is_tool(tool));
@@ -193,7 +193,7 @@ fn can_run(page: &str, block: &Block) -> bool {
     absent.is_none()
 }
 
-/// The directory with what is found on the path: the program, and what stands in for others.
+/// Makes the directory used as `PATH`: the program, and stand-ins for other programs.
 fn prepared(program: &Program) -> PathBuf {
     let tools = program.home().join("tools");
     let real = program.home().join("real");

@@ -1,6 +1,8 @@
-//! What is not run as it is printed, each with its reason; and the place in which commands run.
+//! Commands that are not run as printed, each with its reason; and the directory in which commands
+//! run.
 
-/// What stands in a command, what is run instead, and why. Applied in this order.
+/// Replacements in commands: the printed text, its replacement, and the reason. Applied in this
+/// order.
 pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ("/dev/sdb1", "$DISK", "a disk of the reader's: a loop device here"),
     ("/dev/sdc1", "$DISK", "a disk of the reader's"),
@@ -54,7 +56,7 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Blocks that are not run, and why: known by a part of them.
+/// Blocks that are not run, with the reasons; identified by a part of their text.
 pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("apt-get download linux-source", "builds two kernels from sources of a distribution"),
     ("record_dataset linux-6.1 $trees", "reads the two kernels"),
@@ -80,7 +82,8 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 
-/// Blocks that need a program of others, known by a part of them: skipped where it is absent.
+/// Blocks that need an external program, identified by a part of their text; skipped if it is
+/// absent.
 pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("--with-fio", "fio"),
     ("run fio --check", "fio"),
@@ -88,7 +91,7 @@ pub(crate) const NEEDS: &[(&str, &str)] = &[
     ("-- python3 ", "python3"),
 ];
 
-/// Programs that stand in for others, and why.
+/// Stand-ins for external programs, with the reasons.
 pub(crate) const STUBS: &[(&str, &str, &str)] = &[
     (
         "make",
@@ -99,7 +102,8 @@ pub(crate) const STUBS: &[(&str, &str, &str)] = &[
     ("git", "echo 0123abc", "the tests do not run in a repository"),
 ];
 
-/// Before the commands: places, devices and files that they name.
+/// Shell commands run before those of the pages: make the directories, devices and files that the
+/// pages name.
 pub(crate) const PREPARE: &str = r#"
 set -e
 export LIMIT=120

@@ -1,5 +1,5 @@
-//! `treering age extract`: what the commits of a git repository did to its tree, by the installed
-//! git. Whatever git answers is checked; the history is read back before it is written.
+//! `treering age extract`: extracts the history of a git repository's tree with the installed git.
+//! Every answer of git is checked, and the history is read back before it is written.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -12,12 +12,12 @@ use crate::arguments::ExtractArgs;
 use crate::commands::output;
 use crate::failure::{Failure, Kind};
 
-/// So many sizes are asked for before the answers are read: less than a pipe holds.
+/// Number of blob sizes requested before the answers are read; less than a pipe holds.
 const ASKED_AT_ONCE: usize = 400;
-/// Longer answers are none.
+/// Maximum length of an answer of git.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// Does it.
+/// Extracts the history.
 pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
     let commits = commits(&args.repository, &args.revision)?;
     let mut git = Git::begin(&args.repository, commits)?;
@@ -52,7 +52,7 @@ fn cannot(what: &str, error: &std::io::Error) -> Failure {
     Failure::new(Kind::Environment, format!("cannot {what} git: {error}"))
 }
 
-/// A command of git that changes nothing, asks nobody and fetches nothing.
+/// Command of git that neither changes the repository, prompts nor fetches.
 fn git(repository: &Path, words: &[&str]) -> Command {
     let mut command = Command::new("git");
     command.arg("-C").arg(repository).args(["-c", "core.fsmonitor=false"]).args(words);
@@ -65,7 +65,7 @@ fn git(repository: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// All commits along the first parents, oldest first, each with its first parent.
+/// Lists the commits along the first parents, oldest first, each with its first parent.
 fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
     if revision.starts_with('-') {
         let message = format!("--revision: '{revision}' is not a revision");
@@ -87,11 +87,11 @@ fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
     Ok(asked)
 }
 
-/// The blob that is written, or nothing for what goes; and the path.
+/// Written blob (`None` for a removed file), and the path.
 type RawChange = (Option<String>, Vec<u8>);
 
-/// What a line of `--raw` says: the blob that is written, or nothing for what goes; what is no
-/// file before and after is left out.
+/// Parses a line of `--raw`: the blob that is written, or no blob for a removed file. `None` if the
+/// entry is not a file on either side.
 fn change(raw: &[u8], path: Vec<u8>) -> Result<Option<RawChange>, Failure> {
     let raw = str::from_utf8(raw).map_err(|_| odd("a line that is no text"))?;
     let mut words = raw.split(' ');
@@ -110,7 +110,7 @@ fn change(raw: &[u8], path: Vec<u8>) -> Result<Option<RawChange>, Failure> {
     })
 }
 
-/// The two programs that are asked.
+/// The two git processes: one lists the trees, one answers blob sizes.
 struct Git {
     trees: Child,
     raw: BufReader<ChildStdout>,
@@ -140,7 +140,7 @@ impl Git {
         Ok(Self { trees, raw, feeder: Some(feeder), sizes, ask, answers })
     }
 
-    /// The next word, up to a NUL.
+    /// Reads the next word, up to a NUL.
     fn word(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         let mut word = Vec::new();
         let read = self.raw.by_ref().take(ANSWER_BYTES_MAX).read_until(0, &mut word);
@@ -151,7 +151,7 @@ impl Git {
         }
     }
 
-    /// The lines of a commit; its changes are taken.
+    /// Lines of the history for a commit; drains `changes`.
     fn step(&mut self, changes: &mut Vec<(Option<String>, Vec<u8>)>) -> Result<String, Failure> {
         let mut made = Vec::with_capacity(changes.len());
         for some in changes.chunks_mut(ASKED_AT_ONCE) {
@@ -182,7 +182,7 @@ impl Git {
         })
     }
 
-    /// Ends both, and looks whether all was well.
+    /// Waits for both processes and checks that they succeeded.
     fn end(mut self) -> Result<(), Failure> {
         self.ask = None;
         let fed = self.feeder.take().map(thread::JoinHandle::join);
@@ -197,7 +197,7 @@ impl Git {
 
 impl Drop for Git {
     fn drop(&mut self) {
-        // Both have ended where all was well; else nobody waits for what they have to say.
+        // After success both have ended; after an error their remaining output is not needed.
         for child in [&mut self.trees, &mut self.sizes] {
             let _gone = child.kill().and_then(|()| child.wait().map(drop));
         }

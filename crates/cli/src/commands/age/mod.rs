@@ -19,7 +19,7 @@ use crate::arguments::{AgeVerb, MeasureProfileArgs, NativeRunArgs, OutputArgs, i
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-/// Does what was asked for.
+/// Runs a subcommand of `treering age`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
     match AgeVerb::of(matches).transpose().map_err(usage)? {

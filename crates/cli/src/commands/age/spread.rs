@@ -1,5 +1,5 @@
-//! `treering age spread`: how far apart the layouts of stored runs are that carried out the same
-//! list of operations on equal filesystems.
+//! `treering age spread`: spread of the layouts of stored runs that carried out the same list of
+//! operations on equal filesystems.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::commands::output;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
-/// What is shown of the last layout of a run, with its name in the table.
+/// Metrics of a run's last layout, with their column names.
 const MEASURES: [(&MetricSpec, &str); 7] = [
     (&EXTENTS_PER_FILE, "extents per file"),
     (&SCORE_PERCENT, "layout score"),
@@ -30,7 +30,7 @@ const MEASURES: [(&MetricSpec, &str); 7] = [
 ];
 /// The fact of a run with the fingerprint of its operations.
 const LIST: &str = "age.fingerprint";
-/// Facts that are equal where filesystems are, with their names on the page.
+/// Facts that must be equal for filesystems to be equal, with their names on the page.
 const ALIKE: [(&str, &str); 6] = [
     ("filesystem.type", "filesystem"),
     ("filesystem.capacity_bytes", "bytes"),
@@ -41,10 +41,10 @@ const ALIKE: [(&str, &str); 6] = [
 ];
 const FAST_FORWARD: &str = "fast-forward";
 
-/// What runs have in common whose layouts are set side by side.
+/// Facts (name, value) shared by the runs of one table.
 type Key = Vec<(&'static str, String)>;
 
-/// Shows it.
+/// Shows the spread.
 pub(crate) fn run(args: &SpreadArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.store.store.as_deref())? else {
         return Err(no_results());
@@ -70,7 +70,7 @@ fn key(trial: &Trial) -> Option<Key> {
     Some(list.into_iter().chain(alike).chain(given).collect())
 }
 
-/// A measure of the last layout that was taken.
+/// Value of a metric in the last measured layout.
 fn last(trial: &Trial, spec: &MetricSpec) -> Option<f64> {
     let of_phase =
         |metric: &&Metric| metric.name == spec.name && matches!(metric.scope, Scope::Phase(_));

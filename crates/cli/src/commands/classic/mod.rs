@@ -1,4 +1,4 @@
-//! A workload as the tool it imitates: its options, its lines, its exit codes.
+//! Classic runs: a workload with the options, the output and the exit codes of the imitated tool.
 
 mod ranks;
 mod traces;
@@ -30,7 +30,7 @@ use crate::commands::trial::{Asked, Done, outline, run as run_trial};
 use crate::failure::{Failure, Kind, output_failed};
 use traces::PhaseTraces;
 
-/// Runs it, on all ranks where a launcher started several of a tool that is made for it.
+/// Runs the tool; on every rank if a launcher started several and the tool supports ranks.
 pub(crate) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -41,7 +41,7 @@ pub(crate) fn run(
     }
 }
 
-/// How it was called.
+/// Parsed command line of a classic run, with its ranks.
 struct Called<'c> {
     workload: &'static dyn Workload,
     any: &'c AnyRunArgs,
@@ -49,7 +49,7 @@ struct Called<'c> {
     ranks: Option<&'c Ranks<'c>>,
 }
 
-/// Runs it at the rank that says what is to be said.
+/// Runs the tool on the rank that prints the output.
 fn run_on(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -101,15 +101,15 @@ fn run_on(
     }
 }
 
-/// What is wrong with a command line, if anything is: nothing is done. What comes on standard input
-/// is left there.
+/// Checks a command line without running it; returns the error message, if any. Standard input is
+/// not read.
 pub(crate) fn fault(workload: &'static dyn Workload, matches: &ArgMatches) -> Option<String> {
     let settings = settings(workload.manifest().classic, matches);
     let reads_input = settings.given().iter().any(|(_, value)| value == "-");
     configure(workload, &settings).err().filter(|_| !reads_input).map(|error| error.message)
 }
 
-/// No file that comes on standard input is as long; more is not read.
+/// Maximum number of bytes read of a file on standard input; valid files are shorter.
 const INPUT_BYTES_MAX: u64 = 2 << 20;
 
 fn standard_input() -> Result<Vec<u8>, Failure> {
@@ -126,7 +126,7 @@ fn configure(
     Ok((workload.classic(settings)?, workload.classic_mode(settings)?))
 }
 
-/// Whether the job can run at its places; the tool's own words where it cannot.
+/// Checks that the job can run in its directories; fails with the tool's own message otherwise.
 fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result<(), Failure> {
     for facts in places {
         if let Err(error) = job.check(facts) {
@@ -195,20 +195,20 @@ fn perform(called: &Called<'_>, job: &dyn Job, tool: ClassicMode) -> Result<Exit
     }
     let done = done?;
     let code = exit_code(&done, signal_exit, &mut speaker)?;
-    // The imitated tool keeps nothing: its exit code does not speak of it.
+    // The imitated tool stores no results, so its exit code does not depend on them.
     done.unkept.iter().for_each(|failure| say(&format!("treering: {}", failure.message())));
     done.say_left_behind();
     Ok(code)
 }
 
-/// How the engine runs it.
+/// Engine options of a classic run.
 fn engine(workload: &dyn Workload, job: &dyn Job, tool: &ClassicMode) -> EngineOptions {
     let all = tool.times_all || job.times_all();
     let latency = if all { LatencyMode::All } else { LatencyMode::Sampled };
     EngineOptions::new(latency, classic_payload(workload.manifest().classic_payload), tool.seed)
 }
 
-/// Has the output say its last words; the exit code of the imitated tool.
+/// Prints the output's last lines; returns the exit code of the imitated tool.
 fn exit_code(done: &Done, signal_exit: u8, speaker: &mut Speaker) -> Result<ExitCode, Failure> {
     Ok(match &done.conclusion.ending {
         Ending::Failed { why } => failed(why, speaker),
@@ -219,7 +219,7 @@ fn exit_code(done: &Done, signal_exit: u8, speaker: &mut Speaker) -> Result<Exit
     })
 }
 
-/// Lets SIGUSR1 ask for a report on what was done so far, where the tool has that.
+/// Makes SIGUSR1 request an interim report, if the tool has one.
 fn watch_for_reports(workload: &dyn Workload, settings: &Settings) -> Result<(), Failure> {
     if workload.manifest().name != FIO {
         return Ok(());
@@ -228,13 +228,13 @@ fn watch_for_reports(workload: &dyn Workload, settings: &Settings) -> Result<(),
     watched.map_err(|error| Failure::new(Kind::Environment, format!("SIGUSR1: {error}")))
 }
 
-/// Says why a run failed, and ends as the tool does then.
+/// Prints why a run failed, and returns the tool's exit code for failed runs.
 fn failed(why: &str, speaker: &Speaker) -> ExitCode {
     let code = Failure::new(Kind::Classic, why.to_owned()).show();
     speaker.exit_code().map_or(code, ExitCode::from)
 }
 
-/// Fails as the tool does whose log cannot be opened, in its words if it has any.
+/// Fails as the tool does if its log cannot be opened, with the tool's message if it has one.
 fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
     if unopened.said == Said::default() {
         return Err(Failure::new(Kind::Classic, unopened.to_string()));
@@ -243,18 +243,18 @@ fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(Kind::Classic.code()))
 }
 
-/// What the run was given, as the store keeps it.
+/// Artifact with the settings and context of the run, from which its output can be reproduced.
 fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failure> {
     let record = ClassicRecord::of(settings, scene);
     Artifact::new(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
         .map_err(|error| Failure::of(Kind::Bug, &error))
 }
 
-/// What came of semaphores.
+/// Result of opening or making the semaphores.
 enum Met {
-    /// That was all; what is said of it.
+    /// The semaphore operation was the whole run; holds its output.
     Done(String),
-    /// The run goes there.
+    /// Semaphores at which the run synchronizes with other processes.
     At(Semaphores),
 }
 
@@ -267,7 +267,7 @@ impl Met {
     }
 }
 
-/// Makes, removes or finds the semaphores at which processes of the tool meet.
+/// Makes, removes or opens the semaphores at which processes of the tool synchronize.
 fn meet(meeting: Meeting) -> Result<Met, Failure> {
     let failed = |what: &str, errno| {
         let error = io::Error::from(errno);
@@ -291,14 +291,14 @@ fn meet(meeting: Meeting) -> Result<Met, Failure> {
     }
 }
 
-/// Says it, and ends well.
+/// Prints the text and returns success.
 fn done(words: &str) -> Result<ExitCode, Failure> {
     reported(io::stdout().lock().write_all(words.as_bytes()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Takes the directories, unless a killed run has left its trees there. Where one is missing that
-/// the tool does not make, or that cannot be made, the tool itself fails.
+/// Opens the directories, unless a killed run has left its trees there. The tool itself fails if a
+/// directory that it does not make is missing, or if one cannot be made.
 fn take(tool: &ClassicMode) -> Result<Workplace, Untaken> {
     if tool.make_roots == MakeRoots::Never {
         for root in &tool.roots {
@@ -331,9 +331,9 @@ fn take(tool: &ClassicMode) -> Result<Workplace, Untaken> {
     Ok(place)
 }
 
-/// Why directories could not be taken.
+/// Error in opening or making the directories of a run.
 enum Untaken {
-    /// One is missing, or cannot be made: the tool fails of that.
+    /// A directory is missing or cannot be made; the imitated tool fails with its own message.
     Directory {
         path: PathBuf,
         error: io::Error,
@@ -341,8 +341,8 @@ enum Untaken {
     Other(Failure),
 }
 
-/// Fails as the tool does where a directory is missing or cannot be made, in its words if it has
-/// any.
+/// Fails as the tool does if a directory is missing or cannot be made, with the tool's message if
+/// it has one.
 fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode, Failure> {
     let why = reason(error);
     let ClassicMode { mut output, log, make_roots, .. } = tool;
@@ -369,7 +369,7 @@ fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode
     Ok(ExitCode::from(output.exit_code().unwrap_or(Kind::Classic.code())))
 }
 
-/// What an output may know before the directories are there.
+/// Context of the output as known before the directories exist.
 fn scene() -> ClassicScene {
     ClassicScene { words: classic_words(), started: local_time(), ..ClassicScene::default() }
 }
@@ -379,7 +379,7 @@ fn facts(place: &Workplace) -> Result<Vec<TargetFacts>, Failure> {
     facts.collect::<Result<_, _>>().map_err(|error| Failure::of(Kind::Environment, &error))
 }
 
-/// Words that could not be said.
+/// Converts an error in writing the output to a failure.
 fn reported(result: io::Result<()>) -> Result<(), Failure> {
     result.or_else(|error| output_failed(&error))
 }

@@ -12,10 +12,10 @@ use crate::commands::many::{self, Ranks};
 use crate::commands::trial::Distribution;
 use crate::failure::{Failure, Kind};
 
-/// A rank that is silent for so long is lost, as natively where nothing else is asked for.
+/// Time after which a silent rank is lost; the default of native runs.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Runs the tool on all ranks, where a launcher started several and the tool is made for it.
+/// Runs the tool on every rank, if a launcher started several and the tool supports ranks.
 pub(super) fn run(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -32,7 +32,7 @@ pub(super) fn run(
     })
 }
 
-/// Does the share of a rank that is not the first.
+/// Runs the share of a rank other than the first.
 fn assist(
     workload: &'static dyn Workload,
     matches: &ArgMatches,
@@ -51,7 +51,7 @@ fn assist(
     Ok(ranks.assist(&tool.roots, job.as_ref(), &engine(workload, job.as_ref(), &tool))?)
 }
 
-/// The settings with as many ranks as the launcher has started.
+/// Settings with the number of ranks that the launcher has started.
 pub(super) fn settings_of_all(
     workload: &dyn Workload,
     settings: &Settings,
@@ -69,7 +69,7 @@ pub(super) fn settings_of_all(
     Ok(settings)
 }
 
-/// The machine of each rank, numbered in the order of the ranks.
+/// Number of each rank's machine; machines are numbered in the order of the ranks.
 fn nodes(hosts: &[String]) -> Vec<u32> {
     let mut known: Vec<&String> = Vec::new();
     let mut nodes = Vec::with_capacity(hosts.len());
@@ -83,12 +83,12 @@ fn nodes(hosts: &[String]) -> Vec<u32> {
     nodes
 }
 
-/// How a run of the tool is distributed over ranks.
+/// Distribution of a classic run over ranks.
 pub(super) fn distribution<'r>(workload: &dyn Workload, ranks: &'r Ranks<'_>) -> Distribution<'r> {
     Distribution { world: ranks.world, each: Some(number_of_ranks(workload, ranks)) }
 }
 
-/// The option that says how many ranks there are, and its value.
+/// Option for the number of ranks, with its value.
 fn number_of_ranks(workload: &dyn Workload, ranks: &Ranks<'_>) -> (String, String) {
     let option = workload.ranks_option().unwrap_or_default();
     (option.to_owned(), ranks.world.size().to_string())

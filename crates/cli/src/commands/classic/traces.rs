@@ -20,7 +20,7 @@ pub(crate) struct PhaseTraces {
 }
 
 impl PhaseTraces {
-    /// Looks for the device.
+    /// Finds the device to trace.
     pub(crate) fn begin(asked: ClassicTraces) -> Result<Self, Failure> {
         let Some(device) = &asked.device else {
             return Err(Failure::new(Kind::Classic, "No blktrace device specified"));
@@ -29,7 +29,7 @@ impl PhaseTraces {
         Ok(Self { asked, devices, recorder: None })
     }
 
-    /// What a phase's files are called, but for the number of the CPU.
+    /// File name stem of a phase's trace, without the number of the CPU.
     fn stem(&self, phase: &str, number: u32) -> String {
         let known = self.asked.names.iter().find(|(name, _)| *name == phase);
         let name = known.map_or_else(
@@ -64,7 +64,7 @@ impl PhaseTraces {
     }
 }
 
-/// Removes the files of an earlier trace of this name, which blktrace writes over too.
+/// Removes the files of an earlier trace of this name, which blktrace would overwrite too.
 fn remove_older(stem: &Path) {
     let dir = stem.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(name) = stem.file_name() else { return };

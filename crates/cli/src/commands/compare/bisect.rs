@@ -1,5 +1,5 @@
-//! `treering bisect-step`: the kernel of one revision against a good one, with an answer that
-//! `git bisect run` understands.
+//! `treering bisect-step`: compares the kernel of one revision with a good one, and answers with an
+//! exit code for `git bisect run`.
 
 use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,14 +18,14 @@ use crate::commands::lab;
 use crate::exit_codes::{BISECTION_ENDS, SKIPPED, UNCLEAR};
 use crate::failure::{Failure, Kind};
 
-/// The variant that every revision is held against.
+/// Name of the variant with the good kernel, the baseline of every revision.
 const GOOD: &str = "good";
-/// What the other is called where no revision is known.
+/// Name of the tested variant if the revision is unknown.
 const TESTED: &str = "tested";
 
-/// What is answered.
+/// Answer of a bisection step.
 enum Answer {
-    /// Of the gate.
+    /// The exit code of the gate.
     Compared(ExitCode),
     /// The revision cannot be judged.
     Skipped(String),
@@ -34,7 +34,7 @@ enum Answer {
 /// Judges one revision. Every other failure ends the bisection: git takes most codes for 'bad'.
 pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
     let step = catch_unwind(AssertUnwindSafe(|| step(args)));
-    // A worker that panicked says nothing of the revision.
+    // A worker that panicked is no evidence about the revision.
     if has_panicked() {
         return ExitCode::from(BISECTION_ENDS);
     }
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
     }
 }
 
-/// The answer to git for what the gate said, which it has explained.
+/// Exit code for git that corresponds to the exit code of the gate, which has printed its reasons.
 fn said(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS {
         say("good (0)");
@@ -127,7 +127,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
     })
 }
 
-/// A variant under a kernel.
+/// Copy of a variant under another kernel.
 pub(in crate::commands) fn named(
     variant: &Variant,
     name: &str,
@@ -141,7 +141,7 @@ pub(in crate::commands) fn named(
     Ok(Variant { name: name.to_owned(), kernel: None, guest, ..variant.clone() })
 }
 
-/// How long is measured, and what counts as worse.
+/// Sets the threshold and the stopping rule of the plan from the arguments.
 fn judge(plan: &mut Plan, args: &BisectStepArgs) -> Result<(), Failure> {
     if let Some(text) = &args.threshold {
         plan.judging.threshold = Some(percentage("--threshold", text)?);
@@ -153,7 +153,7 @@ fn judge(plan: &mut Plan, args: &BisectStepArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the command that builds this revision; why that failed, where it did.
+/// Runs the command that builds this revision; returns the reason if the build failed.
 fn build(command: &str) -> Result<Option<String>, Failure> {
     say(&format!("building: {command}"));
     let cannot = |error: std::io::Error| {
@@ -176,7 +176,7 @@ fn build(command: &str) -> Result<Option<String>, Failure> {
     }
 }
 
-/// The revision that is checked out where we are, shortened.
+/// Abbreviated hash of the revision checked out in the current directory.
 fn revision() -> String {
     let asked = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
     let said = asked.ok().filter(|said| said.status.success());

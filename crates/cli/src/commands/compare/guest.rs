@@ -1,10 +1,11 @@
-//! In a guest: this program is its first process, and runs the one trial that the host asks for.
+//! Guest side: treering is the first process of the guest, and runs the one trial that the host
+//! requests.
 
 use treering_guest::GuestMachine;
 
 use crate::clock::trial_unix_ms;
 
-/// Runs the guest to its end, which is that of the machine.
+/// Serves the trial, then shuts the guest down.
 pub(crate) fn run() -> ! {
     let served = treering_conduct::serve_guest(treering_registry::workloads(), &trial_unix_ms);
     if let Err(why) = served {

@@ -1,5 +1,5 @@
-//! The command line as the host of a plan: messages and the display on standard error, leftovers of
-//! killed runs, and this very command line to be typed again after a boot.
+//! Host side of a plan: messages and progress on standard error, leftovers of killed runs, and the
+//! command line that continues the plan after a reboot.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::progress::ProgressShow;
 
-/// Variables that decide where a run finds its things.
+/// Environment variables that a continued plan needs to find its files and programs.
 const KEPT: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
 
-/// The terminal of a plan.
+/// Host of a plan on a terminal.
 pub(crate) struct Terminal<'l> {
     pub(crate) lab: &'l Lab,
 }
@@ -51,7 +51,7 @@ impl Host for Terminal<'_> {
     }
 }
 
-/// This command line as it is typed after a boot.
+/// Command line that continues this campaign after a reboot.
 fn continuation() -> Result<Continuation, Failure> {
     let cannot = |what: &str, error: &dyn std::fmt::Display| {
         Failure::new(Kind::Environment, format!("{what}: {error}"))

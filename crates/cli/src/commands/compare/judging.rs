@@ -1,4 +1,4 @@
-//! How the numbers of a campaign stand after a round, by the comparison of the report.
+//! Interim results of a campaign after each round, by the comparison of the report.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Plans in processes that a launcher has started.
+//! Checks for plans in processes that a parallel launcher has started.
 
 use treering_conduct::plan::Plan;
 

@@ -1,5 +1,5 @@
-//! `treering compare`: a plan's variants under its jobs, in interleaved rounds, and what came of
-//! it.
+//! `treering compare`: runs a plan's variants under its jobs, in interleaved rounds, and reports
+//! the comparison.
 
 mod bisect;
 mod guest;
@@ -35,7 +35,7 @@ use crate::classic_output::say;
 use crate::colour;
 use crate::failure::{Failure, Kind};
 
-/// Compares.
+/// Runs the plan and compares its variants.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
     let mut plan = match &args.plan {
@@ -73,20 +73,20 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// How a plan ended.
+/// Result of a conducted plan.
 pub(super) enum Conducted {
-    /// With this exit code.
+    /// The plan ended with this exit code.
     Done(ExitCode),
-    /// With a trial that failed, where that ends it.
+    /// A trial failed, in a plan that ends at the first failed trial.
     GivenUp {
-        /// The variant, by its place in the plan.
+        /// Index of the variant in the plan.
         variant: usize,
-        /// Why the trial failed.
+        /// Failure message of the trial.
         why: String,
     },
 }
 
-/// What the command line has watched, over what the plan says.
+/// Overrides the plan's observation settings with those of the command line.
 fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure> {
     observing.trace |= args.trace;
     observing.layout |= args.layout;
@@ -111,7 +111,7 @@ fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure>
     Ok(())
 }
 
-/// The plan in a file, its jobs at the small or at the full size.
+/// Reads a plan from a file, with its jobs at the small or at the full size.
 pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure> {
     let failed =
         |error: std::io::Error| Failure::of_path(path, &error).context("cannot read the plan");
@@ -139,7 +139,7 @@ pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure
     })
 }
 
-/// Prints what a plan would do: every cell in its order, and about how long and how large it is.
+/// Prints the schedule of a plan: every cell in its order, and the estimated time and size.
 pub(super) fn show_plan(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lab = lab::look();
     let (store, terminal) = (PlanStore::new(&args.page.store), Terminal { lab: &lab });
@@ -179,7 +179,7 @@ fn options(args: &CompareArgs) -> PlanOptions<'static> {
     }
 }
 
-/// Conducts a plan, and shows what came of it.
+/// Conducts a plan, and shows the comparison.
 pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
     launched::refuse(plan)?;
     // Before hours are spent, not after.
@@ -206,8 +206,8 @@ pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Cond
     page(plan, args, campaign).map(Conducted::Done)
 }
 
-/// Shows the comparison. A variant all of whose trials failed is none: then the command fails too,
-/// and says first what came first.
+/// Shows the comparison. If every trial of a variant failed, the command fails too, with the error
+/// of the variant's first trial.
 fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<ExitCode, Failure> {
     let Some(campaign) = campaign else {
         let why = "nothing in this plan runs under this kernel";
@@ -227,7 +227,7 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
     }
 }
 
-/// Shows what the trials of a campaign say.
+/// Shows the comparison page of a campaign.
 fn page_of(plan: &Plan, args: &CompareArgs, campaign: TrialId) -> Result<ExitCode, Failure> {
     if plan.variants.len() < 2 {
         let why = format!(

@@ -1,4 +1,5 @@
-//! The quick plan: what the options of the command line make, in the same form as a document.
+//! Quick plans: builds a plan from the options of the command line, in the same form as from a
+//! document.
 
 use std::path::{Path, PathBuf};
 
@@ -18,15 +19,16 @@ use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
 const GIB: u64 = 1 << 30;
-/// With the warm-up round and the making of images an answer comes within five minutes.
+/// Default measuring time in minutes: including the warm-up round and the making of images, an
+/// answer takes less than five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 const MOST_IN_TIME: u32 = 20;
-/// How packages of kernels end.
+/// File name extensions of kernel packages.
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
-/// The filesystem that kernels are compared on where none is named.
+/// Default filesystem for comparing kernels.
 const USUAL_IN_GUESTS: &str = EXT4.name;
 
-/// The plan of these options.
+/// Builds the plan from the arguments.
 pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
     let jobs = vec![job(args)?];
     let variants = variants(args, lab, &jobs)?;
@@ -53,8 +55,8 @@ pub(super) fn plan(args: &QuickArgs, lab: &Lab) -> Result<Plan, Failure> {
     })
 }
 
-/// What decides: what is asked for; else the one metric that speaks for the whole run, where the
-/// workload has one; else the workload's own choice.
+/// Primary metrics: the requested ones; else the one metric of the whole run, if the workload has
+/// one; else the workload's default.
 fn primary(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
     let known = foreseen(jobs);
     if let Some(unknown) = args.primary.iter().find(|name| !is_known(&known, name)) {
@@ -144,8 +146,8 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
     if args.kernels.is_empty() { Ok(variants) } else { under_kernels(variants, None, args) }
 }
 
-/// Refuses one variant, which has nothing to be compared with. One kernel is not refused: only a
-/// guest runs under it.
+/// Refuses a single variant, which has no contender. A single kernel is accepted, since it runs
+/// only in a guest.
 pub(super) fn refuse_alone(variants: &[Variant], args: &QuickArgs) -> Result<(), Failure> {
     let [alone] = variants else { return Ok(()) };
     if !args.kernels.is_empty() {
@@ -191,7 +193,7 @@ pub(super) fn under_kernels(
     }
 }
 
-/// Has the clocks of all guests count instructions.
+/// Makes the clocks of every guest count instructions.
 pub(super) fn count_instructions(plan: &mut Plan, args: &QuickArgs) -> Result<(), Failure> {
     let usage = |message: String, hint: &str| Failure::new(Kind::Usage, message).hint(hint);
     for variant in &mut plan.variants {
@@ -214,7 +216,8 @@ pub(super) fn count_instructions(plan: &mut Plan, args: &QuickArgs) -> Result<()
     Ok(())
 }
 
-/// With names of their own: a kernel against itself is a fair question, what chance alone does.
+/// Makes the names of kernels unique by a number: comparing a kernel with itself is allowed, and
+/// shows the effect of chance.
 fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
     let mut seen: Vec<String> = Vec::new();
     let each = |(name, kernel): (String, K)| {
@@ -225,8 +228,8 @@ fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
     kernels.into_iter().map(each).collect()
 }
 
-/// Each variant with each kernel, by names that say which. The question is one about kernels: each
-/// variant is compared with itself under the first of them.
+/// Combines each variant with each kernel, with unique names. As the question is about kernels, the
+/// baseline of each variant is the same variant under the first kernel.
 fn under<K>(
     variants: &[Variant],
     kernels: &[(String, K)],
@@ -280,7 +283,8 @@ fn in_guests(
     }))
 }
 
-/// A kernel by the name of its file: `6.1.0-50-amd64` of `linux-image-6.1.0-50-amd64_6.1.176.deb`.
+/// Kernel name from the name of its file: `6.1.0-50-amd64` from
+/// `linux-image-6.1.0-50-amd64_6.1.176.deb`.
 fn kernel_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let begins = ["linux-image-", "kernel-core-", "kernel-", "vmlinuz-", "bzImage-"];
@@ -303,7 +307,7 @@ fn device(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> 
     Ok(device)
 }
 
-/// A disk that there is: of one in a file the whole path.
+/// Checks that a modelled disk exists; for one described in a file, returns the absolute path.
 fn played_disk(name: &str) -> Result<String, Failure> {
     let path = Path::new(name);
     if Disk::named(name).is_none() && (name.contains('/') || path.extension().is_some()) {
@@ -318,15 +322,15 @@ fn played_disk(name: &str) -> Result<String, Failure> {
     Ok(name.to_owned())
 }
 
-/// The size of an image with room for each job: what it needs at most and half as much again for
-/// the filesystem's own, in whole GiB.
+/// Size of an image that holds each job: 1.5 times the largest footprint, to leave room for
+/// metadata, in whole GiB.
 fn room(jobs: &[PlannedJob]) -> u64 {
     let needs = jobs.iter().map(|job| job.job.footprint(&TargetFacts::unknown()).peak_block_bytes);
     let most = needs.max().unwrap_or(0);
     most.saturating_add(most / 2).div_ceil(GIB).max(1).saturating_mul(GIB)
 }
 
-/// The filesystems asked for, or those of the usual ones that can be made.
+/// Names of the requested filesystems, or of the default ones that can be made here.
 fn names(args: &QuickArgs, lab: &Lab) -> Result<Vec<String>, Failure> {
     let mut names: Vec<String> = Vec::new();
     if args.filesystems.is_empty() {

@@ -1,4 +1,4 @@
-//! The store of results as a plan uses it.
+//! Store of the results of a plan.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::places;
 use crate::sinks::{Recording, WithRecord};
 use crate::storage::{Keeping, failure, open_to_read, open_to_write, refuse_under_test};
 
-/// The store that the user named, or the usual one.
+/// Store that the user named, or the default one.
 pub(crate) struct PlanStore<'a> {
     named: Option<&'a Path>,
 }

@@ -17,7 +17,7 @@ use crate::commands::output;
 use crate::failure::{Failure, Kind, is_missing};
 use crate::places;
 
-/// Does what was asked for.
+/// Runs a subcommand of `treering dataset`.
 pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
     let dirs = places::dataset_dirs();
     match verb {
@@ -71,7 +71,7 @@ fn record_one(args: &RecordArgs) -> Result<(), Failure> {
     save(&recorded.dataset, args.replace)
 }
 
-/// A name that a data set of the user's can have, before anything is scanned.
+/// Checks the name of a new data set, before any file is scanned.
 fn check_name(name: &str) -> Result<(), Failure> {
     check_title(name).map_err(|error| Failure::of(Kind::Usage, &error))?;
     if library::builtin_names().any(|builtin| builtin == name) {

@@ -9,7 +9,7 @@ use treering_report::{Cell, Column, Report, Table};
 
 use treering_script::with_causes;
 
-/// All data sets with the size of each state.
+/// Page with the sizes of each data set and state.
 pub(crate) fn list(all: &[DatasetInfo]) -> Report {
     let mut page = Report::new("Data sets");
     let columns = vec![
@@ -48,7 +48,7 @@ pub(crate) fn list(all: &[DatasetInfo]) -> Report {
     page
 }
 
-/// One data set in numbers.
+/// Page about a single data set.
 pub(crate) fn show(report: &DatasetReport) -> Report {
     let mut page = Report::new(format!("Data set {}", report.name));
     if !report.about.is_empty() {

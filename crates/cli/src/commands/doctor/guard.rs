@@ -1,5 +1,5 @@
-//! `treering doctor --guard DEVICE`: what the guard would say before a device is formatted, and
-//! what it looked at. Nothing else is done, and nothing is changed.
+//! `treering doctor --guard DEVICE`: prints the guard's verdict on formatting a device, and what
+//! the guard examined. Changes nothing.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,16 +19,16 @@ use crate::failure::Failure;
 struct GuardVerdict {
     /// The device as it was named.
     path: String,
-    /// Where that leads.
+    /// The device node to which `path` resolves.
     device: String,
     bytes: u64,
-    /// Whether it would be formatted without being named for erasing.
+    /// True if the device would be formatted without being named in `--erase`.
     free: bool,
-    /// Whether it would be formatted when it is named for erasing, or is free.
+    /// True if the device would be formatted when named in `--erase`, or is free.
     erasable: bool,
-    /// What stands against formatting it.
+    /// Reasons against formatting the device.
     obstacles: Vec<String>,
-    /// What was looked at.
+    /// Examined users and regions of the device, in words.
     looked_at: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl Data for GuardVerdict {
     const VERSION: u32 = 1;
 }
 
-/// Looks at a device and shows what was found.
+/// Examines a device and shows the verdict.
 pub(super) fn run(path: &Path, args: &OutputArgs) -> Result<ExitCode, Failure> {
     let inspection = inspect(path)?;
     let verdict = GuardVerdict {
@@ -84,7 +84,7 @@ fn page(verdict: &GuardVerdict, inspection: Inspection) -> Report {
     page
 }
 
-/// What was looked at, in words.
+/// Examined users and regions of the device, in words.
 fn looked_at(inspection: &Inspection) -> Vec<String> {
     if inspection.bytes == 0 {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! What is here to measure with: rights, filesystems that can be made, devices, tracing, classic
-//! tools installed, and logs that it can import. Looks, and changes nothing.
+//! Inventory of the machine: rights, filesystems that can be made, devices, tracing, installed
+//! classic tools, and logs that can be imported. Only reads; changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,20 +12,20 @@ use treering_registry::import;
 use treering_report::pages::doctor_json::{DeviceHere, FilesystemHere, Inventory, ToolHere};
 use treering_sys::is_root;
 
-/// Where the kernel lists block devices.
+/// Directory in which the kernel lists block devices.
 const DEVICES: &str = "/sys/block";
-/// Devices in memory or on files: no disks to choose from.
+/// Name prefixes of devices in memory or on files, which are not listed as disks.
 const NO_DISKS: [&str; 3] = ["loop", "ram", "zram"];
-/// More devices than these are not listed.
+/// Maximum number of devices listed.
 const DEVICES_MOST: usize = 16;
-/// Logs are looked for among so many files of the directory, none of them larger.
+/// Limits of the search for logs: files examined, bytes of a file, and logs listed.
 const FILES_MOST: usize = 200;
 const LOG_BYTES_MAX: u64 = 1 << 20;
 const LOGS_MOST: usize = 8;
-/// How the names of logs end; those without an ending are looked at, too.
+/// File name extensions of logs; files without an extension are read, too.
 const LOG_ENDINGS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
 
-/// Looks around, and for logs in `dir` when there is one.
+/// Takes the inventory of the machine, and of the logs in `dir`, if given.
 pub(super) fn look(lab: &Lab, dir: Option<&Path>) -> Inventory {
     let disks = disks();
     Inventory {
@@ -80,8 +80,8 @@ fn device(node: &Path) -> DeviceHere {
     }
 }
 
-/// How requests to block devices can be recorded here: tried, on the device of the directory or on
-/// the first disk.
+/// Method by which block requests can be recorded here, found by trying on the device of the
+/// directory or on the first disk.
 fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
     let devices = dir.and_then(|dir| devices_under(dir).ok());
     let devices = devices.or_else(|| disks.iter().find_map(|node| device_at(node).ok()))?;
@@ -91,7 +91,7 @@ fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
     Some(method)
 }
 
-/// Originals of what treering imitates that are on the path; a link to treering is none.
+/// Installed originals of the imitated tools, found on `PATH`; links to treering are skipped.
 fn tools() -> Vec<ToolHere> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let ourselves = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();

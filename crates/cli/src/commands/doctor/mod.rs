@@ -71,14 +71,14 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::MountsDiffer,
 ];
 
-/// What was found.
+/// Findings of the doctor.
 #[derive(Default)]
 struct Findings {
-    /// What cannot be done at all.
+    /// Errors that prevent a run.
     obstacles: Vec<String>,
-    /// What the plan comes to: rounds, trials, time, comparisons.
+    /// Size of the plan: rounds, trials, time, comparisons.
     plan: Vec<String>,
-    /// What a comparison of the plan would caution against.
+    /// Cautions that a comparison of the plan would give.
     warnings: Vec<Warning>,
     cautions: Vec<Caution>,
     facts: Vec<Fact>,
@@ -93,14 +93,14 @@ impl Findings {
         self.value(name)?.parse().ok()
     }
 
-    /// Puts the cautions behind the warnings, the worst first.
+    /// Moves the cautions behind the warnings, worst first.
     fn sort(&mut self) {
         let rank = |caution: &Caution| WORST_FIRST.iter().position(|code| *code == caution.code);
         self.cautions.sort_by_key(rank);
         self.warnings.extend(self.cautions.drain(..).map(|caution| Warning::from(&caution)));
     }
 
-    /// Leaves only what was seen of the machine: the directory was only somewhere to stand.
+    /// Drops the findings about the directory, which only served for the probe.
     fn forget_the_place(&mut self) {
         let of_place = |name: &str| name.starts_with("filesystem.") || name.starts_with("device.");
         self.facts.retain(|fact| !of_place(&fact.name));
@@ -108,7 +108,7 @@ impl Findings {
     }
 }
 
-/// Looks, and says what was found.
+/// Examines the machine and shows the findings.
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     if let Some(device) = &args.guard {
         return guard::run(device, &args.output);
@@ -161,7 +161,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What any trial here would see of the machine, while the probe works in the directory.
+/// Collects the facts and cautions that any trial on this machine would get, while the probe works
+/// in the directory.
 fn of_machine(dir: Option<&Path>, findings: &mut Findings, stop: &StopFlag) -> Probed {
     let scene = ObserverContext {
         target: dir.unwrap_or(Path::new("/")),
@@ -195,7 +196,7 @@ fn of_directory(findings: &mut Findings, probed: &Probed) {
     loop_device(findings);
 }
 
-/// A loop device that reads its image through the page cache.
+/// Warns about a loop device that reads its image through the page cache.
 fn loop_device(findings: &mut Findings) {
     let image = findings.value("device.backing_file").map(str::to_owned);
     let is_past_cache = findings.value("device.direct_io") == Some("1");

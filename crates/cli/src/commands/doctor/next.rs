@@ -1,4 +1,4 @@
-//! What to try next on this machine: three commands, each with what it is for.
+//! Suggests three commands to try next on this machine, each with its purpose.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -7,11 +7,11 @@ use treering_report::pages::doctor_json::{Inventory, NextCommand};
 
 use crate::commands::trial::quoted;
 
-/// What the doctor was asked about.
+/// Subject of the doctor's examination.
 #[derive(Clone, Copy)]
 pub(super) enum Asked<'a> {
     Directory(&'a Path),
-    /// Free: it is empty and unused.
+    /// A block device; `is_free` if the device is empty and unused.
     Device {
         node: &'a Path,
         is_free: bool,
@@ -19,10 +19,10 @@ pub(super) enum Asked<'a> {
     Plan(&'a Path),
 }
 
-/// A directory in memory that nearly every Linux has.
+/// Memory filesystem that nearly every Linux has.
 const IN_MEMORY: &str = "/dev/shm";
 
-/// Three commands: a comparison, a run, and what fits what was found.
+/// Three commands: a comparison, a run, and one that suits the findings.
 pub(super) fn commands(asked: Asked<'_>, here: &Inventory) -> Vec<NextCommand> {
     vec![comparison(asked, here), aging(), third(asked, here)]
 }
@@ -45,7 +45,7 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
             let path = quoted(&path.to_string_lossy());
             next(format!("treering compare {path}"), "run the plan")
         }
-        // One that holds data is not suggested: what is proposed gets typed without reading.
+        // A device with data is not suggested, as users may type the command without reading it.
         Asked::Device { node, is_free: true } if can_make => {
             let node = quoted(&node.to_string_lossy());
             let purpose = format!("compare {names} on this device");
@@ -59,7 +59,7 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
     }
 }
 
-/// Directories are compared as they are; nobody needs root for that.
+/// Command that compares directories as they are, which does not need root.
 fn directories(dir: &Path) -> NextCommand {
     let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
     let is_in_memory = device(dir) == device(Path::new(IN_MEMORY));

@@ -1,5 +1,5 @@
-//! How noisy this machine is: a fixed piece of work, by the CPU and with small files, repeated for
-//! three seconds, and the smallest difference that runs of the same noise can show.
+//! Noise probe: repeats a fixed piece of work, on the CPU and with small files, for three seconds,
+//! and derives the smallest difference that runs with the same noise can detect.
 //!
 //! Of the files of the probe no more than one has a name at a time, and it is removed at once.
 
@@ -13,25 +13,26 @@ use treering_report::pages::doctor_json::{ProbeNoise, Resolution};
 use treering_stats::{PowerPlan, describe, smallest_detectable};
 use treering_sys::StopFlag;
 
-/// Blocks of the probe; one value each.
+/// Number of blocks of the probe; each gives one value.
 const BLOCKS: usize = 10;
-/// How long a block computes, and how long it makes files: three seconds in all.
+/// Time that each block computes, and time that it makes files; the blocks take three seconds
+/// together.
 const COMPUTING: Duration = Duration::from_millis(100);
 const MAKING_FILES: Duration = Duration::from_millis(200);
-/// Steps of arithmetic between two looks at the clock: about a millisecond.
+/// Steps of arithmetic between two clock readings: about a millisecond.
 const STEPS: u64 = 500_000;
-/// Files between two looks at the clock; the last of them is synced.
+/// Files made between two clock readings; the last of them is synced.
 const FILES: usize = 32;
-/// Fewer values say nothing of noise.
+/// Minimum number of values for an estimate of the noise.
 const BLOCKS_MIN: usize = 4;
-/// What the resolution is reported for.
+/// Campaign for which the resolution is reported: rounds, and seconds of each run.
 const ROUNDS: u32 = 10;
 const RUN_SECONDS: u32 = 20;
 
-/// What the probe found.
+/// Result of the noise probe.
 pub(super) struct Probed {
     pub(super) noise: Vec<ProbeNoise>,
-    /// Why no files could be made.
+    /// Error in making the files, if any.
     pub(super) refused: Option<io::Error>,
 }
 
@@ -63,7 +64,7 @@ pub(super) fn probe(dir: Option<&Path>, stop: &StopFlag) -> Probed {
     Probed { noise, refused }
 }
 
-/// Repeats the work for so long; the mean seconds of one piece.
+/// Repeats the work for `length`; returns the mean seconds of one repetition.
 fn block(
     length: Duration,
     stop: &StopFlag,

@@ -7,7 +7,7 @@ use treering_report::{Block, Cell, KeyValue, Report};
 
 const KIB: f64 = 1024.0;
 
-/// Lays it out; `plan` has a line for all that a plan comes to.
+/// Builds the page; `plan` describes the size of the plan, a line each.
 pub(super) fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
     let mut page = Report::new(format!("Doctor: {}", found.path));
     let count = found.obstacles.len() + found.cautions.len();
@@ -125,7 +125,7 @@ fn resolution(found: &Diagnosis<'_>) -> String {
     )
 }
 
-/// Two digits: it is an estimate.
+/// Formats an estimate in percent with two significant digits.
 fn figure(percent: f64) -> String {
     if percent < 10.0 { format!("{percent:.1}") } else { format!("{percent:.0}") }
 }

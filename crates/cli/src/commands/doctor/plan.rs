@@ -1,5 +1,5 @@
-//! What the doctor says of a plan: what cannot be done of it, and what its comparison would caution
-//! against.
+//! The doctor's examination of a plan: what cannot run, and which cautions its comparison would
+//! give.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::commands::compare::PlanStore;
 use crate::commands::lab;
 use crate::failure::Failure;
 
-/// Cautions about a comparison that can be seen before it: those about places.
+/// Cautions of a comparison that are known before it runs: those about targets.
 const FORESEEN: [Code; 7] = [
     Code::SizesDiffer,
     Code::FreeSpaceDiffers,
@@ -34,7 +34,7 @@ const FORESEEN: [Code; 7] = [
     Code::DevicesDiffer,
 ];
 
-/// Looks at each variant, and at all of them against the first.
+/// Examines each variant, and compares each with the first.
 pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), Failure> {
     let lab = lab::open();
     let usual_store = StoreArgs::default();
@@ -79,7 +79,7 @@ fn block_device(name: &str, path: &Path, findings: &mut Findings) {
     findings.cautions.extend(look_at_device(path).cautions);
 }
 
-/// Whether the jobs fit into the images of a variant.
+/// Checks that the jobs fit into the images of a variant.
 fn room(plan: &Plan, variant: &Variant, findings: &mut Findings) {
     let DeviceSpec::Loop { bytes, count, .. } = variant.device else { return };
     let has = bytes.saturating_mul(u64::from(count));
@@ -98,7 +98,7 @@ fn room(plan: &Plan, variant: &Variant, findings: &mut Findings) {
     }
 }
 
-/// Jobs that keep the caches, of data that memory holds.
+/// Warns about jobs that keep the caches and whose data fit into memory.
 fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
     let Some(memory) = memory else { return };
     for planned in &plan.jobs {
@@ -116,7 +116,7 @@ fn warm_reads(plan: &Plan, memory: Option<u64>, findings: &mut Findings) {
     }
 }
 
-/// What a comparison would say of the places: it is asked, with a trial of nothing on each.
+/// Cautions of a comparison about the targets of a plan, found by comparing an empty trial on each.
 fn foreseen(plan: &Plan) -> Vec<Warning> {
     let all = plan.variants.iter().zip(baselines(&plan.variants)).enumerate();
     let mut variants = all.filter_map(|(place, (variant, baseline))| {
@@ -151,7 +151,7 @@ fn trial(plan: &Plan, variant: &Variant) -> Option<Trial> {
     })
 }
 
-/// What is known of a variant's place before it is made.
+/// Facts about a variant's target that are known before the target is made.
 fn facts(variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let (mut facts, count, bytes) = match &variant.device {

@@ -1,5 +1,5 @@
-//! `treering run fio --check`: the same job by the installed fio and natively, in turns in the same
-//! place, and where the two differ.
+//! `treering run fio --check`: runs the same job by the installed fio and natively, in turns in the
+//! same directory, and reports the differences.
 
 mod page;
 mod sequence;
@@ -24,14 +24,14 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use page::{Checked, Sequence, Turn};
 
-/// Requests of a job that are compared, at most.
+/// Maximum number of requests of a job that are compared.
 const REQUESTS_MAX: usize = 200_000;
-/// Bytes of a log that are read.
+/// Maximum number of bytes read of a log.
 const LOG_BYTES_MAX: u64 = 32 << 20;
-/// The exit code when the two differ.
+/// Exit code if the two differ.
 const DIFFER: u8 = 1;
 
-/// Runs it.
+/// Runs the check.
 pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, Failure> {
     let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
     let any = AnyRunArgs::from_arg_matches(matches).map_err(usage)?;
@@ -81,7 +81,7 @@ impl Runner<'_> {
         }
     }
 
-    /// One trial to its end; its trees are removed, or put here.
+    /// Runs one trial to its end; its trees are appended to `kept`, or removed without such a list.
     fn trial(
         &self,
         job: &dyn Job,
@@ -131,7 +131,7 @@ impl Runner<'_> {
         }
     }
 
-    /// The requests of each job's first clone, both ways.
+    /// Compares the requests of each job's first clone.
     fn sequences(&self, settings: &Settings) -> Result<Vec<Sequence>, Failure> {
         let both = sequences(settings)?;
         self.tell("the requests of each job: fio");
@@ -148,7 +148,7 @@ impl Runner<'_> {
         Ok(all.map(|((job, ours), theirs)| Sequence::new(job, &ours, &theirs)).collect())
     }
 
-    /// What fio logged of a job; nothing where there is no log.
+    /// Reads the requests that fio logged for a job; empty without a log.
     fn log(&self, path: &str) -> Vec<Moved> {
         use std::io::Read as _;
         let mut text = Vec::new();
@@ -164,7 +164,7 @@ impl Runner<'_> {
     }
 }
 
-/// The rates of a trial: name, scope and value of what decides.
+/// Primary metrics of a trial, which are its rates.
 fn rates(trial: &Trial) -> impl Iterator<Item = &Metric> {
     trial.metrics.iter().filter(|metric| metric.primary)
 }

@@ -1,4 +1,4 @@
-//! What both ways came to beside each other: work, requests, rates.
+//! Results of fio and of treering side by side: work, requests, rates.
 
 use std::collections::BTreeMap;
 
@@ -7,33 +7,33 @@ use treering_model::{Scope, Trial, Unit};
 use treering_report::{Cell, Column, Report, Table};
 use treering_stats::student_test;
 
-/// How sure it must be that rates differ.
+/// Confidence level of the test for a difference of rates.
 const CONFIDENCE: f64 = 0.95;
-/// Rates that differ less are the same to everybody.
+/// Relative difference of rates below which they count as the same.
 const RATE_SLACK: f64 = 0.05;
 
-/// Both ways once.
+/// A turn: the trials of treering and of fio.
 pub(super) struct Turn {
     pub(super) ours: Trial,
     pub(super) theirs: Trial,
 }
 
-/// The requests of a job beside each other.
+/// Comparison of the request sequences of a job.
 pub(super) struct Sequence {
     name: String,
     compared: usize,
     verdict: Verdict,
 }
 
-/// What came of a comparison.
+/// Result of one comparison.
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
     Same,
     /// No difference is seen beyond the noise.
     WithinNoise,
-    /// Says how.
+    /// The two differ; holds a description of the difference.
     Differ(String),
-    /// Says why not.
+    /// The two were not compared; holds the reason.
     NotCompared(&'static str),
 }
 
@@ -77,7 +77,7 @@ fn one(request: &Moved) -> String {
     format!("{} {bytes} at {offset} of {file}", if *writes { "write" } else { "read" })
 }
 
-/// What the clones of a job did one way: bytes, requests.
+/// Bytes and requests of a job's clones, by job name and direction.
 type Work = BTreeMap<(String, &'static str), [u64; 2]>;
 
 fn work(trial: &Trial) -> Work {
@@ -97,22 +97,22 @@ fn work(trial: &Trial) -> Work {
 
 struct Worked {
     what: (String, &'static str),
-    /// Of the last turn: bytes, requests; fio's, ours.
+    /// Bytes and requests of the last turn: fio's, then treering's.
     both: [[u64; 2]; 2],
     verdict: Verdict,
 }
 
 struct Rated {
     what: String,
-    /// MiB in a second in each turn: fio's, ours.
+    /// Rates in MiB/s of each turn: fio's, then treering's.
     both: Vec<[f64; 2]>,
-    /// Ours over fio's.
+    /// Ratio of treering's rate to fio's.
     ratio: f64,
     extremes: [f64; 2],
     verdict: Verdict,
 }
 
-/// All that was compared.
+/// Results of every comparison of the check.
 pub(super) struct Checked {
     work: Vec<Worked>,
     sequences: Vec<Sequence>,
@@ -132,7 +132,7 @@ impl Checked {
         Self { work: worked(turns), sequences, rates, fio, turns: turns.len() }
     }
 
-    /// Whether nothing differs.
+    /// True if no verdict is [`Verdict::Differ`].
     pub(super) fn agree(&self) -> bool {
         let work = self.work.iter().map(|one| &one.verdict);
         let sequences = self.sequences.iter().map(|one| &one.verdict);
@@ -140,7 +140,7 @@ impl Checked {
         !work.chain(sequences).chain(rates).any(|verdict| matches!(verdict, Verdict::Differ(_)))
     }
 
-    /// As a page.
+    /// Formats the results as a page.
     pub(super) fn page(&self) -> Report {
         let mut page = Report::new("fio and treering");
         page.paragraph(if self.agree() { "They agree." } else { "They differ." });
@@ -227,7 +227,8 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
 }
 
-/// Work that is fixed must be the same in every turn; of work by time only the rates count.
+/// Compares the work of each job. Fixed work must be the same in every turn; for jobs that end by
+/// time only the rates are compared.
 fn worked(turns: &[Turn]) -> Vec<Worked> {
     let pairs: Vec<[Work; 2]> =
         turns.iter().map(|turn| [work(&turn.theirs), work(&turn.ours)]).collect();
@@ -254,7 +255,7 @@ fn worked(turns: &[Turn]) -> Vec<Worked> {
     names.into_iter().map(one).collect()
 }
 
-/// Whether a job is ended by its time.
+/// True if a job ends by time.
 fn is_timed(trial: &Trial, job: &str) -> bool {
     let parameters = &trial.beginning.parameters;
     let named = parameters.iter().filter(|(_, value)| value == job);

@@ -1,4 +1,4 @@
-//! The requests of jobs in their order, natively: in memory, without a disk.
+//! Request sequences of native jobs, found by running the jobs in memory, without a disk.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -13,10 +13,10 @@ use treering_script::{
     Call, File, Job, ParallelGroup, SessionError, TargetFacts, Task, TaskListener,
 };
 
-/// Calls after which a job that makes no request is given up.
+/// Calls after which a job without requests is given up.
 const CALLS_MAX: usize = 50_000_000;
 
-/// The first requests of each task of each phase but the first one, so many as are asked for.
+/// First requests of each task of each phase but the first; `wanted` gives their numbers.
 pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>>, String> {
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&TargetFacts::unknown());
@@ -46,7 +46,7 @@ pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>
     Ok(all)
 }
 
-/// Does a task until it ends, or until it has made so many requests.
+/// Runs a task until its end, or until it has made the wanted number of requests.
 fn drive(
     task: &mut Task,
     memory: &MemoryFilesystem,
@@ -67,11 +67,11 @@ fn drive(
     Ok(notes.made)
 }
 
-/// What is open, and what was moved.
+/// Open files, and the requests recorded so far.
 #[derive(Default)]
 struct Notes {
     names: HashMap<File, String>,
-    /// Where the next read or write without a place of its own begins.
+    /// File position, in bytes, of the next read or write without an explicit offset.
     places: HashMap<File, u64>,
     made: Vec<Moved>,
 }
@@ -89,7 +89,7 @@ impl Notes {
         self.take(file, writes, offset, bytes);
     }
 
-    /// Takes down what a call moves.
+    /// Records the requests of a call.
     fn note(&mut self, call: &Call<'_>) {
         match *call {
             Call::Create { path, into, .. } | Call::Open { path, into, .. } => {

@@ -1,6 +1,6 @@
-//! The files of an import: named ones, and those in directories of results of MMTests. What is to
-//! be read more than once and cannot be (standard input, files that `gzip` or `xz` packed) is
-//! unpacked into memory, and into a file without a name where it is long.
+//! Files of an import: named ones, and those in directories of results of MMTests. Input that
+//! cannot be read twice as it is (standard input, files packed with `gzip` or `xz`) is unpacked
+//! into memory, or into an unnamed file if it is long.
 
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
@@ -16,50 +16,52 @@ use treering_registry::{ImportReader, ResultFile, Scan, Source, beginnings, resu
 
 use crate::failure::{Failure, Kind};
 
-/// Larger files are no logs.
+/// Maximum size of a log.
 const FILE_BYTES_MAX: u64 = 1 << 30;
-/// So much of what is unpacked is held in memory.
+/// Maximum unpacked bytes held in memory.
 const MEMORY_BYTES_MAX: usize = 8 << 20;
-/// Nor are larger ones with the times of tests.
+/// Maximum size of a file with the time stamps of tests.
 const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
-/// How files begin that `gzip` packed, and those of `xz`.
+/// Magic numbers of files packed with `gzip` and with `xz`.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const XZ: [u8; 6] = [0xfd, b'7', b'z', b'X', b'Z', 0];
-/// What `xz -9` needs to be unpacked is 65 MiB; files that need more are refused.
+/// Memory limit of the `xz` decoder: files of `xz -9` need 65 MiB; files that need more than the
+/// limit are refused.
 const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
-/// Results stand no deeper than this below the directory that is named, among no more files.
+/// Limits of the search for results below the named directory: depth, and number of files.
 const DEPTH_MOST: usize = 8;
 const FILES_MOST: usize = 100_000;
 
-/// A file and what was found in it.
+/// A file and the outputs found in it.
 pub(super) struct File {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) digest: Fingerprint,
     pub(super) scan: Scan,
-    /// What came from standard input, which cannot be opened again.
+    /// Contents read from standard input, which cannot be opened again.
     kept: Option<Rc<dyn Source>>,
-    /// Where it stands among the results of MMTests, when it does.
+    /// Position of the file in a results directory of MMTests, if any.
     pub(super) stand: Option<Stand>,
 }
 
-/// Where an output stands among results.
+/// Position of an output file in a results directory of MMTests.
 pub(super) struct Stand {
     pub(super) run: String,
     pub(super) iteration: u64,
     pub(super) test: String,
-    /// When its test began, later for each of its files so that they keep their order.
+    /// Start time of the test, increased for each further file of the test so that their order is
+    /// preserved.
     pub(super) began_unix_ms: Option<i64>,
 }
 
-/// What could be read, and why the rest could not.
+/// Files that could be read, and the errors of the others.
 #[derive(Default)]
 pub(super) struct Files {
     pub(super) files: Vec<File>,
     pub(super) failures: Vec<Failure>,
 }
 
-/// Reads them, directories in the order of their runs and iterations.
+/// Reads the files; those of a directory in the order of their runs and iterations.
 pub(super) fn read(paths: &[PathBuf]) -> Files {
     let mut all = Files::default();
     for path in paths {
@@ -84,7 +86,7 @@ impl Files {
 }
 
 impl File {
-    /// The file once more, as it was when it was looked through.
+    /// Contents kept from the scan, or the reopened file.
     pub(super) fn reopened(&self) -> Result<Rc<dyn Source>, Failure> {
         match &self.kept {
             Some(kept) => Ok(Rc::clone(kept)),
@@ -112,7 +114,7 @@ fn of_file(path: &Path) -> Result<File, Failure> {
     Ok(File { name, path: path.to_owned(), digest, scan, kept, stand: None })
 }
 
-/// The text of a file, unpacked where it is packed, and the fingerprint of its bytes.
+/// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
 fn opened(path: &Path) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
     if path == Path::new("-") {
         return unpacked(path, io::stdin().lock());
@@ -141,7 +143,7 @@ fn too_long(path: &Path, what: &str) -> Failure {
     Failure::new(Kind::Usage, message).hint("split it into single outputs")
 }
 
-/// What comes through a pipe or was packed, whole.
+/// Reads a pipe or a packed file to its end.
 fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
     let wrong = |error: io::Error| unread(path, &error);
     let mut reported = Reported::of(BufReader::new(from));
@@ -171,7 +173,7 @@ fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint
     Ok((Rc::new(spool), reported.digest))
 }
 
-/// Reads, and takes the fingerprint of what was read.
+/// Reader that computes the fingerprint of the bytes read.
 struct Reported<R> {
     from: R,
     digest: Fingerprint,
@@ -191,7 +193,7 @@ impl<R: Read> Read for Reported<R> {
     }
 }
 
-/// A file that lies on a disk as it is.
+/// File on disk that is not packed.
 struct Plain(fs::File);
 
 impl Source for Plain {
@@ -200,7 +202,7 @@ impl Source for Plain {
     }
 }
 
-/// Bytes in memory as long as they are few, then in a file without a name.
+/// Buffer that holds few bytes in memory, and more in an unnamed file.
 #[derive(Default)]
 struct Spool {
     memory: Vec<u8>,
@@ -241,7 +243,7 @@ impl Source for Spool {
     }
 }
 
-/// A file that goes away with its descriptor. Where temporary files are on a disk, if there is one.
+/// Makes an unnamed file, freed when its descriptor is closed; preferably on a disk.
 fn nameless() -> io::Result<fs::File> {
     let make = |dir: &Path| {
         let path = dir.join(format!(".treering-import-{}", TrialId::new().text()));
@@ -291,13 +293,13 @@ fn of_directory(path: &Path, all: &mut Files) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether two outputs are of the same test in the same iteration of a run.
+/// True if two outputs belong to the same test in the same iteration of a run.
 fn is_of_test(left: &ResultFile, right: &ResultFile) -> bool {
     let key = |of: &ResultFile| (of.timestamps.clone(), of.run.clone(), of.test.clone());
     key(left) == key(right)
 }
 
-/// When the test of an output began, where MMTests wrote it down.
+/// Start time of the test of an output, from the time stamps of MMTests, if recorded.
 fn began(result: &ResultFile) -> Option<i64> {
     let file = fs::File::open(&result.timestamps).ok()?;
     let mut text = Vec::new();

@@ -1,4 +1,4 @@
-//! `treering import`: logs of other tools, and what treering exported, into the store.
+//! `treering import`: imports logs of other tools, and exports of treering, into the store.
 
 mod files;
 
@@ -20,14 +20,14 @@ use crate::places;
 use crate::storage::{failure, open_to_write};
 use files::{File, Files, Stand};
 
-/// The facts that say where a trial comes from.
+/// Names of the facts about the origin of a trial.
 const FILE_FACT: &str = "import.file";
 const LINES_FACT: &str = "import.lines";
 const DIGEST_FACT: &str = "import.digest";
 const TEST_FACT: &str = "import.mmtests_test";
 const ITERATION_FACT: &str = "import.mmtests_iteration";
 
-/// Imports them.
+/// Imports the files.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let Files { files, failures } = files::read(&args.files);
     let mut failures = failures.into_iter();
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         }
     }
     output::write(&page(&rows, &counters, args.dry_run), &args.output)?;
-    // What could be read is kept, whatever could not.
+    // Trials that could be read are stored even if others could not.
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
@@ -105,9 +105,9 @@ fn remarks(files: &[File]) -> Vec<String> {
     files.iter().flat_map(of).collect()
 }
 
-/// A label for each output: the first of every tool gets the first one, the second the second, so
-/// that all that was measured of one side has one label. Of results of MMTests it is the first run
-/// that gets the first one, with all its iterations.
+/// Assigns the labels of the command line: the first output of every tool gets the first label, the
+/// second the second, so that the outputs of one side share a label. Of results of MMTests the
+/// first run gets the first label, for each of its iterations.
 fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
     if wanted.is_empty() {
         return Ok(files.iter().flat_map(labels_by_file).collect());
@@ -129,9 +129,9 @@ fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
     all.iter().map(label).collect()
 }
 
-/// What treering exported has its labels, and an output may be called something in the log; others
-/// have the name of the file, with a number where it holds several outputs of a tool. Results of
-/// MMTests have the name of their run.
+/// Labels of the trials in a file. Exports of treering keep their labels, and an output may have a
+/// name in the log; others get the file name, with a number if the file holds several outputs of a
+/// tool. Results of MMTests get the name of their run.
 fn labels_by_file(file: &File) -> Vec<String> {
     if let Some(stand) = &file.stand {
         return vec![stand.run.clone(); file.scan.outlines.len()];
@@ -147,7 +147,7 @@ fn labels_by_file(file: &File) -> Vec<String> {
     all.into_iter().map(label).collect()
 }
 
-/// Outputs with their numbers, each tool's counted from 0; of results those of their runs.
+/// Outputs with their numbers, counted from 0 for each tool; results have the number of their run.
 fn numbered(files: &[File]) -> Vec<(usize, &Outline)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut runs: Vec<&str> = Vec::new();
@@ -170,7 +170,7 @@ fn numbered(files: &[File]) -> Vec<(usize, &Outline)> {
     all
 }
 
-/// The trial with what the log does not hold, and the rows of its table.
+/// Completes a trial with the values that the log lacks; also returns the rows of its table.
 fn complete(content: Content, found: &Outline, file: &File, label: &str) -> (Trial, Rows) {
     let mut foreign = match content {
         Content::Own(mut trial) => {
@@ -209,7 +209,7 @@ fn complete(content: Content, found: &Outline, file: &File, label: &str) -> (Tri
     (trial, rows)
 }
 
-/// Where an imported trial is from: the digest of the file and the lines in it.
+/// Origin of an imported trial: the digest of the file and the lines of the output in the file.
 type Origin = (String, String);
 
 fn origin<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<Origin> {
@@ -218,7 +218,7 @@ fn origin<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<Origin> {
     Some((fact(DIGEST_FACT)?.value.clone(), fact(LINES_FACT)?.value.clone()))
 }
 
-/// The store, and what is in it.
+/// The store, and the origins of the trials in it.
 struct Keeper {
     store: Store,
     trials: HashSet<TrialId>,
@@ -256,8 +256,7 @@ impl Keeper {
         }
     }
 
-    /// The trial in the store that is this one: of the same identity, or from the same place of
-    /// the same file.
+    /// Trial in the store that equals this one: same identity, or same lines of the same file.
     fn stands(&self, trial: &Trial) -> Option<TrialId> {
         let id = trial.beginning.trial;
         if self.trials.contains(&id) {
@@ -267,7 +266,7 @@ impl Keeper {
         }
     }
 
-    /// Puts a trial into the store, unless it is there: twice the same run would look like two.
+    /// Stores a trial unless it is stored already, since a duplicate would look like another run.
     fn keep(
         &mut self,
         trial: &Trial,

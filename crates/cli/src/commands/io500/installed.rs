@@ -1,5 +1,5 @@
-//! Runs an installed io500 with a configuration, and keeps what it wrote: figures as an import has
-//! them, and its files beside them. Nothing is computed from them.
+//! Runs an installed io500 with a configuration, and stores its results: figures as from an import,
+//! and the result files. No figure is computed here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,16 @@ use crate::storage::{Keeping, failure};
 /// The kind of the artifacts that are files of IO500, each one text.
 const FILE_ARTIFACT: &str = "io500_file";
 const FILE_VERSION: u32 = 1;
-/// No more files, and none that is longer, are kept.
+/// Maximum number and size of the files stored.
 const FILES_MOST: usize = 64;
 const FILE_BYTES_MAX: u64 = 1 << 20;
-/// A configuration is not longer.
+/// Maximum size of a configuration.
 const CONFIG_BYTES_MAX: u64 = 1 << 20;
-/// How often it is looked whether the program has ended.
+/// Interval at which the program is polled for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const RESULT: &str = "result.txt";
 
-/// Runs it.
+/// Runs the installed program.
 pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     let config = text_of(&args.config, CONFIG_BYTES_MAX)?;
     let results = PathBuf::from(value(&config, "resultdir").unwrap_or("./results"));
@@ -85,7 +85,7 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Starts it and waits for its end; a signal that asks us to stop is handed on.
+/// Starts the program and waits for its end; a signal that stops treering is passed on.
 fn start(args: &InstalledArgs) -> Result<(ExitStatus, Option<i32>), Failure> {
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
@@ -113,7 +113,7 @@ fn start(args: &InstalledArgs) -> Result<(ExitStatus, Option<i32>), Failure> {
     Ok((status, asked))
 }
 
-/// A text of at most so many bytes.
+/// Reads a text of at most `most` bytes.
 fn text_of(path: &Path, most: u64) -> Result<String, Failure> {
     let wrong = |error| Failure::of_path(path, &error);
     if fs::metadata(path).map_err(wrong)?.len() > most {
@@ -124,7 +124,7 @@ fn text_of(path: &Path, most: u64) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A value of the section `global`.
+/// Value of a key in the section `global`.
 fn value<'c>(config: &'c str, key: &str) -> Option<&'c str> {
     let mut is_global = false;
     let mut found = None;

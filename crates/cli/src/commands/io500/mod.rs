@@ -17,7 +17,7 @@ use super::{native, output};
 use crate::arguments::{InstalledArgs, OutputArgs, REHEARSE};
 use crate::failure::{Failure, Kind};
 
-/// Does what was asked for.
+/// Runs the rehearsal, or the installed program.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match matches.subcommand() {
         Some((REHEARSE, below)) => native::run_then(&Io500, below, |done, own| {
@@ -41,7 +41,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Says what a full run needs.
+/// Prints the requirements of a full run.
 fn tell(trial: &Trial, dir: &Path) -> Result<(), Failure> {
     let number = |name: &str| trial.fact(name).and_then(|fact| fact.parse().ok());
     let clients = ClientMachines {

@@ -1,4 +1,4 @@
-//! What a rehearsal says of a full run: phases, what to set, what would go wrong, a configuration.
+//! Page about a rehearsal of a full IO500 run: phases, settings, expected errors, a configuration.
 
 use std::path::Path;
 
@@ -144,7 +144,7 @@ pub(super) fn config(full: &FullRun, clients: ClientMachines, dir: &Path) -> Vec
     lines
 }
 
-/// Three digits that count, at most six behind the point.
+/// Formats a number with three significant digits and at most six decimals.
 fn digits(number: f64) -> String {
     let (mut decimals, mut scaled) = (0_usize, number.abs());
     while scaled > 0.0 && scaled < 100.0 && decimals < 6 {

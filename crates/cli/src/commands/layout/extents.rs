@@ -14,8 +14,8 @@ use crate::arguments::LayoutArgs;
 use crate::commands::output;
 use crate::failure::{Failure, Kind};
 
-/// Whether files are named whose own extents are wanted: several, or one that is no image of a
-/// filesystem.
+/// True if the arguments name files whose own extents are to be shown: several paths, or one that
+/// is not an image of a filesystem.
 pub(super) fn are_wanted(args: &LayoutArgs) -> Result<bool, Failure> {
     let other = std::iter::once(&args.path).chain(&args.files).find(|path| !path.is_file());
     match other {
@@ -33,7 +33,7 @@ pub(super) fn are_wanted(args: &LayoutArgs) -> Result<bool, Failure> {
     }
 }
 
-/// Lists them.
+/// Lists the extents.
 pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let mut buffer = ExtentBuffer::default();
     let files = std::iter::once(&args.path).chain(&args.files);

@@ -31,10 +31,10 @@ use crate::arguments::LayoutArgs;
 use crate::commands::{lab, output};
 use crate::failure::{Failure, Kind};
 
-/// Reads of the device below this share of the content came from a cache.
+/// Share of the content below which the reads of the device show that a cache was used.
 const READ_SHARE_LEAST: f64 = 0.9;
 
-/// Does what was asked for.
+/// Copies the tree, and compares the two.
 pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let original = ReadOnlyView::open(&args.path)?;
     let signals = SignalWatch::begin().map_err(|error| {
@@ -71,7 +71,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the steps have in common.
+/// State shared by the steps of a fresh-copy comparison.
 struct Work<'w> {
     args: &'w LayoutArgs,
     view: &'w ReadOnlyView,
@@ -115,7 +115,7 @@ impl Work<'_> {
         Ok(copy)
     }
 
-    /// What speaks against the filesystem of a directory as that of a fresh copy.
+    /// Reasons why the target of the copy is not an empty filesystem, as cautions.
     fn not_fresh(&self, scratch: &Scratch) -> Result<Vec<String>, Failure> {
         let Some(first) = scratch.beside().first() else { return Ok(Vec::new()) };
         let layout = self.look(scratch.open()?.as_fd())?;
@@ -165,7 +165,7 @@ impl Work<'_> {
         Ok(copying.copier.copied())
     }
 
-    /// Reads one of the two, and tells in which order it gives its entries.
+    /// Reads one of the two trees, and reports the order of its directory entries.
     fn read(
         &self,
         scratch: &Scratch,
@@ -229,7 +229,7 @@ impl Work<'_> {
         if self.stop.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
-    /// A survey that was stopped was interrupted.
+    /// Failure of a survey: interrupted if it was stopped, else `otherwise`.
     fn failure(&self, otherwise: Failure) -> Failure {
         if self.stop.is_raised() { interrupted() } else { otherwise }
     }
@@ -252,7 +252,7 @@ fn copy_failure(error: &CopyError) -> Failure {
     Failure::of(Kind::Environment, error).maybe_hint(hint)
 }
 
-/// Has nothing in the caches, of the files and of what is below them.
+/// Syncs and drops the kernel's caches, those of the layers below the files included.
 fn cold() -> Result<(), Failure> {
     sync_machine();
     drop_caches().map_err(|error| {
@@ -261,7 +261,7 @@ fn cold() -> Result<(), Failure> {
     })
 }
 
-/// Records what the devices below something open are asked for.
+/// Starts recording the requests to the devices below an open directory.
 fn record(top: BorrowedFd<'_>) -> Result<BlockRecorder, String> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", top.as_raw_fd()));
     let devices = devices_under(Path::new(&path)).map_err(|error| error.to_string())?;
@@ -269,7 +269,7 @@ fn record(top: BorrowedFd<'_>) -> Result<BlockRecorder, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Says where a device was asked for less than there is.
+/// Cautions if a device was asked for less than the content.
 fn caution_caches(copy: &mut FreshCopy) {
     let is_encoded = copy.aged.extents.encoded.extents + copy.fresh.extents.encoded.extents > 0;
     let least = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();
@@ -283,13 +283,13 @@ fn caution_caches(copy: &mut FreshCopy) {
     }
 }
 
-/// Copies what is met on the way.
+/// Visitor of a walk that copies each entry.
 struct Copying<'w> {
     work: &'w Work<'w>,
     copier: Copier,
 }
 
-/// Why it is not copied further.
+/// Reason why copying ended early.
 enum Halt {
     Stopped,
     Walk(WalkError),

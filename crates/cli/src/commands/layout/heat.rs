@@ -1,4 +1,4 @@
-//! `treering layout --heat`: whose the requests of a block trace were.
+//! `treering layout --heat`: attributes the requests of a block trace to files.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::commands::output;
 use crate::commands::trace::files::each_entry;
 use crate::failure::{Failure, Kind};
 
-/// Does what was asked for.
+/// Shows the heat of files and of regions of the device.
 pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> {
     let failed = |why: String| Failure::new(Kind::Environment, why);
     let not_known = |error: HotError| failed(error.to_string());
@@ -56,8 +56,8 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tells the requests of a trace. One of a single device is that of the filesystem, by whatever
-/// name: the image may have been on another loop device then.
+/// Feeds the requests of a trace to `requests`. The only device of a trace is taken for that of the
+/// filesystem, whatever its name: the image may have been on another loop device then.
 fn hear(trace: &Path, requests: &mut HotRequests) -> Result<(), Failure> {
     let mut devices: Vec<Device> = Vec::new();
     let mut is_decided = false;

@@ -1,4 +1,4 @@
-//! `treering layout`: where files lie on disk, and what is free: of a directory, a device or an
+//! `treering layout`: positions of files on disk, and free space: of a directory, a device or an
 //! image, which are never written to.
 
 mod extents;
@@ -24,7 +24,7 @@ use super::{charts, output};
 use crate::arguments::LayoutArgs;
 use crate::failure::{Failure, Kind};
 
-/// Does what was asked for.
+/// Runs the mode of `treering layout` that the arguments select.
 pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     if extents::are_wanted(args)? {
         return extents::run(args);
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the map as a file of its own, over none but a map of ours.
+/// Writes the map to a file of its own; an existing file must be a chart of treering's.
 fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn Display| {
         let message = format!("cannot write {}: {error}", file.display());
@@ -79,7 +79,7 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
-/// In words, through what is looked.
+/// Describes the kind of view through which the files are read.
 fn through(kind: &ViewKind) -> String {
     match kind {
         ViewKind::Directory => String::new(),

@@ -1,4 +1,5 @@
-//! The answer of a search as a trial of its own: `show`, `history` and `export` see it.
+//! Answer of a load search, stored as a trial of its own, so that `show`, `history` and `export`
+//! see it.
 
 use treering_fio::Fio;
 use treering_model::metrics::load::{
@@ -13,7 +14,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::storage::{Keeping, failure};
 
-/// Keeps it; `None` where nothing is kept, or nothing was found.
+/// Stores the answer; `None` if results are not stored, or no answer was found.
 pub(super) fn keep(found: &Found, load: &Load) -> Result<Option<TrialId>, Failure> {
     let LoadAnswer::At { rate, interval } = found.answer else { return Ok(None) };
     let Some(newest) = &found.newest else { return Ok(None) };
@@ -51,7 +52,7 @@ pub(super) fn keep(found: &Found, load: &Load) -> Result<Option<TrialId>, Failur
     Ok(Some(trial))
 }
 
-/// What the search was asked for, then what every probe was.
+/// Parameters of the search, followed by those of each probe.
 fn parameters(found: &Found, load: &Load) -> Vec<(String, String)> {
     let args = &load.args;
     let own = |name: &str, value: String| (name.to_owned(), value);

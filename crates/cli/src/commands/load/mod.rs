@@ -1,4 +1,4 @@
-//! `treering load`: the highest rate of requests at which a latency is kept.
+//! `treering load`: searches the highest rate of requests at which the latency bounds are met.
 //!
 //! A probe is a native trial of a fio job file whose requests come by the clock; which rate is
 //! probed next is decided in `treering_stats`. Files stay from probe to probe, and go at the end.
@@ -30,14 +30,14 @@ use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, open_to_read};
 
-/// Requests that may exceed each latency, at least: a probe lasts so long.
+/// Expected number of requests beyond each percentile, at least; determines the length of a probe.
 const BEYOND_LEAST: f64 = 5.0;
-/// But not longer, in seconds.
+/// Upper limit of the length of a probe from [`BEYOND_LEAST`], in seconds.
 const LONGEST: f64 = 60.0;
-/// The rate at which a filesystem has hardly anything to do.
+/// Rate of the probe of a nearly idle filesystem, per second.
 const IDLE_RATE: u64 = 20;
 
-/// What was asked for.
+/// Parsed arguments and state of a load search.
 struct Load {
     args: LoadArgs,
     any: AnyRunArgs,
@@ -45,22 +45,22 @@ struct Load {
     bounds: Vec<Bound>,
     settings: Settings,
     seed: u64,
-    /// The trees that probes made, for the next ones.
+    /// Trees left by probes, to be reused by later ones.
     kept: RefCell<Vec<LeftTree>>,
 }
 
-/// What came of it.
+/// Result of a load search.
 struct Found {
     answer: LoadAnswer,
     probes: Vec<Probe>,
-    /// The newest trial: where it was run, and how.
+    /// Newest trial, from which the answer takes its directory and command line.
     newest: Option<Trial>,
-    /// A probe with hardly any load, where the lowest rate failed.
+    /// Probe with hardly any load, made if the lowest rate failed.
     idle: Option<Probe>,
     is_interrupted: bool,
 }
 
-/// Searches.
+/// Runs the search.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let load = Load::of(matches)?;
     let precision = percentage("--precision", &load.args.precision)?;
@@ -126,7 +126,7 @@ impl Load {
         Ok(Self { args, any, own, bounds, settings, seed, kept: RefCell::default() })
     }
 
-    /// What a probe at this rate is.
+    /// Load that the probe of this number offers at this rate.
     fn offered(&self, per_second: u64, number: usize) -> OfferedLoad {
         let slowest = self.bounds.iter().map(|bound| bound.ns).max().unwrap_or(0) as f64 / 1e9;
         let share = self.bounds.iter().map(|bound| 1.0 - bound.share).fold(1.0, f64::min);
@@ -137,20 +137,20 @@ impl Load {
             arrivals: self.args.arrivals.clone(),
             seconds: duration.max(needed.min(LONGEST)),
             warm_up: self.args.warm_up.as_secs_f64(),
-            // What has not ended then is too late whatever comes.
+            // Requests unfinished by then miss every bound.
             grace: (2.0 * slowest).max(0.5),
             late: self.bounds.iter().map(Bound::text).collect::<Vec<_>>().join(","),
             seed: self.seed.wrapping_add(number as u64),
         }
     }
 
-    /// Shows what a probe at the lowest rate would do.
+    /// Prints the plan of a probe at the lowest rate.
     fn outline(&self) -> Result<ExitCode, Failure> {
         let settings = Fio::offering(&self.settings, &self.offered(self.args.min_rate, 0));
         native::run_with(&Fio, settings, &self.any, &self.own, (None, &[])).map(|(code, _)| code)
     }
 
-    /// One trial at this rate; `None` where it was interrupted.
+    /// Runs one trial at this rate (operations per second); `None` if it was interrupted.
     fn probe(&self, rate: f64, number: usize) -> Result<Option<(Probe, Trial)>, Failure> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "1 to 100M")]
         let per_second = rate.round().max(1.0) as u64;
@@ -177,7 +177,7 @@ impl Load {
         Ok(Some((probe, trial)))
     }
 
-    /// What the store knows the probes by; of those that it does not have nothing is known.
+    /// Short names of the probes in the store; probes that the store does not hold are omitted.
     fn names_of(&self, found: &Found) -> Result<HashMap<TrialId, String>, Failure> {
         let store = if self.any.no_store { None } else { open_to_read(self.any.store.as_deref())? };
         let Some(store) = store else { return Ok(HashMap::new()) };
@@ -212,7 +212,7 @@ impl Load {
     }
 }
 
-/// Removes the trees that the probes made and left for one another.
+/// Removes the trees that the probes shared.
 fn remove_kept(dir: &Path, kept: &[LeftTree]) {
     let Ok(target) = Target::open(dir) else { return };
     for tree in kept {

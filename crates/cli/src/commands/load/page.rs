@@ -1,4 +1,4 @@
-//! What a search says: its answer in words, the probes, and what limits the answer.
+//! Page about a load search: the answer in words, the probes, and the limits of the answer.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use super::{Found, IDLE_RATE, output};
 use crate::arguments::{Bound, OutputArgs};
 use crate::failure::Failure;
 
-/// Probes at rates up to this factor above the answer bear on it.
+/// Factor above the answer up to which a probe's rate affects the limits of the answer.
 const NEAR: f64 = 1.5;
 
-/// The line that tells how far it is.
+/// Progress line about a probe.
 pub(super) fn progress(probe: &Probe, number: usize, bounds: &[Bound]) -> String {
     let latencies: Vec<String> = bounds
         .iter()
@@ -26,7 +26,7 @@ pub(super) fn progress(probe: &Probe, number: usize, bounds: &[Bound]) -> String
     format!("probe {number}: {rate}/s: {}: {verdict}", latencies.join(", "))
 }
 
-/// Writes it. `names` are what the store knows its trials by.
+/// Writes the page. `names` are the short names of the trials in the store.
 pub(super) fn write(
     found: &Found,
     bounds: &[Bound],
@@ -105,7 +105,7 @@ fn answer(found: &Found, bounds: &[Bound]) -> String {
     }
 }
 
-/// What else than the filesystem limits the answer.
+/// Limits of the answer that are not due to the filesystem.
 fn limits(found: &Found, bounds: &[Bound]) -> Vec<String> {
     let highest = match found.answer {
         LoadAnswer::At { rate, .. } => rate * NEAR,

@@ -1,4 +1,4 @@
-//! What one probe showed, from the metrics of its trial.
+//! Result of one probe, from the metrics of its trial.
 
 use serde::Serialize;
 use treering_model::metrics::MetricSpec;
@@ -11,16 +11,16 @@ use treering_stats::LoadProbe;
 
 use crate::arguments::Bound;
 
-/// A generator that is late by more than this share of a latency decides about it.
+/// Share of a latency bound; a larger lag of the generator affects the verdict.
 const LAG_SHARE: f64 = 0.5;
 
-/// The share of requests that may be late.
+/// Allowed percentage of late requests.
 fn allowed_percent(bound: &Bound) -> f64 {
     // Shares are not exact: one request of a thousand is 0.1 %.
     100.0 * (1.0 - bound.share) + 1e-9
 }
 
-/// A trial at one rate.
+/// Result of a trial at one rate.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Probe {
     /// The trial.
@@ -33,12 +33,12 @@ pub(super) struct Probe {
     pub(super) p99_ns: u64,
     pub(super) p999_ns: u64,
     pub(super) max_ns: u64,
-    /// The shares of the requests that were later than each of the latencies that are to be kept.
+    /// Percentage of late requests, for each latency bound.
     pub(super) late_percent: Vec<f64>,
-    /// How late the generator itself was, at the percentile that is to be kept.
+    /// Lag of the load generator at the percentile of the bound; the largest of several bounds.
     pub(super) generator_lag_ns: u64,
     pub(super) is_kept: bool,
-    /// Whether the generator was so late that it decides.
+    /// True if the generator's lag is large enough to affect the verdict.
     pub(super) is_generator_late: bool,
 }
 
@@ -75,8 +75,8 @@ impl Probe {
         }
     }
 
-    /// As the search counts it: of several latencies the one that is missed most, in terms of the
-    /// one that allows the fewest.
+    /// Result as the search counts it: of several bounds the one that is missed by the largest
+    /// factor, scaled to the bound that allows the fewest late requests.
     pub(super) fn counted(&self, bounds: &[Bound]) -> LoadProbe {
         let of = |(percent, bound): (&f64, &Bound)| percent / allowed_percent(bound);
         let most = self.late_percent.iter().zip(bounds).map(of).fold(0.0, f64::max);
@@ -85,7 +85,7 @@ impl Probe {
         LoadProbe { rate, due, late: (most * fewest).min(1.0) * due }
     }
 
-    /// The latency that a bound is about.
+    /// Measured latency at the percentile of a bound.
     pub(super) fn latency_ns(&self, bound: &Bound) -> u64 {
         match bound.name {
             "p50" => self.p50_ns,

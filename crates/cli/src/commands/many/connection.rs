@@ -21,7 +21,7 @@ impl Connected {
         Self::of_launch().map(|one| Some(one).filter(|one| one.0.size() > 1))
     }
 
-    /// The same where a plan has launched this process, by itself perhaps.
+    /// Connects a process that a plan has launched, even if it is the only rank.
     pub(super) fn of_launch() -> Result<Self, Failure> {
         let connection = treering_mpi::Connection::open().ok_or_else(|| {
             let message = "MPI cannot be begun in a program with threads (MPI_THREAD_FUNNELED)";
@@ -55,7 +55,7 @@ impl Connection for Connected {
     }
 }
 
-/// Built without MPI there is never another rank.
+/// Placeholder in builds without MPI, in which there are no other ranks.
 #[cfg(not(feature = "mpi"))]
 pub(super) struct Connected;
 

@@ -1,5 +1,5 @@
-//! One of the ranks of a trial that a plan has launched: the first reads what is to be done from
-//! standard input and reports on standard output.
+//! A rank of a trial that a plan has launched: rank 0 reads the request from standard input and
+//! reports on standard output.
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
 
-/// A rank that is silent for longer before it is known what the plan says is lost.
+/// Time after which a silent rank is lost, until the plan's own timeout is known.
 const TIMEOUT: Duration = Duration::from_secs(RANK_TIMEOUT_SECONDS as u64);
 
 /// Runs this rank to its end.

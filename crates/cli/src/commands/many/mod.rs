@@ -14,8 +14,8 @@ pub(super) use treering_conduct::Ranks;
 use self::connection::Connected;
 use crate::failure::Failure;
 
-/// Connects with the other ranks, where a launcher started several, and runs with them what is done
-/// so; one that is silent for this long is lost. Else `None`, and nothing was done.
+/// Connects with the other ranks, if a launcher started several, and calls `run_with` with them; a
+/// rank that is silent for `timeout` is lost. Without other ranks returns `None` and does nothing.
 pub(super) fn run(
     timeout: Duration,
     run_with: impl FnOnce(&Ranks<'_>) -> Result<ExitCode, Failure>,
@@ -24,7 +24,7 @@ pub(super) fn run(
     Ok(Some(together(&connected, &process(), timeout, run_with, Failure::show)))
 }
 
-/// This process, as the other ranks know it.
+/// Description of this process for the other ranks.
 fn process() -> RankProcess<'static> {
     RankProcess {
         words: std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect(),

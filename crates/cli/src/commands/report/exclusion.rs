@@ -1,4 +1,4 @@
-//! Trials that the user excluded from comparisons: what the page says of them.
+//! Trials that the user excluded from comparisons, and the remarks on the page about them.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,12 @@ use super::selection::{Candidate, Known, Pick};
 use crate::failure::Failure;
 use crate::storage::failure;
 
-/// Trials that a caution names one by one.
+/// Maximum number of trials that a caution names.
 const NAMED: usize = 8;
 
 impl Known<'_> {
-    /// That trials were left out of these variants, which, and why.
+    /// Caution that names the excluded trials of these variants with the reasons; `None` without
+    /// any.
     pub(super) fn excluded_of(&self, picks: &[Pick]) -> Result<Option<ComparisonCaution>, Failure> {
         let is_of = |one: &&Candidate| picks.iter().any(|pick| pick.would_have(one));
         let out: Vec<&Candidate> = self.excluded.iter().filter(is_of).collect();

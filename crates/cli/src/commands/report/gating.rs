@@ -1,5 +1,5 @@
-//! The gate of a comparison: which cautions are accepted, what the exit code says, and that it
-//! never passes where nothing was compared.
+//! Gate of a comparison: the accepted cautions and the exit code. The gate never passes if no
+//! variants were compared.
 
 use std::process::ExitCode;
 
@@ -11,21 +11,22 @@ use crate::classic_output::say;
 use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 
-/// What was asked of the gate.
+/// Gate options of a comparison.
 pub(crate) struct Gating {
     is_asked: bool,
     pub(super) accepted: Vec<ComparisonCautionCode>,
 }
 
 impl Gating {
-    /// Of these arguments; codes that do not concern a gate are refused.
+    /// Reads the gate options from the arguments; caution codes that do not concern a gate are
+    /// refused.
     pub(crate) fn of(args: &PageArgs) -> Result<Self, Failure> {
         let accepted = args.accept.iter().map(|name| accepted(name)).collect::<Result<_, _>>()?;
         Ok(Self { is_asked: args.gate, accepted })
     }
 
-    /// The exit code, said with its reason. The absent are variants that have no trials although
-    /// they were to be compared.
+    /// Prints the reason and returns the exit code. `absent` are variants that were to be compared
+    /// but have no trials.
     pub(super) fn answer(&self, outcome: &Outcome, absent: &[&str]) -> ExitCode {
         if !self.is_asked {
             return ExitCode::SUCCESS;
@@ -47,7 +48,7 @@ impl Gating {
     }
 }
 
-/// The exit code of a comparison that came to nothing, said with its reason.
+/// Prints the reason and returns the exit code of a comparison without a result.
 pub(crate) fn nothing_compared(args: &PageArgs, why: &str) -> ExitCode {
     if args.gate {
         say(&gate_unclear(&[format!("nothing was compared: {why}")]));

@@ -1,5 +1,5 @@
-//! What is read of the trials of a comparison: little of thousands, and for pages with pictures
-//! the calls, seconds and tasks of as many as can be drawn.
+//! Loads the trials of a comparison: little of each if there are thousands, and for pages with
+//! pictures the calls, seconds and tasks of as many as can be drawn.
 
 use treering_analysis::compare::{
     COMPARED_FACTS, ComparedVariant, ComparisonCaution, JobProfile, ObservedJob, VariantProfile,
@@ -12,29 +12,30 @@ use super::selection::Pick;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results};
 
-/// Up to so many trials their tasks are read too, for the system CPU of each kind of operation,
-/// and every fact.
+/// Maximum number of trials of which tasks and every fact are read, for the system CPU of each kind
+/// of operation.
 const TASKS_READ: usize = 1000;
 
-/// Trials whose calls and seconds are read for charts; of more an even share.
+/// Maximum number of trials whose calls and seconds are read for charts; of more trials an even
+/// sample is read.
 const DRAWN: usize = 600;
 
-/// What is compared.
+/// Variants to compare.
 pub(super) struct Compared {
     pub(super) baseline: ComparedVariant,
     pub(super) contenders: Vec<ComparedVariant>,
-    /// The baseline a second time.
+    /// Control: the baseline run a second time.
     pub(super) control: Option<ComparedVariant>,
-    /// The variants in rounds that were run to be watched, the baseline first; empty without any.
+    /// Variants in observed rounds, the baseline first; empty without such rounds.
     pub(super) observed: Vec<ComparedVariant>,
-    /// Remarks about what was not read.
+    /// Remarks about data that were not read.
     pub(super) notes: Vec<String>,
-    /// That trials of the variants were left out since they are excluded.
+    /// Caution about trials left out because they are excluded.
     pub(super) excluded: Option<ComparisonCaution>,
 }
 
 impl Compared {
-    /// Reads the variants: tasks and every fact as long as they are not too many.
+    /// Reads the variants; tasks and every fact only up to [`TASKS_READ`] trials.
     pub(super) fn read(
         store: &Store,
         picks: &[Pick],
@@ -73,8 +74,8 @@ impl Compared {
         })
     }
 
-    /// Reads what observers made, of a trial of each variant: of the rounds that were run for that,
-    /// or of the measured ones where these were watched.
+    /// Reads the observations of one trial of each variant: from the observed rounds, or from the
+    /// measured ones if those were observed.
     pub(super) fn observed_jobs(&self, store: &Store) -> Result<Vec<ObservedJob>, Failure> {
         let mut jobs = match self.observed.split_first() {
             Some((baseline, contenders)) => observed_jobs(baseline, contenders),
@@ -87,7 +88,7 @@ impl Compared {
         Ok(jobs)
     }
 
-    /// Reads what charts are drawn from, one trial at a time.
+    /// Reads the data of charts, one trial at a time.
     pub(super) fn profiles(&mut self, store: &Store) -> Result<Vec<JobProfile>, Failure> {
         let mut jobs = profiles(&self.baseline, &self.contenders);
         let all = |job: &JobProfile| {
@@ -125,7 +126,7 @@ fn headlines(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
     Ok(compared(pick, trials))
 }
 
-/// Gives the first and the last trial of a variant all their facts.
+/// Adds every fact to the first and the last trial of a variant.
 fn add_facts(store: &Store, variant: &mut ComparedVariant) -> Result<(), Failure> {
     let last = variant.trials.len().saturating_sub(1);
     let ends: Vec<usize> = if last == 0 { vec![0] } else { vec![0, last] };
@@ -140,7 +141,7 @@ fn add_facts(store: &Store, variant: &mut ComparedVariant) -> Result<(), Failure
     Ok(())
 }
 
-/// Adds so many of the trials of a variant, evenly spread over its rounds.
+/// Adds at most `most` of the trials of a variant, evenly spread over its rounds.
 fn fill(store: &Store, variant: &mut VariantProfile, most: usize) -> Result<(), Failure> {
     let count = variant.trials.len();
     let places: Vec<usize> = if count <= most {

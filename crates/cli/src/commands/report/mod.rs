@@ -1,5 +1,5 @@
-//! `treering report`: stored trials against each other. Which trials form a variant is for the
-//! selection; what they say about each other is reported elsewhere.
+//! `treering report`: compares stored trials. `selection` decides which trials form a variant; the
+//! analysis and the page are in other crates.
 
 mod exclusion;
 mod gating;
@@ -30,18 +30,18 @@ use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Columns of a line of mail.
+/// Line width of mail, in columns.
 const MAIL_COLUMNS: u16 = 72;
 
 /// A campaign that has just been conducted.
 pub(crate) struct Campaign<'a> {
-    /// Its first trial.
+    /// The first trial of the campaign, which identifies the campaign.
     pub(crate) trial: TrialId,
     /// The names of the plan's variants, the baseline first.
     pub(crate) variants: Vec<&'a str>,
-    /// Whether some are compared with another variant than the first.
+    /// True if some variants have a baseline other than the first variant.
     pub(crate) has_own_baselines: bool,
-    /// What the plan says of judging.
+    /// The plan's rules for the comparison.
     pub(crate) judging: &'a Judging,
     /// The command line.
     pub(crate) args: &'a CompareArgs,
@@ -109,12 +109,12 @@ pub(crate) fn failed_variants(
     Ok(variants.into_iter().filter_map(|(name, error)| Some((name, error?))).collect())
 }
 
-/// Compares them.
+/// Compares the trials that the arguments select.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     compare_variants(args, &[])
 }
 
-/// Compares the variants that are there; the absent have no trials.
+/// Compares the variants that have trials; `absent` are those without.
 fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Failure> {
     check_format(args.page.format())?;
     let gating = Gating::of(&args.page)?;
@@ -141,7 +141,7 @@ fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Fail
     Ok(gating.answer(&outcome, absent))
 }
 
-/// Writes the comparison in the format asked for; the outcome, for the gate.
+/// Writes the comparison in the requested format; returns the outcome for the gate.
 fn tell(
     args: &ReportArgs,
     format: Option<DataFormat>,
@@ -171,7 +171,7 @@ fn tell(
     Ok(outcome)
 }
 
-/// What the variants say about each other.
+/// Compares the variants and checks the control.
 fn judged(args: &ReportArgs, compared: &Compared) -> Result<Outcome, Failure> {
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
@@ -233,7 +233,7 @@ pub(crate) fn page_of_campaign(
     paged(&args, store, &picks, &mut compared, &outcome).map(Some)
 }
 
-/// Refuses a format that nobody knows before anything is read.
+/// Refuses an unknown format before any trial is read.
 pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return Ok(()) };
     if DataFormat::by_name(name).is_some() || formats::by_name(name).is_some() {
@@ -248,7 +248,7 @@ pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     Err(Failure::new(Kind::Usage, message))
 }
 
-/// The command line that gives the same page again, with every variant named.
+/// Command line that reproduces the page, with every variant named.
 fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     let mut line = "treering report".to_owned();
     let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
@@ -281,7 +281,7 @@ fn again(args: &ReportArgs, picks: &[Pick]) -> String {
     line
 }
 
-/// For each variant the command line that repeats its newest trial, label included.
+/// Command line, label included, that repeats the newest trial of each variant.
 fn repeat(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<(String, String)> {
     let of_variant = |variant: &ComparedVariant| {
         let newest = variant.trials.last()?;

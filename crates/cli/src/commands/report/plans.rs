@@ -8,10 +8,10 @@ use treering_store::{Filter, Store};
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
 
-/// Plans that a message names.
+/// Maximum number of plans that a message names.
 const NAMED: usize = 8;
 
-/// Refuses a plan that no trial has, and says which plans there are.
+/// Refuses a plan that no trial has, and lists the plans of the store.
 pub(super) fn check_plan(store: &Store, plan: &str) -> Result<(), Failure> {
     let all = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
     let plans: BTreeSet<&str> =

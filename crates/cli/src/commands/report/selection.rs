@@ -1,4 +1,4 @@
-//! Which stored trials form the variants of a comparison: by label, by variant of a plan, by
+//! Selects the stored trials of each variant of a comparison: by label, by variant of a plan, by
 //! kernel, by filesystem, by directory, or one by one.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,22 +13,22 @@ use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
 
-/// Values that an error message lists at most.
+/// Maximum number of values that an error message lists.
 const LISTED: usize = 10;
 
-/// A variant as it was asked for.
+/// A requested variant with its trials.
 pub(super) struct Pick {
     pub(super) factor: Factor,
     /// The variant's name in tables.
     pub(super) name: String,
     value: String,
-    /// The name of the variant that its plan compares it with, its own when it is a baseline only.
+    /// Name of the variant's baseline in its plan; its own name if it is only a baseline.
     pub(super) against: Option<String>,
     pub(super) trials: Vec<TrialId>,
 }
 
 impl Pick {
-    /// Whether a trial would stand on this variant, were it not excluded.
+    /// True if a trial would belong to this variant, were the trial not excluded.
     pub(super) fn would_have(&self, one: &Candidate) -> bool {
         !one.is_warm_up() && one.value(self.factor) == Some(self.value.as_str())
     }
@@ -49,7 +49,7 @@ pub(super) struct Candidate {
 pub(super) struct Known<'s> {
     pub(super) store: &'s Store,
     candidates: Vec<Candidate>,
-    /// Those that the user excluded: they stand on a variant only when they are named one by one.
+    /// Trials that the user excluded: they belong to a variant only when they are named one by one.
     pub(super) excluded: Vec<Candidate>,
     pub(super) notes: Vec<String>,
 }
@@ -77,7 +77,7 @@ impl<'s> Known<'s> {
         Self::of(store, summaries, args)
     }
 
-    /// Of trials in the order of time.
+    /// Builds the selection from trials in the order of time.
     pub(super) fn of(
         store: &'s Store,
         mut summaries: Vec<TrialSummary>,
@@ -117,8 +117,8 @@ impl<'s> Known<'s> {
         Ok(Self { store, candidates, excluded, notes })
     }
 
-    /// Why there is nothing to compare although nothing named is wrong: no trials at all, or all of
-    /// one kind.
+    /// Reason why there is nothing to compare although every named value exists: no trials, or
+    /// fewer than two values.
     pub(super) fn nothing_to_compare(&self, args: &ReportArgs) -> Option<String> {
         let is_narrowed = is_of_plan(args) || args.workload.is_some();
         if self.candidates.is_empty() && !is_narrowed {
@@ -167,7 +167,7 @@ impl<'s> Known<'s> {
         Ok(picks)
     }
 
-    /// What was asked for, completed by what the plan of the trials says of judging.
+    /// Completes the arguments with the primary metrics and the threshold of the plan.
     pub(super) fn as_planned(&self, args: &ReportArgs) -> Result<ReportArgs, Failure> {
         let mut asked = args.clone();
         let newest = self.candidates.last().filter(|_| is_of_plan(args));
@@ -186,8 +186,8 @@ impl<'s> Known<'s> {
         Ok(asked)
     }
 
-    /// Variants of a plan with what each is compared with there, where that is not the first; in
-    /// the order of their names then. A baseline that is asked for is everybody's.
+    /// Variants of a plan with their baselines, if some have another baseline than the first
+    /// variant; sorted by name then. A requested baseline is that of every variant.
     fn as_compared_by_the_plan(
         &self,
         mut picks: Vec<Pick>,
@@ -222,7 +222,7 @@ impl<'s> Known<'s> {
         Ok(picks)
     }
 
-    /// The control of a baseline that is a variant of a plan.
+    /// Control trials of a baseline that is a variant of a plan.
     pub(super) fn control(&self, baseline: &Pick) -> Option<Pick> {
         if baseline.factor != Factor::Variant {
             return None;
@@ -239,8 +239,8 @@ impl<'s> Known<'s> {
         (!pick.trials.is_empty()).then_some(pick)
     }
 
-    /// The trials that were run to be watched, of each variant; variants without any are left out,
-    /// and all when the baseline has none.
+    /// Observed trials of each variant. Variants without any are omitted; the result is empty if
+    /// the baseline has none.
     pub(super) fn observed(&self, picks: &[Pick]) -> Vec<Pick> {
         let of = |pick: &Pick| {
             let mut newest: BTreeMap<(TrialId, &str, &str, u32), TrialId> = BTreeMap::new();
@@ -299,7 +299,7 @@ impl<'s> Known<'s> {
         Ok(Pick { factor, name: value.clone(), value, against: None, trials })
     }
 
-    /// The label that all these trials have.
+    /// Label common to the trials, if any.
     fn common_label(&self, trials: &[TrialId]) -> Option<&str> {
         let trials: BTreeSet<&TrialId> = trials.iter().collect();
         let all = self.candidates.iter().chain(&self.excluded);
@@ -309,13 +309,14 @@ impl<'s> Known<'s> {
         labels.all(|label| label == first).then_some(first)
     }
 
-    /// All trials by their value of a factor, the baseline first, the others in order of time.
+    /// Groups the trials by their value of a factor, the baseline first, the others in order of
+    /// time.
     fn grouped(&self, args: &ReportArgs) -> Result<Vec<Pick>, Failure> {
         let (reported, value) = match args.baseline.as_deref().map(parsed) {
             Some((factor, value)) => (Some(factor), Some(value)),
             None => (None, None),
         };
-        // A bare word is a value of whatever the trials are grouped by.
+        // A bare word is a value of the factor by which the trials are grouped.
         let bare = args.baseline.as_deref() == value;
         let factor = factor_of(args);
         match reported {
@@ -360,7 +361,7 @@ impl<'s> Known<'s> {
         Ok(picks)
     }
 
-    /// That no trial has a value, and which values there are.
+    /// Error: no trial has this value; the hint lists the values that trials have.
     fn nothing(&self, factor: Factor, value: &str) -> Failure {
         let mut values: Vec<&str> = Vec::new();
         for one in &self.candidates {
@@ -384,7 +385,7 @@ impl<'s> Known<'s> {
 }
 
 impl Candidate {
-    /// Whether it is kept beside the rounds: a warm-up, the baseline a second time, or watched.
+    /// True if the trial is not part of a round: a warm-up, a control or an observed trial.
     fn is_beside(&self) -> bool {
         self.role().is_some_and(|role| role != CellRole::Round)
     }
@@ -409,13 +410,13 @@ impl Candidate {
     }
 }
 
-/// Whether the trials of a plan are asked for.
+/// True if the arguments ask for the trials of a plan or campaign.
 fn is_of_plan(args: &ReportArgs) -> bool {
     args.plan.is_some() || args.campaign.is_some()
 }
 
-/// By what the trials are distinguished from each other: --by, else what stands before the
-/// baseline's colon.
+/// Factor that distinguishes the trials: `--by`, else the prefix of `--baseline` before the colon,
+/// else the default.
 fn factor_of(args: &ReportArgs) -> Factor {
     let usual = if is_of_plan(args) { Factor::Variant } else { Factor::Label };
     let reported = args.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));
@@ -431,13 +432,13 @@ fn factor(name: &str) -> Option<Factor> {
     Factor::ALL.into_iter().find(|factor| factor.name() == name)
 }
 
-/// A selector; a word without one of the known beginnings is a label.
+/// Parses a selector; a word without a known prefix is a label.
 fn parsed(text: &str) -> (Factor, &str) {
     let known = text.split_once(':').and_then(|(name, value)| Some((factor(name)?, value)));
     known.unwrap_or((Factor::Label, text))
 }
 
-/// A directory as trials keep it: absolute, without links, where it is still there.
+/// Directory as stored with trials: absolute, without symbolic links if the directory still exists.
 fn target(value: &str) -> String {
     let there = Path::new(value).canonicalize().ok();
     let there = there.map(|path| path.to_string_lossy().into_owned());

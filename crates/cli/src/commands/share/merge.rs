@@ -1,4 +1,4 @@
-//! `treering merge`: the trials of a pack into a store, all or none.
+//! `treering merge`: adds the trials of a pack to a store, either all or none.
 //!
 //! They are recorded into a store of their own first, which takes whatever a store takes and
 //! refuses all else; then it is copied in one transaction.
@@ -21,14 +21,14 @@ use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
-/// Adds the trials that are not there.
+/// Adds the trials that the store lacks.
 pub(crate) fn run(args: &MergeArgs) -> Result<ExitCode, Failure> {
     let words = add(args)?;
     _ = writeln!(std::io::stdout(), "{words}");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds them, and says how many there were.
+/// Adds the trials; returns a message with their number.
 pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     let file = File::open(&args.file).map_err(|error| Failure::of_path(&args.file, &error))?;
     let pack = PackReader::open(file).map_err(|error| unreadable(&args.file, &error))?;
@@ -52,7 +52,7 @@ pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     Ok(format!("{place}: {new} trials {verb}, {known} there already"))
 }
 
-/// How many trials there are.
+/// Numbers of merged trials.
 #[derive(Default)]
 struct Merged {
     new: u64,
@@ -67,7 +67,7 @@ struct Merging<'a> {
 }
 
 impl Merging<'_> {
-    /// Every trial of the pack, recorded or recognised.
+    /// Records or recognises every trial of the pack.
     fn all(mut self) -> Result<Merged, Failure> {
         let mut merged = Merged::default();
         while let Some(beginning) = self.read(PackReader::next_trial)? {
@@ -98,7 +98,7 @@ impl Merging<'_> {
         next(&mut self.pack).map_err(|error| unreadable(self.path, &error))
     }
 
-    /// Refuses a trial that only has the identity of one that is there.
+    /// Refuses a trial that has the identity of a stored trial but other contents.
     fn recognise(&mut self, beginning: Beginning, events: &[TrialEvent]) -> Result<(), Failure> {
         let trial = beginning.trial;
         let (mut here, mut packed) = (canon(), canon());
@@ -143,17 +143,18 @@ impl Merging<'_> {
     }
 }
 
-/// A store in which trials wait until all are known to be good; it goes away by itself.
+/// Temporary store in which trials wait until every trial of the pack is valid; removed when
+/// dropped.
 struct Waiting {
     dir: PathBuf,
     store: Store,
-    /// Locked as long as it is used: the kernel lets go of it even if the process is killed.
+    /// Lock held while the directory is used; the kernel releases it if the process is killed.
     _lock: File,
 }
 
 impl Waiting {
-    /// Beside another store, where there is room for it; for nothing but a look, where temporary
-    /// files are.
+    /// Makes the directory beside the target store, where the trials need room in any case; for a
+    /// dry run, in the directory for temporary files.
     fn beside(place: &Path, is_look: bool) -> Result<Self, Failure> {
         let parent = match place.parent().filter(|_| !is_look) {
             Some(parent) if parent == Path::new("") => PathBuf::from("."),
@@ -165,7 +166,7 @@ impl Waiting {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&dir);
         made.map_err(|error| Failure::of_path(&dir, &error))?;
         let lock = File::create(dir.join(LOCK)).map_err(|error| Failure::of_path(&dir, &error))?;
-        // Where there are no locks, what a killed merge leaves stays.
+        // On filesystems without locks the remains of a killed merge are not removed.
         let _unsupported = lock_exclusive(&lock);
         let opened = Store::open(dir.join(STORE), Access::ReadWrite);
         let opened = opened.and_then(|store| store.without_flushes().map(|()| store));
@@ -183,17 +184,18 @@ impl Waiting {
     }
 }
 
-/// What the directories of waiting trials are called, and the file in each that is locked.
+/// Name prefix of the directories of waiting trials, and the lock file in each.
 const PREFIX: &str = ".treering-merge-";
 const LOCK: &str = "lock";
-/// The store in it, and SQLite's files beside that.
+/// Name of the store in the directory, and of SQLite's files beside it.
 const STORE: &str = "pack.treering";
 const BESIDE: [&str; 4] = ["", "-wal", "-shm", "-journal"];
-/// A directory without a lock is as old as this, or is just being made.
+/// Age from which a directory without a lock counts as abandoned; a younger one may just be being
+/// made.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// Removes what a killed merge of this user left here: directories whose lock nobody holds, with
-/// the files that a merge makes and no others.
+/// Removes the remains of this user's killed merges: unlocked directories, with only the files that
+/// a merge makes.
 fn remove_abandoned(parent: &Path) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
@@ -217,7 +219,7 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// Removes the files of a merge and their directory. What is not empty then is left.
+/// Removes the files of a merge and their directory, unless it contains other files.
 fn remove(dir: &Path) {
     let store = BESIDE.iter().map(|suffix| format!("{STORE}{suffix}"));
     for name in store.chain([LOCK.to_owned()]) {

@@ -1,5 +1,5 @@
-//! Trials for others: `treering pack` writes them into one file, `treering merge` takes them from
-//! it. How such a file is built is the business of the crate `pack`.
+//! Exchange of trials: `treering pack` writes them into one file, `treering merge` adds them to a
+//! store. The crate `pack` defines the file format.
 
 mod merge;
 mod pack;
@@ -18,13 +18,13 @@ pub(super) use self::repeat::run as repeat;
 use crate::failure::{Failure, Kind};
 use crate::places;
 
-/// Artifacts that are packed only when asked for: the largest by far.
+/// Kinds of artifacts that are packed only on request, since they are by far the largest.
 const TRACES: &[&str] = &[treering_trace::ARTIFACT_KIND];
 
-/// Variables of the environment that name the user, or end with the name.
+/// Environment variables that contain the user's name, or end with it.
 const USER_VARIABLES: [&str; 4] = ["USER", "LOGNAME", "SUDO_USER", "HOME"];
 
-/// What is known to name this machine and its user.
+/// Names that identify this machine and its user.
 fn known_names() -> Vec<(NameKind, String)> {
     let host = places::machine().name;
     let short = host.split('.').next().unwrap_or_default().to_owned();
@@ -38,12 +38,12 @@ fn known_names() -> Vec<(NameKind, String)> {
     hosts.into_iter().chain(of_user.map(user)).collect()
 }
 
-/// What makes a trial of this store and one of a pack the same.
+/// Canonical form of trials, by which a trial of this store is matched with one of a pack.
 fn canon() -> CanonicalTrial {
     CanonicalTrial::new(known_names(), TRACES)
 }
 
-/// What is wrong with a pack, or with its file.
+/// Failure of reading a pack: the contents or the file are invalid.
 fn failure(path: &Path, error: &PackError) -> Failure {
     match error {
         PackError::Io(error) => Failure::of_path(path, error),

@@ -1,4 +1,4 @@
-//! `treering pack`: trials into one file, without names.
+//! `treering pack`: writes trials into one file, without names of users and machines.
 
 use std::collections::BTreeSet;
 use std::io::{BufWriter, IntoInnerError, Write};
@@ -19,10 +19,10 @@ use crate::commands::output;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// So many names of a kind are shown.
+/// Maximum number of names shown of each kind.
 const NAMES_SHOWN: usize = 20;
 
-/// Shows what is packed and what is left out, and packs it.
+/// Shows what is packed and what is left out, and writes the pack.
 pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let summaries = selected(&store, args)?;
@@ -70,7 +70,7 @@ fn selected(store: &Store, args: &PackArgs) -> Result<Vec<TrialSummary>, Failure
     Ok(all)
 }
 
-/// The plans of the trials, as the first trials of their campaigns know them.
+/// Plans of the trials, from the first trial of each campaign.
 fn plans(store: &Store, summaries: &[TrialSummary]) -> Result<Vec<PackedPlan>, Failure> {
     let cells = summaries.iter().filter_map(|one| one.cell.as_ref());
     let campaigns: BTreeSet<TrialId> = cells.map(|cell| cell.campaign).collect();
@@ -84,7 +84,7 @@ fn plans(store: &Store, summaries: &[TrialSummary]) -> Result<Vec<PackedPlan>, F
     Ok(known.map(plan).collect())
 }
 
-/// What is packed.
+/// Trials and plans to pack.
 struct Chosen<'a> {
     store: Store,
     summaries: Vec<TrialSummary>,
@@ -93,7 +93,7 @@ struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// Hands on every record but the first, without names, and says what was left out.
+    /// Passes on every record but the first, with names removed; returns the removed names.
     fn records(
         &self,
         take: &mut dyn FnMut(&Record) -> Result<(), Failure>,
@@ -138,7 +138,8 @@ impl Chosen<'_> {
         }
     }
 
-    /// Writes the pack beside its place, and puts it there when it is whole and on disk.
+    /// Writes the pack to a temporary file beside `path`, and renames it when it is complete and on
+    /// disk.
     fn write(&self, path: &Path) -> Result<Seal, Failure> {
         let unwritten = |error: &PackError| match error {
             PackError::Io(error) => {
@@ -165,7 +166,7 @@ impl Chosen<'_> {
     }
 }
 
-/// How much is packed.
+/// Totals of the packed records.
 #[derive(Default)]
 struct Sum {
     plans: u64,
@@ -197,7 +198,7 @@ impl Sum {
     }
 }
 
-/// What is written, and what is left out.
+/// Page about what is packed and what is left out.
 fn page(sum: &Sum, left_out: &[RemovedName], args: &PackArgs) -> Report {
     let mut page = Report::new("A pack of trials");
     let columns = vec![Column::text("what"), Column::mixed("amount")];

@@ -1,4 +1,4 @@
-//! What a job was made of, as it is kept beside its trial.
+//! Record of a job's sources, stored beside its trial.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::places;
 /// The option that names a data set.
 const DATASET: &str = "dataset";
 
-/// The record for a trial; none where the options say it all.
+/// Artifact with the record; `None` if the options hold every source of the job.
 pub(crate) fn record_of(mut record: JobRecord) -> Option<Artifact> {
     let named = record.options.iter().rev().find(|(name, _)| name == DATASET);
     record.dataset = named.and_then(|(_, name)| Some((name.clone(), fingerprint(name)?)));
@@ -22,8 +22,8 @@ pub(crate) fn record_of(mut record: JobRecord) -> Option<Artifact> {
     Artifact::new(JobRecord::KIND, JobRecord::VERSION, &record).ok()
 }
 
-/// A fingerprint of the files of a user's own data set; none of a shipped one, which is known by
-/// its name.
+/// Fingerprint of the files of a user's own data set; `None` for a shipped one, which is identified
+/// by its name.
 pub(super) fn fingerprint(name: &str) -> Option<String> {
     let place = if name.contains('/') {
         PathBuf::from(name)

@@ -1,4 +1,5 @@
-//! `treering repeat`: what a pack has is run here as well; each variant is compared with itself.
+//! `treering repeat`: runs the plan or the runs of a pack on this machine, and compares each
+//! variant with itself.
 
 use std::fs::File;
 use std::path::Path;
@@ -35,7 +36,7 @@ const OF_MACHINE: [&str; 7] = [
     "memory.transparent_hugepages",
 ];
 
-/// Repeats it.
+/// Repeats the pack.
 pub(crate) fn run(args: &RepeatArgs) -> Result<ExitCode, Failure> {
     let packed = Packed::read(&args.file)?.chosen(args)?;
     let files = PackedFiles::of(&packed.trials)?;
@@ -74,7 +75,7 @@ pub(crate) fn run(args: &RepeatArgs) -> Result<ExitCode, Failure> {
     compare(&packed, &plan, args)
 }
 
-/// What a pack has.
+/// Contents of a pack.
 struct Packed {
     plans: Vec<PackedPlan>,
     trials: Vec<Trial>,
@@ -103,7 +104,7 @@ impl Packed {
         Ok(Self { plans, trials })
     }
 
-    /// The campaign that is asked for, or the runs that are of none.
+    /// Keeps only the trials of the requested campaign, or those outside of campaigns.
     fn chosen(mut self, args: &RepeatArgs) -> Result<Self, Failure> {
         let mut campaigns: Vec<TrialId> = Vec::new();
         let cells = self.trials.iter().filter_map(|trial| trial.beginning.cell.as_ref());
@@ -147,7 +148,7 @@ impl Packed {
         self.trials.iter().any(|trial| trial.beginning.cell.is_some())
     }
 
-    /// What is another machine here, of trials that saw one and not a guest.
+    /// Differences between this machine and that of the packed trials; empty for trials in guests.
     fn of_machine(&self) -> Vec<String> {
         let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
         let Some(trial) = self.trials.iter().find(is_on_machine) else { return Vec::new() };
@@ -164,7 +165,7 @@ impl Packed {
     }
 }
 
-/// Each variant with itself: as it was, and as it is here.
+/// Compares each variant with itself: as packed, and as measured here.
 fn compare(packed: &Packed, plan: &Plan, args: &RepeatArgs) -> Result<ExitCode, Failure> {
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let filter = Filter { plan: Some(plan.name.clone()), ..Filter::default() };

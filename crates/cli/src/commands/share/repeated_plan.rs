@@ -1,5 +1,5 @@
-//! The plan of a pack as it can be run here: its files put in a directory, its devices and kernels
-//! replaced by those of this machine; and a plan for trials that had none.
+//! Plan of a pack, adapted to this machine: its files written to a directory, its devices and
+//! kernels replaced; and a plan for trials without one.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -18,10 +18,10 @@ use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 use crate::places;
 
-/// The files of a pack, for as long as it is repeated.
+/// Directory with the files of a pack, removed after the repetition.
 pub(super) struct PackedFiles {
     dir: PathBuf,
-    /// What absolute names are called here.
+    /// Absolute paths of the pack, each with its path on this machine.
     moved: Vec<(String, String)>,
     environment: Vec<(String, String)>,
 }
@@ -64,7 +64,7 @@ impl PackedFiles {
         written.map_err(|error| Failure::of_path(&path, &error))
     }
 
-    /// A text of the pack with the names that files have here.
+    /// Replaces the packed paths in a text by those on this machine.
     fn here(&self, text: &str) -> String {
         let quoted = |name: &str| format!("\"{name}\"");
         self.moved
@@ -86,12 +86,12 @@ impl Drop for PackedFiles {
     }
 }
 
-/// What the job of a trial was made of.
+/// Record of the sources of a trial's job.
 pub(super) fn record(trial: &Trial) -> Option<JobRecord> {
     trial.artifacts.iter().find_map(|made| made.read(JobRecord::KIND, JobRecord::VERSION))
 }
 
-/// The plan of a campaign, as it was.
+/// Plan of a campaign, unchanged.
 pub(super) fn of_document(document: &str, files: &PackedFiles) -> Result<Plan, Failure> {
     let names = filesystems::names();
     let known = Known {
@@ -109,7 +109,7 @@ pub(super) fn of_document(document: &str, files: &PackedFiles) -> Result<Plan, F
     })
 }
 
-/// A plan for trials that were of none: the same job in a directory.
+/// Plan for trials outside of campaigns: the same job in a directory.
 pub(super) fn of_runs(trials: &[Trial], files: &PackedFiles) -> Result<Plan, Failure> {
     let usage = |message: String| Failure::new(Kind::Usage, message);
     let Some(first) = trials.first() else {
@@ -187,7 +187,7 @@ fn in_directory(name: String, path: PathBuf) -> Variant {
     }
 }
 
-/// Gives every variant what it needs here, and says what is another than it was.
+/// Gives every variant its devices and kernels on this machine, and reports the differences.
 pub(super) fn settle(
     plan: &mut Plan,
     trials: &[Trial],

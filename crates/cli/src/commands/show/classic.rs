@@ -1,4 +1,4 @@
-//! `treering show --classic`: what the imitated tool printed, formed again from the store.
+//! `treering show --classic`: reproduces the output of the imitated tool from the store.
 //!
 //! The output hears the stored events as it heard those of the run, and what it asked of the clock
 //! and of the filesystem is answered as it was then.
@@ -16,8 +16,8 @@ use crate::classic_output::shown;
 use crate::failure::{Failure, Kind, output_failed};
 use crate::storage::failure;
 
-/// Prints it: on standard output and on standard error as the tool did, and its log where it had
-/// nothing else.
+/// Prints the output: on standard output and standard error like the tool, and the log if the tool
+/// wrote only to that.
 pub(crate) fn run(store: &Store, trial: &Trial) -> Result<ExitCode, Failure> {
     let record = record(trial)?;
     let workload = crate::commands::workload(&trial.beginning.workload).ok_or_else(|| {
@@ -44,7 +44,8 @@ fn refused(why: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Usage, format!("--classic: {why}"))
 }
 
-/// What the run was given; why there is nothing.
+/// Settings and context of the run, from its artifact; fails with the reason if there is no such
+/// artifact.
 fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
     let name = &trial.beginning.workload;
     let read =
@@ -69,7 +70,7 @@ fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
     })
 }
 
-/// What was answered during the run, in its order.
+/// Answers to the tool's queries during the run, in their order.
 #[derive(Default)]
 struct Answers {
     rooms: VecDeque<Option<Room>>,
@@ -106,7 +107,7 @@ impl Witness for Answers {
     }
 }
 
-/// All that the output said.
+/// Complete output of the tool, by stream.
 #[derive(Default)]
 struct Words {
     out: String,

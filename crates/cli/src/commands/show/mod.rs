@@ -13,7 +13,7 @@ use crate::commands::{charts, output};
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Shows it.
+/// Shows the trial.
 pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let id = store.find(&args.trial).map_err(|error| failure(&error))?;

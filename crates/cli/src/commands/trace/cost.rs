@@ -1,4 +1,4 @@
-//! `treering trace cost`: what traces would take on modelled disks.
+//! `treering trace cost`: estimates the time of traces on modelled disks.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,10 +11,10 @@ use crate::arguments::CostArgs;
 use crate::commands::output;
 use crate::failure::{Failure, Kind};
 
-/// A longer file is no disk.
+/// Maximum size of a disk description.
 const DISK_BYTES_MAX: u64 = 1 << 16;
 
-/// Does what was asked for.
+/// Shows the estimates.
 pub(super) fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
     let disks = args.disk.iter().map(|name| Ok((name.as_str(), disk(name)?)));
     let disks: Vec<(&str, Disk)> = disks.collect::<Result<_, Failure>>()?;
@@ -39,7 +39,7 @@ pub(super) fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A disk that is built in, or the one that a file describes.
+/// Finds a built-in disk model, or reads one from a file.
 fn disk(name: &str) -> Result<Disk, Failure> {
     if let Some(disk) = Disk::named(name) {
         return Ok(disk);

@@ -1,4 +1,5 @@
-//! Files of traces: our own, and those of blktrace, which has one for each device and CPU.
+//! Trace files: treering's own format, and that of blktrace, which has a file for each device and
+//! CPU.
 
 use std::collections::BTreeSet;
 use std::fs::{File, create_dir_all, read_dir};
@@ -19,20 +20,20 @@ use crate::failure::{Failure, Kind};
 /// Magic bytes of our own files.
 const BEGINNING_BYTES: usize = 32;
 
-/// Bytes that the beginning of any trace has.
+/// Minimum length of a trace in bytes: its magic number.
 const MAGIC_BYTES: usize = 4;
 
 const NO_TRACE: &str = "a trace is a file of `treering trace --out` or of blktrace";
 
-/// What is said of a file that is too short for a trace.
+/// Error message for a file that is too short for a trace.
 fn no_trace(length: usize) -> &'static str {
     if length == 0 { "the file is empty: it is not a trace" } else { "the file is not a trace" }
 }
 
-/// Between the device's name and the number of the CPU.
+/// Part of a blktrace file name between the device's name and the number of the CPU.
 const INFIX: &str = ".blktrace.";
 
-/// A trace that is read.
+/// Open trace.
 enum Input {
     Own(TraceReader<File>),
     Blktrace(BlktraceReader<File>),
@@ -58,7 +59,7 @@ fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
     Failure::new(Kind::Environment, format!("{}: {error}", path.display()))
 }
 
-/// Opens a trace of either sort.
+/// Opens a trace of either format.
 fn open(path: &Path) -> Result<Input, Failure> {
     let paths = of_blktrace(path)?;
     if paths.is_empty() {
@@ -73,7 +74,7 @@ fn open(path: &Path) -> Result<Input, Failure> {
             let reader = TraceReader::new(file).map_err(|error| unreadable(path, error))?;
             return Ok(Input::Own(reader));
         }
-        // Anything else is taken for blktrace's, which says what is wrong with it.
+        // Any other file is read as a blktrace file, whose reader reports the error.
         let reader = BlktraceReader::new(vec![file])
             .map_err(|error| unreadable(path, error).hint(NO_TRACE))?;
         return Ok(Input::Blktrace(reader));
@@ -81,7 +82,7 @@ fn open(path: &Path) -> Result<Input, Failure> {
     let files =
         paths.iter().map(|path| File::open(path).map_err(|error| Failure::of_path(path, &error)));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    // A CPU on which nothing happened has an empty file, but not each of them.
+    // The file of an idle CPU is empty, but not every file of a trace.
     if files.iter().all(|file| file.metadata().is_ok_and(|about| about.len() == 0)) {
         return Err(unreadable(path, no_trace(0)).hint(NO_TRACE));
     }
@@ -89,7 +90,8 @@ fn open(path: &Path) -> Result<Input, Failure> {
     Ok(Input::Blktrace(reader))
 }
 
-/// The files of all CPUs: of a directory, of a name before `.blktrace.`, or of one CPU's file.
+/// Files of every CPU, found from a directory, from the name before `.blktrace.`, or from one CPU's
+/// file.
 fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_dir = path.is_dir();
     let (dir, wanted) = if is_dir {
@@ -121,7 +123,7 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(found)
 }
 
-/// What a trace says.
+/// Reads a trace and summarizes the events in the window.
 pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure> {
     let mut input = open(path)?;
     // A part of a trace has no beginning at which the head of a disk would be somewhere.
@@ -143,7 +145,7 @@ pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure>
     Ok(TracedRun { name, summary, on_disk })
 }
 
-/// Tells all that is in a trace.
+/// Passes on each entry of a trace.
 pub(crate) fn each_entry(
     path: &Path,
     mut each: impl FnMut(&Entry) -> Result<(), Failure>,
@@ -158,7 +160,7 @@ pub(crate) fn each_entry(
     Ok(())
 }
 
-/// Writes a trace as blktrace does.
+/// Writes a trace in the format of blktrace.
 pub(super) fn convert(path: &Path, dir: &Path) -> Result<(), Failure> {
     let mut input = open(path)?;
     create_dir_all(dir).map_err(|error| unreadable(dir, error))?;
@@ -169,12 +171,12 @@ pub(super) fn convert(path: &Path, dir: &Path) -> Result<(), Failure> {
     writer.flush().map_err(unwritable)
 }
 
-/// The error names the file.
+/// Failure of writing a trace; the error names the file.
 fn unwritable(error: std::io::Error) -> Failure {
     Failure::new(Kind::Environment, error.to_string())
 }
 
-/// Refuses a directory that has files of blktrace of one of these devices, before they are needed.
+/// Refuses a directory that already has blktrace files of one of these devices.
 pub(super) fn refuse_existing(dir: &Path, devices: &[TracedDevice]) -> Result<(), Failure> {
     for entry in read_dir(dir).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -186,20 +188,20 @@ pub(super) fn refuse_existing(dir: &Path, devices: &[TracedDevice]) -> Result<()
     Ok(())
 }
 
-/// What helps where output would go into a file that exists.
+/// Hint for an output file that exists already.
 pub(super) const EXISTS: &str = "remove it, or choose another name";
 
-/// The file of a CPU: what it is called before `.blktrace.`, and the CPU's number.
+/// Parses the name of a CPU's file: the part before `.blktrace.`, and the CPU's number.
 pub(in crate::commands) fn cpu_file(name: &str) -> Option<(&str, u32)> {
     let (stem, cpu) = name.rsplit_once(INFIX)?;
     let is_number = cpu.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| cpu.parse().ok().map(|cpu| (stem, cpu))).flatten()
 }
 
-/// A writer whose files are made when they are needed; `stem` says what those of a device are
-/// called before `.blktrace.`. What is there is of another trace, and would be read with this one:
-/// it is an error. blkparse looks for the files of all CPUs up to the first that is missing, so
-/// lower ones are made too.
+/// Writer that makes its files on demand; `stem` gives a device's file name before `.blktrace.`. An
+/// existing file is an error: it belongs to another trace, and would be read with this one.
+/// blkparse reads the files of CPUs up to the first missing one, so those of lower CPUs are made
+/// too.
 pub(in crate::commands) fn blktrace_files(
     origin_ns: Option<u64>,
     stem: impl Fn(&str) -> PathBuf,

@@ -13,7 +13,7 @@ use treering_trace::Window;
 use crate::arguments::{ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs, size};
 use crate::failure::{Failure, Kind};
 
-/// Does what was asked for.
+/// Runs a subcommand of `treering trace`.
 pub(crate) fn run(args: &TraceArgs) -> Result<ExitCode, Failure> {
     match &args.verb {
         None => record::run(&args.record),
@@ -34,7 +34,7 @@ fn show(args: &ShowTraceArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What of traces is wanted.
+/// Parses the window of a trace to read.
 fn window(args: &WindowArgs) -> Result<Window, Failure> {
     let second = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));

@@ -1,4 +1,4 @@
-//! What is said of traces, as a page, as JSON or as a plot.
+//! Output of trace summaries: as a page, as JSON or as a plot.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `treering trace -- COMMAND`: runs a program, and records what it makes block devices do.
+//! `treering trace -- COMMAND`: runs a program, and records its requests to block devices.
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind};
@@ -24,14 +24,14 @@ use crate::arguments::{RecordTraceArgs, size};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-/// How often it is looked whether the command has ended.
+/// Interval at which the command is polled for its end.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The exit codes of a shell for a command that cannot be run, and that is not there.
+/// Exit codes of a shell: the command cannot be run; the command was not found.
 const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
-/// Runs the command and shows what it did.
+/// Runs the command and shows its requests.
 pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let Some((program, words)) = args.command.split_first() else {
         return Err(Failure::new(Kind::Usage, "no command is given")
@@ -65,10 +65,10 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     Ok(exit_code(status))
 }
 
-/// The method without events.
+/// Name of the method that only reads counters, without events.
 const STATISTICS: &str = "statistics";
 
-/// Whether files of events are wanted.
+/// True if event files are requested.
 fn keeps_events(args: &RecordTraceArgs) -> bool {
     args.out.is_some() || args.blktrace_out.is_some()
 }
@@ -93,7 +93,7 @@ fn refuse_output(args: &RecordTraceArgs) -> Result<(), Failure> {
     Err(Failure::new(Kind::Environment, format!("cannot write {}: {why}", page.display())))
 }
 
-/// What is to be recorded.
+/// Devices to record.
 fn devices(args: &RecordTraceArgs) -> Result<Vec<TracedDevice>, Failure> {
     let environment = |error: BlockTraceError| Failure::of(Kind::Environment, &error);
     if args.device.is_empty() {
@@ -110,7 +110,7 @@ fn devices(args: &RecordTraceArgs) -> Result<Vec<TracedDevice>, Failure> {
     Ok(all)
 }
 
-/// A recording of either sort.
+/// Recording in progress, with events or with counters.
 enum Recording {
     Events(BlockRecorder),
     Counters(StatisticsRecorder),
@@ -131,7 +131,7 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
     match BlockRecorder::begin(devices, options, sinks(args, devices)?) {
         Ok(recorder) => Ok(Recording::Events(recorder)),
         Err(error) if method.is_some() || keeps_events(args) => {
-            // It has nothing but its beginning.
+            // The trace file has only its header.
             args.out.iter().for_each(|path| drop(std::fs::remove_file(path)));
             Err(environment(&error))
         }
@@ -143,7 +143,7 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
 }
 
 impl Recording {
-    /// Ends it, and says what went wrong with files and rings.
+    /// Ends the recording, and prints errors of files and ring buffers.
     fn end(self, written: Option<u64>) -> Digest {
         match self {
             Self::Counters(recorder) => {
@@ -195,14 +195,14 @@ fn sinks(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Vec<SharedS
     Ok(sinks)
 }
 
-/// Waits for the command; how it ended, and the bytes that it asked to write.
+/// Waits for the command; returns its exit status, and the number of bytes that it wrote.
 fn wait(child: &mut Child, signals: &SignalWatch) -> Result<(ExitStatus, Option<u64>), Failure> {
     let lost = |error: &dyn std::fmt::Display| {
         Failure::new(Kind::Environment, format!("the command cannot be waited for: {error}"))
     };
     let mut passed_on = false;
     while !child_has_ended(child.id()).map_err(|error| lost(&error))? {
-        // What a terminal sends goes to the command too; what others send us we pass on.
+        // Signals of the terminal reach the command too; those sent only to treering are passed on.
         if let Some(signal) = signals.flag().signal().filter(|_| !passed_on) {
             passed_on = true;
             let _it_has_ended = signal_child(child.id(), signal);
@@ -214,7 +214,7 @@ fn wait(child: &mut Child, signals: &SignalWatch) -> Result<(ExitStatus, Option<
     Ok((status, written))
 }
 
-/// Waits until what was written is on the devices.
+/// Waits until written data are on the devices.
 fn sync(args: &RecordTraceArgs) -> Result<(), Failure> {
     let cannot =
         |error: std::io::Error| Failure::new(Kind::Environment, format!("--sync: {error}"));
@@ -227,7 +227,7 @@ fn sync(args: &RecordTraceArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The command's own exit code; that of a shell where a signal ended it.
+/// Exit code of the command; that of a shell if a signal ended the command.
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))

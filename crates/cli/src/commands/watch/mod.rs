@@ -1,5 +1,5 @@
-//! `treering watch`: one more point of a series. What is watched is measured in turns with an
-//! anchor that never changes, and the history of their ratios says whether a level changed.
+//! `treering watch`: adds a point to a series. The watched kernel or variant is measured in turns
+//! with an anchor that never changes, and the history of their ratios shows changes of level.
 
 mod next;
 mod series;
@@ -24,10 +24,10 @@ use crate::classic_output::say;
 use crate::clock;
 use crate::failure::{Failure, Kind};
 
-/// What makes a point.
+/// Factor whose values are the points of the series.
 const BY: &str = "label";
 
-/// Measures, and says what the history says now.
+/// Measures the points, and shows the history.
 pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let plan = plan(args)?;
     if args.dry_run {
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     show(&plan, args)
 }
 
-/// The plan as it is watched: the anchor first, what is watched under the kernel that was named.
+/// Plan of the series: the anchor first, then the watched variant under the named kernel.
 fn plan(args: &WatchArgs) -> Result<Plan, Failure> {
     let usage = |message: String, hint: &str| Failure::new(Kind::Usage, message).hint(hint);
     let mut plan = read_plan(&args.plan, args.full_size)?;
@@ -75,14 +75,14 @@ fn plan(args: &WatchArgs) -> Result<Plan, Failure> {
             *variant = named(variant, &variant.name, kernel)?;
         }
     }
-    // The anchor is what all are held against.
+    // The anchor is the baseline of every variant.
     plan.variants.iter_mut().for_each(|variant| variant.against = None);
     plan.stopping = Stopping::Fixed { rounds: args.rounds };
     plan.conditions.control = false;
     Ok(plan)
 }
 
-/// How a point is measured: as a comparison whose trials have the label of the point.
+/// Arguments that measure a point: a comparison whose trials have the point's label.
 fn comparing(series: &Series, args: &WatchArgs) -> CompareArgs {
     CompareArgs {
         plan: Some(args.plan.clone()),
@@ -94,13 +94,13 @@ fn comparing(series: &Series, args: &WatchArgs) -> CompareArgs {
     }
 }
 
-/// What the user calls the point.
+/// Label of the point, from the command line.
 fn wanted_label(args: &WatchArgs) -> String {
     let of_kernel = || args.kernel.as_ref()?.file_stem()?.to_str().map(str::to_owned);
     args.label.clone().or_else(of_kernel).unwrap_or_else(clock::day)
 }
 
-/// Measures one.
+/// Measures one point.
 fn one_point(plan: &Plan, args: &WatchArgs, lab: &Lab) -> Result<ExitCode, Failure> {
     let series = Series::open(plan, args)?;
     series.refuse_another_anchor(plan, args)?;
@@ -118,7 +118,7 @@ fn one_point(plan: &Plan, args: &WatchArgs, lab: &Lab) -> Result<ExitCode, Failu
     Ok(ExitCode::SUCCESS)
 }
 
-/// The history of the series as it is now.
+/// Shows the history of the series, including the new points.
 fn show(plan: &Plan, args: &WatchArgs) -> Result<ExitCode, Failure> {
     let series = Series::open(plan, args)?;
     let trials = series.trials;

@@ -1,4 +1,4 @@
-//! What to do about what the history says: more points, or the search for the commit.
+//! Suggests how to follow up on the history: more points, or the search for the commit.
 
 use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries};
 
@@ -40,7 +40,7 @@ pub(super) fn next_commands(found: &History, args: &WatchArgs) -> Vec<(String, S
     commands
 }
 
-/// The tag or the commit of a kernel that a point's name is: `v6.12.9` of 6.12.9, 1a2b3c4.
+/// Tag or commit in a point's name: `v6.12.9` for 6.12.9, 1a2b3c4 as it is.
 fn tag(key: &str) -> Option<String> {
     let version = key.strip_prefix('v').unwrap_or(key);
     let (numbers, candidate) = version.split_once("-rc").unwrap_or((version, "0"));
@@ -48,20 +48,20 @@ fn tag(key: &str) -> Option<String> {
     if numbers.contains('.') && numbers.split('.').all(is_number) && is_number(candidate) {
         return Some(format!("v{version}"));
     }
-    // A number of so many digits is a day.
+    // Without a letter the digits are a date.
     let is_commit = (7..=40).contains(&key.len())
         && key.bytes().any(|byte| byte.is_ascii_lowercase())
         && key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     is_commit.then(|| key.to_owned())
 }
 
-/// Points that this series lacks to be judged, or to tell a new level from an outlier.
+/// Number of points that the series lacks to be judged, or to tell a new level from an outlier.
 fn needed(series: &HistorySeries) -> Option<usize> {
     let suspect = series.suspect.as_ref().map(|suspect| suspect.points_needed);
     suspect.or_else(|| FEWEST_POINTS.checked_sub(series.points.len()).filter(|points| *points > 0))
 }
 
-/// The command that measures so many more.
+/// Command that measures `points` more points.
 fn again(args: &WatchArgs, points: usize) -> String {
     let mut words = vec!["treering watch".to_owned(), quoted(&args.plan.to_string_lossy())];
     let mut option = |name: &str, value: Option<String>| {

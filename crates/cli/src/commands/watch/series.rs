@@ -1,5 +1,5 @@
-//! The series that a point continues: its trials in the store, its labels, and whether its anchor
-//! is still the same.
+//! Series that a point continues: its stored trials, its labels, and the check that its anchor is
+//! unchanged.
 
 use std::collections::BTreeSet;
 
@@ -18,16 +18,16 @@ use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, open_to_read, open_to_write};
 
-/// What is stored of a series.
+/// Stored trials of a series, and its identity.
 pub(super) struct Series {
     name: String,
     anchor: Option<String>,
     work: String,
-    /// What the plan says of the anchor now.
+    /// Digest of the anchor in the present plan.
     anchor_digest: String,
-    /// Its trials, oldest first.
+    /// Trials of the series, oldest first.
     pub(super) trials: Vec<Trial>,
-    /// Whether the plan was watched before in another way.
+    /// True if the plan was watched before with other work or another anchor.
     has_others: bool,
 }
 
@@ -65,7 +65,7 @@ impl Series {
         Ok(series)
     }
 
-    /// Which series is continued.
+    /// Describes the series that is continued.
     pub(super) fn words(&self) -> String {
         let labels = self.labels();
         let anchor = match &self.anchor {
@@ -99,7 +99,7 @@ impl Series {
         self.trials.iter().map(|trial| trial.beginning.label.as_str()).collect()
     }
 
-    /// A label that no point has: the wanted one, or with a number.
+    /// Unused label: the wanted one, with a number if necessary.
     fn free_label(&self, wanted: &str, but: &[TrialId]) -> String {
         let others = self.trials.iter().filter(|trial| !but.contains(&trial.beginning.trial));
         let taken: BTreeSet<&str> = others.map(|trial| trial.beginning.label.as_str()).collect();
@@ -118,7 +118,7 @@ impl Series {
         SeriesPoint { label: self.free_label(wanted, &[]), facts }
     }
 
-    /// The trials of the anchor at the newest point that counts.
+    /// Trials of the anchor at the newest valid point.
     fn newest_of_anchor(&self) -> Vec<Trial> {
         let Some(anchor) = self.anchor.as_deref() else { return Vec::new() };
         let is_anchor = |trial: &&Trial| {
@@ -132,8 +132,8 @@ impl Series {
         newest.map(|trial| (*trial).clone()).collect()
     }
 
-    /// Refuses, before anything is measured, an anchor that the plan describes otherwise than at
-    /// the last point, or that would run under another kernel.
+    /// Refuses, before any measurement, an anchor whose description or kernel differs from that of
+    /// the last point.
     pub(super) fn refuse_another_anchor(
         &self,
         plan: &Plan,
@@ -172,8 +172,8 @@ impl Series {
         ))
     }
 
-    /// Looks at the point just measured, with `before` as the series was: that it can be compared,
-    /// that its anchor is the same, and what it is called.
+    /// Checks the new point against the series before it (`before`): that it is comparable, that
+    /// its anchor is the same, and what its label is.
     pub(super) fn judge_newest(
         &self,
         before: &Self,
