@@ -29,7 +29,8 @@ impl Apart {
         (0..self.ranks as usize).map(own_directory)
     }
 
-    /// What a rank may know of its directory: that of all is shared out.
+    /// Target facts for the directory of one rank: the free bytes and inodes of the whole target
+    /// are divided by the number of ranks.
     fn of_each(&self, facts: &TargetFacts) -> TargetFacts {
         let ranks = u64::from(self.ranks.max(1));
         TargetFacts {

@@ -1,4 +1,5 @@
-//! What is known of a trial before it begins, and the place that it takes.
+//! Beginning of a trial: the facts recorded before the first phase, and the directory that the
+//! trial works in.
 
 use std::path::Path;
 

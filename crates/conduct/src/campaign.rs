@@ -14,27 +14,27 @@ use crate::plan::Plan;
 use crate::ranks::dir_of_rank;
 use crate::stage::{Devices, Stage};
 
-/// What becomes of a cell.
+/// Decision about the next cell of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// It runs now.
+    /// The cell runs now.
     Run,
-    /// It has a result by now, without having run.
+    /// The cell has got a result without having run, and is skipped.
     Skip,
     /// Neither it nor any other runs now.
     Pause,
 }
 
-/// Who runs the trials of a campaign and is told how far it is.
+/// Runs the trials of a campaign and follows its progress.
 pub(crate) trait Runner {
-    /// Why a campaign cannot go on.
+    /// Error that ends a campaign.
     type Error: From<LabError>;
 
-    /// Whether the result of a cell is there already, from before a crash.
+    /// True if the cell already has a result, from before a crash.
     fn has(&self, cell: &PlannedCell) -> bool;
 
-    /// What becomes of a cell without a result that comes next. One that needs another machine,
-    /// or the same machine booted anew, ends the conducting for now.
+    /// Decides about the next cell without a result. A cell that needs another machine or a reboot
+    /// of this one pauses the campaign.
     ///
     /// # Errors
     /// When that cannot be kept.

@@ -11,7 +11,8 @@ use treering_sys::cache_drops;
 /// Data of at least so many times the memory come from the device: what bonnie++ and IOzone ask
 /// for too.
 const TIMES_MEMORY: u64 = 2;
-/// Where the kernel does not say when it writes back what is dirty: its own default.
+/// Age in seconds at which the kernel writes back dirty pages, used where the kernel does not
+/// report it: the kernel's default.
 const USUAL_EXPIRE_SECONDS: f64 = 30.0;
 
 /// Passes events on, and adds up what a caution may hang on.
@@ -53,7 +54,7 @@ impl<'a> Tally<'a> {
         };
     }
 
-    /// What was done, when all of it is over. `renewals` is how often the place was mounted anew.
+    /// Totals of the completed trial. `renewals` is the number of remounts.
     pub(crate) fn done(&self, renewals: u32) -> Done {
         Done {
             read_bytes: self.read_bytes,
@@ -72,23 +73,23 @@ impl TrialSink for Tally<'_> {
     }
 }
 
-/// What a trial did.
+/// Totals of a trial that the cautions depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Done {
     read_bytes: u64,
     unsynced_bytes: u64,
-    /// Whether caches were emptied at least once.
+    /// True if caches were dropped, or the filesystem remounted, at least once.
     was_cold: bool,
 }
 
-/// What was known of the place and the job before.
+/// Facts about the target and the job that the cautions depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
-    /// What observers saw.
+    /// Facts recorded by observers.
     pub(crate) facts: &'a [Fact],
     /// Bytes of content that stand at the same time, at most.
     pub(crate) data_bytes: u64,
-    /// How long the trial took.
+    /// Duration of the trial.
     pub(crate) seconds: f64,
 }
 
@@ -115,7 +116,8 @@ pub(crate) fn about(done: Done, known: Known<'_>) -> Vec<Caution> {
     [fits_in_memory(done, known), too_short(done, known)].into_iter().flatten().collect()
 }
 
-/// What is read while the caches are kept comes from memory when the data fit there.
+/// Caution about reads with a warm page cache: the data may come from memory if the working set
+/// fits there.
 fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
     let memory: u64 = known.number("memory.usable_bytes")?;
     let fits = known.data_bytes < memory.saturating_mul(TIMES_MEMORY);
@@ -132,8 +134,8 @@ fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
     Some(Caution { code: CautionCode::DataFitInMemory, message })
 }
 
-/// What is written and not synced need not have reached the device before the kernel's patience
-/// with dirty pages is over.
+/// Caution about unsynced writes: in a trial shorter than the kernel's expiry of dirty pages they
+/// may never have reached the device.
 fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
     let expire = known.number("memory.dirty_expire_centisecs").map(|centi: f64| centi / 100.0);
     let expire = expire.unwrap_or(USUAL_EXPIRE_SECONDS);

@@ -7,21 +7,21 @@ use treering_model::CellRole;
 use crate::plan::Plan;
 use crate::schedule::schedule;
 
-/// One cell of a plan, by numbers.
+/// Cell of a plan, by the indices of its variant and job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlannedCell {
     /// The round, counted from 1, observing rounds for themselves; 0 is the warm-up.
     pub round: u32,
-    /// What it is for.
+    /// Role of the trial: measured round, control, warm-up or observed.
     pub role: CellRole,
-    /// Which of the plan's variants.
+    /// Index of the variant in the plan.
     pub variant: usize,
-    /// Which of its jobs.
+    /// Index of the job in the plan.
     pub job: usize,
 }
 
 impl PlannedCell {
-    /// Its variant's name, with what it is for where that is no round: `ext4 (again)`.
+    /// Name of the variant, followed by the role unless it is a measured round: `ext4 (again)`.
     pub fn label(&self, plan: &Plan) -> String {
         format!("{}{}", plan.variants[self.variant].name, self.role.suffix())
     }
@@ -80,8 +80,8 @@ pub fn observing_rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
         .collect()
 }
 
-/// What runs in each of so many rounds, in its order: role, variant and job. With a control the
-/// baseline runs twice.
+/// Execution order of each of `rounds` rounds, as (role, variant, job). With a control the baseline
+/// runs twice.
 fn order(
     plan: &Plan,
     rounds: usize,

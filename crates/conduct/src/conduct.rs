@@ -1,4 +1,4 @@
-//! One trial: prepared, observed, run and released.
+//! Conducts a single trial: prepares, observes, runs and releases it.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -24,37 +24,39 @@ use crate::watched::{Heated, Watched, tell};
 
 /// A trial to be conducted.
 pub struct TrialPlan<'a> {
-    /// What is known of it beforehand.
+    /// Beginning event of the trial: identity, labels and parameters.
     pub beginning: Beginning,
-    /// What is run.
+    /// Job to run.
     pub job: &'a dyn Job,
-    /// How.
+    /// Engine options of the run.
     pub engine: EngineOptions,
-    /// Whether the trees stay. Classic runs always leave theirs, as the originals do.
+    /// True if the trees are kept. Classic runs always leave their files in place, as the originals
+    /// do.
     pub keep: bool,
     /// Cautions that are known already.
     pub cautions: Vec<Caution>,
-    /// What observers do only when asked to.
+    /// Optional work of observers.
     pub wanted: ObserverOptions,
-    /// What is known of the place beyond what observers see: how it was made.
+    /// Additional facts about the target that observers cannot see, such as the mkfs command.
     pub facts: Vec<Fact>,
     /// Unmounts and mounts the place again between two phases, where that is asked for.
     pub remount: Option<Remount<'a>>,
-    /// All ranks that run it together, where there are several: the others assist.
+    /// Ranks that run the trial together; `None` on a single process. Ranks other than 0 only
+    /// assist.
     pub world: Option<&'a World<'a>>,
 }
 
 /// Unmounts a place and mounts it again; says where it is then.
 pub type Remount<'a> = &'a dyn Fn() -> Result<PathBuf, LabError>;
 
-/// How a trial came out.
+/// Result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
-    /// How it ended.
+    /// Completed, failed or interrupted.
     pub ending: Ending,
     /// The signal that interrupted it.
     pub signal: Option<i32>,
-    /// What could not be removed after it, and why; empty when nothing of it is left.
+    /// Errors of the removals after the trial; empty if nothing was left behind.
     pub left_behind: Vec<String>,
     /// The trees that it made and that were kept.
     pub kept: Vec<LeftTree>,
@@ -99,7 +101,7 @@ pub fn conduct(
     Ok(Conclusion { left_behind, kept, ..reported? })
 }
 
-/// What became of the trees of a trial.
+/// Result of removing the trees of a trial.
 #[derive(Default)]
 struct Cleaned {
     left_behind: Vec<String>,
@@ -143,14 +145,14 @@ fn remove_litter(place: &Workplace, litter: &[String]) -> Vec<String> {
     left
 }
 
-/// Who is told what, and who can stop it.
+/// Recipient of the events, progress counters and stop flag of a trial.
 struct Listeners<'a> {
     sink: &'a mut dyn TrialSink,
     progress: &'a Progress,
     stop: &'a StopFlag,
 }
 
-/// From the beginning to the end, as events.
+/// Runs the trial and reports all of its events, from `Began` to `Ended`.
 fn perform(
     plan: &TrialPlan<'_>,
     place: &mut Workplace,
@@ -222,7 +224,7 @@ fn perform(
     }
 }
 
-/// The same with a layout after each task.
+/// Copy of the observer options with a layout after each task.
 fn after_each_task(wanted: ObserverOptions) -> ObserverOptions {
     let map = wanted.layout.is_some_and(|layout| layout.map);
     ObserverOptions { layout: Some(LayoutSchedule { every_tasks: 1, map }), ..wanted }
@@ -262,7 +264,7 @@ fn once_each(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
     reported.into_iter().chain(seen.into_iter().filter(is_new)).collect()
 }
 
-/// What decides how much is done, where it is not the parameters alone.
+/// Fact about the amount of work, unless the parameters alone fix it.
 fn work(work: Work) -> Option<Fact> {
     let fact = Fact { name: Work::FACT.to_owned(), value: work.name().to_owned() };
     (work != Work::Fixed).then_some(fact)
@@ -293,7 +295,7 @@ impl Renewable for Remounted<'_> {
     }
 }
 
-/// What is known of a trial that may begin.
+/// Results of the checks of a trial that is allowed to begin.
 struct Admitted {
     cautions: Vec<Caution>,
     /// Bytes of content that will stand at the same time, at most.

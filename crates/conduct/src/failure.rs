@@ -1,4 +1,4 @@
-//! Why a plan could not be conducted, with everything that a user needs: kind, message and hints.
+//! Failure of a plan as shown to users: kind, message and hints.
 
 use std::fmt::Display;
 use std::io;
@@ -33,9 +33,9 @@ pub enum FailureKind {
 pub struct Failure {
     /// The kind.
     pub kind: FailureKind,
-    /// What went wrong, with its causes.
+    /// Message with the causes of the error.
     pub message: String,
-    /// What the user can do about it.
+    /// Suggested remedies.
     pub hints: Vec<String>,
 }
 
@@ -57,14 +57,14 @@ impl Failure {
         Self::new(kind, format!("{}: {error}", path.display()))
     }
 
-    /// The same failure with one more hint.
+    /// Appends a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// The same failure with a hint, where there is one.
+    /// Appends a hint, if any.
     pub(crate) fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
         match hint {
             Some(hint) => self.hint(hint),
@@ -72,7 +72,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with words before its message.
+    /// Prefixes the message with a context.
     pub(crate) fn context(mut self, words: impl Display) -> Self {
         self.message = format!("{words}: {}", self.message);
         self

@@ -20,28 +20,28 @@ use crate::plan::Judging;
 pub struct StoredCell {
     /// The trial.
     pub trial: TrialId,
-    /// Its place in its campaign.
+    /// Cell of the campaign that the trial executed.
     pub cell: Cell,
-    /// Whether it ended and was not interrupted.
+    /// True if the trial ended without being interrupted.
     pub is_result: bool,
-    /// Whether the user excluded it from comparisons.
+    /// True if the user excluded the trial from comparisons.
     pub is_excluded: bool,
 }
 
 /// A completed trial of a workload, as an estimate needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlierTrial {
-    /// Its parameters, by name.
+    /// Parameters of the trial, as (name, value).
     pub parameters: Vec<(String, String)>,
-    /// Its duration.
+    /// Duration of the trial.
     pub seconds: f64,
 }
 
 /// A trial that is about to be recorded.
 pub struct RecordedTrial<'a> {
-    /// Its identity.
+    /// Identity of the trial.
     pub trial: TrialId,
-    /// What its job was made of; `None` for a trial that failed before it began.
+    /// Inputs of the job; `None` for a trial that failed before it began.
     pub record: Option<&'a JobRecord>,
     /// The directories that it measures: the store must not write to their filesystems.
     pub under_test: &'a [&'a Path],
@@ -52,7 +52,7 @@ pub struct RecordedTrial<'a> {
 /// A variant with its measured trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredVariant<'a> {
-    /// Its name.
+    /// Name of the variant.
     pub name: &'a str,
     /// The variant that it is compared with.
     pub baseline: &'a str,
@@ -60,20 +60,20 @@ pub struct MeasuredVariant<'a> {
     pub trials: Vec<TrialId>,
 }
 
-/// What the rounds so far say.
+/// Interim result of a campaign.
 #[derive(Default)]
 pub struct Standing {
     /// The comparison; `None` where nothing is compared.
     pub comparison: Option<Box<dyn Comparison>>,
     /// The number of rounds with an excluded trial: they count as not measured.
     pub incomplete: u32,
-    /// From the beginning of the first trial to the end of the last.
+    /// Time from the beginning of the first trial to the end of the last.
     pub seconds: f64,
 }
 
 /// Variants, compared.
 pub trait Comparison {
-    /// Whether this rule asks for more than so many complete rounds.
+    /// True if the stopping rule asks for another round after `rounds` complete ones.
     fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool;
 
     /// A line for each contender that has primary ratios: its name, the baseline and the ratios.
@@ -191,9 +191,9 @@ pub struct PlanOptions<'a> {
     pub resume: bool,
     /// Show failures and cautions only.
     pub quiet: bool,
-    /// Whether the first trial that fails ends the plan.
+    /// True if the first failing trial ends the plan.
     pub gives_up: bool,
-    /// Whether the plan is a part of something larger, whose rounds are given.
+    /// True if the plan is part of a larger run that fixes the number of rounds.
     pub is_part: bool,
     /// The point of a series that the trials make.
     pub point: Option<SeriesPoint>,
@@ -205,9 +205,9 @@ pub struct PlanOptions<'a> {
     pub search_path: OsString,
     /// The directory of the plan's file: names in options are relative to it.
     pub plan_dir: Option<PathBuf>,
-    /// How ranks are started.
+    /// Options of jobs on several ranks.
     pub ranks: RankOptions,
-    /// How the machine is booted.
+    /// Options of plans that reboot the machine.
     pub reboots: RebootOptions,
 }
 
@@ -218,7 +218,7 @@ pub struct RankOptions {
     pub program: Option<PathBuf>,
     /// The file of this program.
     pub own: PathBuf,
-    /// Whether this program can be launched itself.
+    /// True if this program is built with MPI, so that it can be launched itself.
     pub own_has_mpi: bool,
     /// The name of this machine.
     pub host: String,
@@ -227,9 +227,9 @@ pub struct RankOptions {
 /// Options for plans that boot the machine.
 #[derive(Default)]
 pub struct RebootOptions {
-    /// Whether the machine may be booted.
+    /// True if rebooting the machine is allowed.
     pub is_allowed: bool,
-    /// What boots a kernel once; the first that can where none is named.
+    /// Boot loader for one-time boots; `None` selects the first one that supports them.
     pub loader: Option<BootLoader>,
     /// The root directory of the machine, where it is not `/`.
     pub root: Option<PathBuf>,

@@ -14,7 +14,7 @@ use treering_model::{
 use treering_observe::Findings;
 use treering_script::{Job, Session, TargetFacts};
 
-/// What stands for the number of the rank in a directory.
+/// Placeholder of the rank number in a directory.
 pub(crate) const RANK: &str = "{rank}";
 
 /// The directory of a rank: its number in the place of `{rank}`.
@@ -84,7 +84,7 @@ pub(crate) fn run_apart(
     root.beneath(&own_directory(rank))?.run(session, run)
 }
 
-/// How unequal the ranks were in a phase, and what it took to have them begin together.
+/// Metrics of a phase on several ranks: skew, duration of barriers, and spread of the start times.
 fn metrics_of(skew: &RankSkew) -> [Metric; 3] {
     let of = || Scope::Phase(skew.name.clone());
     let seconds = |all: &[u64]| middle_ns(all) as f64 / 1e9;
@@ -96,7 +96,7 @@ fn metrics_of(skew: &RankSkew) -> [Metric; 3] {
     ]
 }
 
-/// What is known of the ranks at the end of a trial.
+/// Facts, metrics and the table of all ranks at the end of a trial.
 pub(crate) fn about_ranks(world: &World<'_>) -> Findings {
     let (hosts, clocks, skews) = (world.hosts(), world.clocks(), world.skews());
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };

@@ -1,8 +1,8 @@
-//! Whether a run fits: its footprint against the room there is.
+//! Check that a run fits: its footprint against the free space and inodes.
 
 use treering_script::{Footprint, TargetFacts};
 
-/// What a file costs beside its blocks, at least: an inode and an entry.
+/// Minimum overhead of a file beside its blocks: an inode and a directory entry.
 const BYTES_A_NAME: u64 = 256;
 
 /// Says what is needed and what there is when a run does not fit.

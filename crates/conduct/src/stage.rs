@@ -24,10 +24,11 @@ const IMAGE_RECIPE_FACT: &str = "image.recipe";
 /// The directory within a place in which trials work.
 const WORK: &str = "treering-work";
 
-/// What a device is known by: variants of equal specification share it. Memory is no device.
+/// Key of a device: its specification, and whether the filesystem lives in memory. Variants with
+/// the same key share a device.
 type Key = (DeviceSpec, bool);
 
-/// How a filesystem is made: what is equal in these is equal on disk.
+/// Recipe of a filesystem: equal recipes give equal filesystems on disk.
 type Recipe = (DeviceSpec, String, Vec<String>);
 
 /// The devices of a plan, each held from the beginning to the end.
@@ -35,7 +36,7 @@ pub(crate) struct Devices<'l> {
     lab: &'l Lab,
     erasing: EraseList,
     held: HashMap<Key, Device>,
-    /// What guests start from, one for each way to make a filesystem; none where it cannot be kept.
+    /// Templates that guests start from, one per recipe; `None` if the template cannot be stored.
     patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
     /// Saved images by their name and the device that they are restored to, each read once.
     saved: HashMap<(String, DeviceSpec), (SavedImage, FilesystemTemplate)>,
@@ -191,13 +192,13 @@ impl<'l> Devices<'l> {
     }
 }
 
-/// What there is of a place.
+/// State of the filesystem under test.
 enum Place {
     /// A filesystem that is mounted here.
     Mounted(Box<MountedVolume>),
-    /// One that a guest mounts.
+    /// Formatted filesystem that a guest mounts.
     Formatted(Box<Volume>),
-    /// Nothing, after a remount that failed.
+    /// Missing after a failed remount.
     Gone,
 }
 
@@ -205,9 +206,9 @@ enum Place {
 pub(crate) struct Stage {
     place: RefCell<Place>,
     key: Key,
-    /// What makes its measurements questionable.
+    /// Cautions about measurements on this target.
     pub(crate) cautions: Vec<Caution>,
-    /// How it was made.
+    /// Facts about the preparation of the target.
     pub(crate) facts: Vec<Fact>,
 }
 
@@ -243,7 +244,7 @@ impl Stage {
         self.work()
     }
 
-    /// Whether the whole filesystem is ours: then nothing in it need be removed.
+    /// True if the filesystem was made for this cell, so that nothing in it needs to be removed.
     pub(crate) fn is_fresh(&self) -> bool {
         !matches!(self.key.0, DeviceSpec::Directory { .. })
     }
@@ -259,7 +260,7 @@ fn key(variant: &Variant) -> Key {
     (variant.device.clone(), is_in_memory(&variant.filesystem))
 }
 
-/// How a place was made, as facts of its trials.
+/// Facts about the preparation of the target: variant, mkfs, device size and mount options.
 fn facts(variant: &Variant, record: Option<&FormatRecord>, device: Option<&Device>) -> Vec<Fact> {
     let mut facts = vec![fact("variant.name", variant.name.clone())];
     if let Some(record) = record.filter(|record| !record.command.is_empty()) {
@@ -282,7 +283,7 @@ fn fact(name: &str, value: String) -> Fact {
     Fact { name: name.to_owned(), value }
 }
 
-/// Whether caches were dropped before a trial: a fact of it, and a caution where they were not.
+/// Fact about the cache drop before a trial, with a caution if the caches were not dropped.
 pub(crate) fn about_caches(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
     let word = match dropped {
         CacheDrop::Verified(_) => "verified",

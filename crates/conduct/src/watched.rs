@@ -10,7 +10,7 @@ use treering_observe::hot::map_of_calls;
 use treering_observe::{ActiveObservers, Findings};
 use treering_script::LayoutFeed;
 
-/// What the engine writes down of reads and writes, where that is wanted.
+/// Log of the engine's reads and writes, if recorded.
 pub(crate) struct Heated<'a> {
     /// The log.
     pub(crate) log: &'a HeatLog,
@@ -45,7 +45,8 @@ impl<'a> Watched<'a> {
         });
     }
 
-    /// Which data were hot in a phase, and where on the device they lie.
+    /// Artifacts about hot data in a phase: the heat report, and the map of its position on the
+    /// device.
     fn hot_data(&self, phase: u32) -> Vec<Artifact> {
         let Some(Heated { log, map_of }) = &self.heat else { return Vec::new() };
         // Names are those below one directory, or there is no telling whose they are.

@@ -1,4 +1,4 @@
-//! What is done of a campaign already: its finished cells, from the store.
+//! Progress of a campaign: its finished cells, from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,14 +75,14 @@ impl FinishedCells {
         self.reserved = Some(first);
     }
 
-    /// What the records of a run of this plan name it by.
+    /// Name and digest of the plan, as recorded in its trials.
     pub(crate) fn identity(&self, plan: &Plan) -> PlanIdentity {
         PlanIdentity { name: plan.name.clone(), digest: self.digest.clone() }
     }
 }
 
-/// What becomes of cells whose trials are excluded; `None` where there are none. They are not run
-/// again, since they would not take turns with the rest of their round.
+/// Message about cells with excluded trials; `None` without any. Such cells are not run again,
+/// since they would not alternate with the other cells of their round.
 fn of_excluded(
     plan: &Plan,
     trials: &[StoredCell],

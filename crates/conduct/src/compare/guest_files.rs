@@ -1,5 +1,5 @@
-//! What a job takes into a guest: its options, the files that they name, and the program that it
-//! runs. There is nothing else in a guest.
+//! Files that a job needs in a guest: its options, the files named by them, and the program to run.
+//! A guest has no other files.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;

@@ -27,8 +27,8 @@ const LIMIT: Duration = Duration::from_secs(4 * 3600);
 /// A kernel under KVM is up within a second or two. One that is not will not come.
 const PROBE: Duration = Duration::from_secs(15);
 
-/// What a kernel is booted from: its file, the disk and the filesystem decide its modules, the job
-/// its further files.
+/// Key of a bootable kernel. The kernel file, disk and filesystem decide the modules, the job
+/// decides the additional files.
 type Key = (usize, usize);
 
 /// Checks that the kernel of a variant can be read, and has what a guest needs.
@@ -51,7 +51,7 @@ pub(crate) struct Guests<'a> {
     qemu: Qemu,
     kernels: HashMap<PathBuf, Kernel>,
     bootable: HashMap<Key, Bootable>,
-    /// The same for every guest of a plan: across accelerators nothing is compared.
+    /// Accelerator of all guests of a plan: results of different accelerators are not comparable.
     accelerator: Accelerator,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Guests<'a> {
         Boot { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: LIMIT }
     }
 
-    /// What is known of a guest before it is booted.
+    /// Facts about a guest that are known before the boot.
     fn facts(&self, spec: &GuestSpec) -> Vec<Fact> {
         let kernel = &self.kernels[&spec.kernel];
         let file = spec.kernel.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -216,7 +216,7 @@ impl<'a> Guests<'a> {
     }
 }
 
-/// With the names of the features that the kernel does not know, where it says only their bits.
+/// Names the filesystem features that the kernel refuses, where its message has only their bits.
 fn with_features(why: String) -> String {
     let names = refused_features(&why);
     if names.is_empty() {

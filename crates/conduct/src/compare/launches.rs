@@ -23,7 +23,7 @@ pub const PROGRAM: &str = "TREERING_MPI_PROGRAM";
 pub(crate) struct Launches<'a> {
     plan: &'a Plan,
     options: &'a RankOptions,
-    /// That of each job, where it has one.
+    /// Launcher of each job; `None` for jobs without ranks.
     launchers: Vec<Option<Launcher>>,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Launches<'a> {
         Ok(())
     }
 
-    /// What each job is started with.
+    /// Lines with the launcher command of each job.
     pub(crate) fn lines(&self) -> Vec<String> {
         let jobs = self.plan.jobs.iter().zip(&self.launchers);
         let words = jobs.filter_map(|(job, launcher)| {
@@ -111,7 +111,7 @@ impl<'a> Launches<'a> {
         relay.finish(ending, "", (facts, cautions))
     }
 
-    /// How a job is launched, for its trials.
+    /// Facts about the launcher of a job.
     pub(crate) fn facts(&self, place: usize) -> Vec<Fact> {
         let launch = self.plan.jobs[place].launch.as_ref();
         let words = self.launchers[place].as_ref().zip(launch).map(|(launcher, launch)| {
@@ -129,7 +129,7 @@ fn line(words: &[OsString]) -> String {
     words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }
 
-/// What the ranks read.
+/// Job description for the ranks, as JSON.
 fn job(
     launch: &Launch,
     trial: Option<RanksTrial>,
@@ -173,7 +173,8 @@ fn missing() -> Failure {
     ))
 }
 
-/// Where the ranks of a trial work: the work directory of the first, in the directory of each.
+/// Work directory of all ranks: the directory of the variant, which may contain `{rank}`, with the
+/// name of rank 0's work directory.
 pub(crate) fn dir_of_all(of_variant: Option<&Path>, work: &Path) -> PathBuf {
     match (of_variant, work.file_name()) {
         (Some(dir), Some(name)) => dir.join(name),

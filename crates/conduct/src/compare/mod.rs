@@ -31,7 +31,7 @@ use crate::failure::Failure;
 use crate::host::{Host, PlanOptions, ResultStore};
 use crate::plan::Plan;
 
-/// How a plan ended.
+/// End of a plan's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanEnd {
     /// Every cell has its result, or a signal came.
@@ -45,7 +45,7 @@ pub enum PlanEnd {
     GivenUp {
         /// The variant, by its place in the plan.
         variant: usize,
-        /// Why the trial failed.
+        /// Error of the trial.
         why: String,
     },
 }

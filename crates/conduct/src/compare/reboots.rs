@@ -20,16 +20,16 @@ use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, PlanOptions, RebootOptions, ResultStore};
 use crate::shell::quoted;
 
-/// Where a boot has led.
+/// Outcome of the requested boot.
 pub(crate) enum Arrival {
-    /// To the kernel that was asked for.
+    /// The requested kernel is running.
     Here,
     /// Elsewhere: the trial has failed.
     Failed {
-        /// Why.
+        /// Error message.
         why: String,
     },
-    /// None was asked for.
+    /// No boot was requested, or it has not happened.
     Nowhere,
 }
 
@@ -50,7 +50,8 @@ pub(crate) struct Rebooting<'a> {
 }
 
 impl<'a> Rebooting<'a> {
-    /// What a plan needs that reboots the machine; `None` for others. Nothing is changed yet.
+    /// Checks the requirements of a plan that reboots the machine; `None` for other plans. Changes
+    /// nothing yet.
     pub(crate) fn prepare(
         plan: &'a Plan,
         options: &PlanOptions<'_>,
@@ -115,8 +116,8 @@ impl<'a> Rebooting<'a> {
         self
     }
 
-    /// Where the boot that was asked for has led, for a trial that wants this kernel. Once only:
-    /// each trial has a boot of its own.
+    /// Outcome of the boot requested for a trial on the kernel `wanted`. Each request is evaluated
+    /// once, since each trial has a boot of its own.
     pub(crate) fn arrival(&mut self, wanted: &str) -> Arrival {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
         let asked = self.record.as_mut().and_then(|record| record.asked.take());
@@ -239,7 +240,7 @@ fn stopped(machine: &Reboots) -> Failure {
     Failure::new(FailureKind::Interrupted, message).hint(GO_ON)
 }
 
-/// Whether a campaign that is there already is the one that is to go on.
+/// Checks that the campaign in progress on this machine is the one to continue.
 fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Result<(), Failure> {
     let name = record.plan.name.escape_debug();
     let hint = "`treering lab release` ends it";

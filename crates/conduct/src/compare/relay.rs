@@ -9,10 +9,10 @@ use crate::failure::{Failure, FailureKind};
 
 /// Passes events on, and puts in what is missing where they did not come to their end.
 pub(crate) struct Relay<'s> {
-    /// What is known here of the trial's beginning.
+    /// Beginning of the trial as this process knows it.
     beginning: Beginning,
     began: Option<Instant>,
-    /// How the trial ended where it ran, and when.
+    /// Ending reported by the process of the trial, with its time.
     ended: Option<(Ending, u64)>,
     sink: &'s mut dyn TrialSink,
 }
@@ -48,8 +48,9 @@ impl<'s> Relay<'s> {
         self.sink.accept(event).map_err(|error| Failure::of(FailureKind::Environment, &error))
     }
 
-    /// How the trial ended; as given where it was not told. What else was said stands behind why it
-    /// failed, and facts and cautions where it did not even begin.
+    /// Reports the ending of the trial, `unless_told` if the process reported none. Appends `said`
+    /// to the error of a failed trial; facts and cautions are reported only if the trial did not
+    /// begin.
     pub(crate) fn finish(
         mut self,
         unless_told: Ending,

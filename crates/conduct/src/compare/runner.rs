@@ -42,9 +42,9 @@ pub(crate) struct Runner<'a> {
     following: Following<'a>,
     /// The kernel that runs, when a variant asks for one.
     kernel: String,
-    /// Where kernels are booted, when variants have some of their own.
+    /// Guests of variants with kernels of their own.
     guests: Option<Guests<'a>>,
-    /// What starts ranks, when jobs have some.
+    /// Launchers of jobs on several ranks.
     launches: Option<Launches<'a>>,
     /// The boots of this machine, when it is booted for each trial.
     reboots: Option<Rebooting<'a>>,
@@ -171,7 +171,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Who else hears of a trial as it goes: the display, where there is one.
+    /// Additional sinks of the trial's events: the progress display, unless quiet.
     fn listeners(&self, job: &dyn Job, progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
         if self.options.quiet { Vec::new() } else { self.host.listeners(job, progress) }
     }
@@ -384,7 +384,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// What is done, and about how long the rest will take.
+    /// Number of the current trial, and the estimated time left.
     fn progress(&self) -> String {
         let done = self.finished.done.len();
         let left = self.all.saturating_sub(done);
@@ -528,7 +528,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Which kernel the machine was booted into for this trial, and by what.
+    /// Facts about the boot for this trial: kernel and boot loader.
     fn facts_of_boot(&self) -> Vec<Fact> {
         self.reboots.as_ref().map(Rebooting::facts).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! What will decide a plan's comparison, known before anything runs: the primary metrics of each
-//! job, how many comparisons are corrected together, and how many rounds that takes at least.
+//! Primary comparisons of a plan, known before it runs: the primary metrics of each job, the number
+//! of comparisons corrected together, and the minimum number of rounds.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use super::{Judging, Plan, PlannedJob, Stopping};
 
 /// Below six rounds there is no exact interval.
 const FEWEST_ROUNDS: u32 = 6;
-/// What a report adds to the metrics of every trial.
+/// Metrics that a report adds to every trial.
 const OF_TRIAL: [&str; 3] =
     [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name, cpu::USER_CPU_SECONDS.name];
-/// What it adds for each phase.
+/// Metrics that a report adds to each phase.
 const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
-/// What it adds for each kind of task.
+/// Metrics that a report adds to each kind of task.
 const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 
 impl PlannedJob {
@@ -46,8 +46,8 @@ impl Plan {
         rounds_needed(self.family(), self.stopping.level())
     }
 
-    /// What cannot be shown since the plan may end too early, with the number of rounds that are
-    /// needed; `None` where it has enough.
+    /// Message about a plan that may end before a difference can be shown, with the number of
+    /// rounds needed; `None` if there are enough.
     pub fn shortfall(&self) -> Option<String> {
         let (family, needed) = (self.family(), self.rounds_needed());
         let comparisons = match family {
@@ -83,8 +83,8 @@ impl Stopping {
         Self::Precision { half_width, fewest, most: most.max(fewest) }
     }
 
-    /// As many rounds as fit into so many minutes, at most `most`, but as many as such a family
-    /// needs in any case.
+    /// Rule for a time limit in minutes, at most `most` rounds, but no fewer than the family of
+    /// comparisons needs.
     pub fn time_for(family: u32, minutes: f64, most: u32) -> Self {
         let fewest = rounds_needed(family, ALPHA);
         Self::Time { minutes, fewest, most: most.max(fewest) }
@@ -152,7 +152,7 @@ pub fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
     jobs.iter().map(|job| job.job.foreseen_metrics(&TargetFacts::unknown())).collect()
 }
 
-/// Whether a metric of this name can come of one of the jobs with these metrics.
+/// True if one of the jobs with these metrics can have a metric of this name.
 pub fn is_known(foreseen: &[Vec<Metric>], name: &str) -> bool {
     foreseen.iter().any(|metrics| has_metric(metrics, name))
 }
@@ -168,8 +168,8 @@ pub fn known_metrics(foreseen: &[Vec<Metric>]) -> Vec<String> {
     names.filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// Whether a trial with these metrics can have one of this name, be it that a report makes it of
-/// the times of phases and tasks, or that observers add it.
+/// True if a trial with these metrics can have a metric of this name, including those that reports
+/// derive from the times of phases and tasks, and those of observers.
 fn has_metric(foreseen: &[Metric], name: &str) -> bool {
     if foreseen.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name) {
         return true;

@@ -12,7 +12,7 @@ use super::{Conditions, Machine, ObservedIn, Plan, PlannedJob};
 
 /// The beginning of every fingerprint. Another order or meaning of the words needs another one.
 const VERSION: &str = "treering plan 1";
-/// Those of fingerprints of parts of a plan.
+/// First words of the fingerprints of parts of a plan.
 const WORK_VERSION: &str = "treering work 1";
 const VARIANT_VERSION: &str = "treering variant 1";
 

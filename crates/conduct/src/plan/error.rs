@@ -1,5 +1,4 @@
-//! What is wrong with a plan, as its author reads it: the line, a caret, what is wrong there and
-//! what would be right.
+//! Errors in plan documents as shown to the author: the line, a caret, the problem and the remedy.
 //!
 //! A [`Fault`] is what the readers find; with the text and the name of the file it is the error
 //! that leaves this crate. Everything in it may come from a hostile document: marks are brought
@@ -11,9 +10,9 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-/// How wide a rendering may be.
+/// Maximum width of a rendering.
 const COLUMNS: usize = 100;
-/// How much of it a line of a hint takes.
+/// Maximum width of the lines of a hint, which the renderer indents.
 const HINT_COLUMNS: usize = 85;
 /// More of a message than this is cut off: some quote a value whole.
 const MESSAGE_CHARS_MAX: usize = 400;
@@ -27,7 +26,7 @@ struct Mark {
     label: String,
 }
 
-/// What is wrong, without the text it is wrong in.
+/// Error in a plan, without the text of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     message: String,
@@ -58,7 +57,7 @@ impl Fault {
         self
     }
 
-    /// What would be right.
+    /// Sets the hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(shown(&hint.into()));
@@ -81,12 +80,12 @@ impl PlanError {
         Self { fault: Box::new(fault), text, file: shown(file) }
     }
 
-    /// What is wrong, in one line.
+    /// Error message in one line.
     pub fn message(&self) -> &str {
         &self.fault.message
     }
 
-    /// What would be right; the display contains it already.
+    /// Suggested remedy, which the display includes already.
     pub fn hint(&self) -> Option<&str> {
         self.fault.hint.as_deref()
     }

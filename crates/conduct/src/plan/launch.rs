@@ -7,13 +7,13 @@ use treering_script::{ConfigError, Job, OverRanks, Settings, Workload};
 use crate::apart::Apart;
 use crate::ranks::RANK;
 
-/// More ranks than this no plan asks for.
+/// Maximum number of ranks of a job.
 pub const RANKS_MAX: u32 = 65_536;
 
-/// For how many seconds a rank may be silent where nobody says it.
+/// Default timeout of a silent rank, in seconds.
 pub const RANK_TIMEOUT_SECONDS: u32 = 300;
 
-/// How a job is started on several ranks.
+/// Launch of a job on several ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The number of ranks, 1 or more: a single one is started in the same way as several.
@@ -32,10 +32,10 @@ pub struct Launch {
 pub struct JobOfRanks {
     /// The job.
     pub job: Box<dyn Job>,
-    /// Its settings.
+    /// Settings of the job.
     pub settings: Settings,
-    /// Where the workers are those of all ranks: the option that says how many, and the value that
-    /// each rank was asked for.
+    /// Option with the number of workers, and its value per rank, for jobs whose workers are
+    /// divided among the ranks.
     pub each: Option<(String, String)>,
 }
 
@@ -70,14 +70,14 @@ pub(crate) fn job_of_ranks(
     Ok(JobOfRanks { job: workload.native(&settings)?, settings, each })
 }
 
-/// Which of these workloads run on several ranks.
+/// Hint that lists the workloads able to run on several ranks.
 pub(super) fn which_can(all: &[&'static dyn Workload]) -> String {
     let can = all.iter().filter(|workload| workload.over_ranks() != OverRanks::Never);
     let can: Vec<&str> = can.map(|workload| workload.manifest().name).collect();
     format!("on several ranks: {}", can.join(", "))
 }
 
-/// Whether a directory is another for each rank.
+/// True if each rank has its own directory: the path contains `{rank}`.
 pub(crate) fn is_by_rank(path: &std::path::Path) -> bool {
     path.to_string_lossy().contains(RANK)
 }

@@ -106,7 +106,7 @@ fn stopping(to: &mut String, rule: &Stopping) {
     }
 }
 
-/// What a guest is like, without its kernel.
+/// Keys of a guest, apart from its kernel.
 fn guest_keys(guest: &GuestSpec) -> Vec<(&'static str, String)> {
     let mut keys = vec![
         ("cpus", guest.cpus.to_string()),
@@ -231,7 +231,7 @@ fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
 }
 
-/// What reads back to the same text, as people would write it.
+/// TOML value that reads back to the same text: numbers and `true` are unquoted.
 fn option_value(value: &str) -> String {
     let is_number = value.parse::<u64>().is_ok_and(|number| number.to_string() == value);
     if is_number || value == "true" { value.to_owned() } else { text(value) }

@@ -1,5 +1,5 @@
-//! One of the ranks of a trial that a plan has launched: the first is told what is to be done,
-//! tells the others, and reports what happens.
+//! Rank of a trial launched by a plan: rank 0 receives the request, forwards it to the others, and
+//! reports the events.
 
 use std::io;
 use std::time::Duration;
@@ -69,7 +69,7 @@ fn lost(why: &str) -> Failure {
     Failure::new(FailureKind::Environment, why)
 }
 
-/// Whether this is what was launched.
+/// Checks that version and number of ranks are as requested.
 fn suits(job: &RanksJob, size: usize) -> Result<(), Failure> {
     let own = env!("CARGO_PKG_VERSION");
     if job.version != own {

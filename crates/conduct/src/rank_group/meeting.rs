@@ -1,5 +1,5 @@
-//! What ranks have to agree on before a trial: their versions, what they were asked to do, and the
-//! identity of the trial; then how their clocks are related.
+//! Handshake of the ranks before a trial: versions, command lines and the identity of the trial
+//! must agree; then the clock offsets are measured.
 
 use serde::{Deserialize, Serialize};
 use treering_engine::{RankError, World};
@@ -8,7 +8,7 @@ use treering_model::TrialId;
 use super::process::{RankProcess, failed};
 use crate::failure::{Failure, FailureKind};
 
-/// What a rank says of itself.
+/// Handshake message of a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Card {
     version: String,
@@ -17,7 +17,7 @@ struct Card {
     host: String,
 }
 
-/// What rank 0 answers.
+/// Reply of rank 0.
 #[derive(Serialize, Deserialize)]
 struct Answer {
     trial: TrialId,
@@ -25,7 +25,7 @@ struct Answer {
     problem: Option<(usize, String)>,
 }
 
-/// Ranks meet; says which trial it will be.
+/// Performs the handshake; returns the identity of the trial.
 pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<TrialId, Failure> {
     let own = Card {
         version: env!("CARGO_PKG_VERSION").to_owned(),

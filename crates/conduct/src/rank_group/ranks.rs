@@ -15,9 +15,9 @@ use crate::ranks::{assist, dir_of_rank};
 
 /// The ranks that a run is distributed over.
 pub struct Ranks<'w> {
-    /// All of them.
+    /// Ranks of the run.
     pub world: &'w World<'w>,
-    /// The identity of the trial, the same at all of them.
+    /// Identity of the trial, equal on all ranks.
     pub trial: TrialId,
     pub(super) library: String,
     pub(super) workloads: &'w [&'static dyn Workload],
@@ -85,7 +85,8 @@ impl Ranks<'_> {
             .map_err(|error| Failure::of(FailureKind::Trial, &error))
     }
 
-    /// What is known of the ranks before the trial, and whether they see one filesystem.
+    /// Facts about the ranks before the trial, with cautions if they do not see the same
+    /// filesystem.
     ///
     /// # Errors
     /// When a rank cannot open its directory, or is lost.

@@ -26,7 +26,7 @@ fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
     read_sized(text, name, false)
 }
 
-/// With the jobs at their full size, where they have one.
+/// Reads a plan, with its jobs at full size if `is_full_size`.
 fn read_sized(text: &str, name: &str, is_full_size: bool) -> Result<Plan, PlanError> {
     let filesystems = ["ext4", "ext3", "ext2", "xfs", "btrfs", "f2fs", "tmpfs"];
     let known = Known {

@@ -1,4 +1,4 @@
-//! What is written reads back to the same plan; and what makes two plans the same.
+//! Written plans read back to the same plan; and equality of plans by digest.
 
 use std::fs;
 use std::path::PathBuf;

@@ -18,7 +18,7 @@ use crate::read_plan;
 struct Memory {
     trials: RefCell<Vec<Trial>>,
     messages: RefCell<Vec<String>>,
-    /// Whether the store is full.
+    /// True if the store accepts no more events.
     is_full: bool,
 }
 

@@ -106,28 +106,28 @@ struct PlaceConductor<'r, P: Place + ?Sized> {
     phase: Option<PhaseTotals>,
     /// The number of the next phase.
     next_phase: u32,
-    /// When the present phase began, by the monotonic clock. Where rank 0 said when, that may be a
-    /// moment to come: how the two clocks are related is not known to the nanosecond.
+    /// Start of the current phase, by the monotonic clock in nanoseconds. A start agreed on with
+    /// rank 0 may lie slightly in the future, since clock offsets are not known to the nanosecond.
     phase_began_ns: u64,
-    /// Tasks of the groups of the present phase that have ended.
+    /// Number of finished tasks in the groups of the current phase.
     tasks_before: u32,
-    /// What workers in processes of their own counted in its seconds.
+    /// Intervals of worker processes, one list per worker, in seconds of the phase.
     intervals: Vec<Vec<Interval>>,
-    /// Whether dropping caches has not failed yet.
+    /// True until dropping caches fails.
     drops_caches: bool,
-    /// All ranks, where there are several.
+    /// Ranks of the run; `None` on a single process.
     world: Option<&'r World<'r>>,
-    /// Whether each of them does all tasks, in a directory of its own, and not its share of them.
+    /// True if each rank does all tasks, in a directory of its own, instead of a share of them.
     apart: bool,
-    /// When the next group begins, by the monotonic clock, where they have agreed on it.
+    /// Agreed start of the next group, by the monotonic clock in nanoseconds.
     begins_ns: Option<u64>,
-    /// How long each of them worked in the present phase.
+    /// Time worked in the current phase, per rank.
     worked_ns: Vec<u64>,
-    /// Its barriers.
+    /// Barriers of the current phase.
     barriers: Barriers,
     /// Programs that did the work, from the first one on.
     programs: Option<Programs>,
-    /// Why the run ended, from its first error on: the session knows no more than that it did.
+    /// First error of the run. The session only learns that the run has ended.
     error: Option<EngineError>,
 }
 
@@ -324,14 +324,14 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    /// What a group of so many tasks has of all ranks together: where they work apart each does all
-    /// of them, one rank's after the other's.
+    /// Number of tasks of a group over all ranks: `tasks` times the number of ranks if each rank
+    /// does all of them.
     fn everyones(&self, tasks: usize) -> usize {
         let apart = self.world.filter(|_| self.apart);
         apart.map_or(tasks, |world| tasks * world.size())
     }
 
-    /// Those of a group of so many tasks that are done here, among everyone's.
+    /// Share of this rank in the tasks of a group, as a range of indices over all ranks.
     fn own(&self, tasks: usize) -> Range<usize> {
         let all = self.everyones(tasks);
         self.world.map_or(0..all, |world| world.share(all))
@@ -467,12 +467,12 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         self.world.map_or(0, |world| world.rank_of(place, all))
     }
 
-    /// Whether a rank is another than this one, and works in a directory of its own.
+    /// True if the rank is not this one and works in a directory of its own.
     fn is_others(&self, rank: usize) -> bool {
         self.apart && self.world.is_some_and(|world| world.rank() != rank)
     }
 
-    /// What a task of a rank is done to, as all ranks together know it.
+    /// Subject of a task, prefixed with the rank's directory if each rank has its own.
     fn subject(&self, task: &Task, rank: usize) -> String {
         match self.world {
             Some(_) if self.apart => format!("{}/{}", own_directory(rank), task.subject),
@@ -585,7 +585,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     }
 }
 
-/// How often a rank listens to the others while its tasks work.
+/// Polling interval for messages of other ranks while tasks work.
 const LISTEN_EVERY: Duration = Duration::from_millis(5);
 
 /// Sleeps nearly until then, and looks at the clock for the rest: the kernel may wake us 50 µs

@@ -14,7 +14,7 @@ use crate::{EngineError, Place, TrialClock};
 pub(crate) struct Programs {
     /// Processes that a watched program left running.
     outlived: Option<Outlived>,
-    /// Whether the first phase that is reported has begun with the program.
+    /// True after the program has begun its first phase.
     has_begun: bool,
 }
 

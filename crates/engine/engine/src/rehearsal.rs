@@ -16,7 +16,7 @@ use treering_script::{
 
 use crate::Caller;
 
-/// What a session asks for.
+/// Request of a session to its conductor.
 pub enum SessionRequest<'s> {
     /// A phase begins.
     Phase(Phase),
@@ -50,7 +50,7 @@ pub fn rehearse_session(
     }
 }
 
-/// What is done with each call, and whether the task goes on.
+/// Callback for each call and its result; breaks to end the task.
 type Watch<'w> = &'w mut dyn FnMut(&Call<'_>, Result<Done, CallError>) -> ControlFlow<()>;
 
 struct Rehearsal<'w, C> {

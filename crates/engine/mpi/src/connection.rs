@@ -11,7 +11,7 @@ use mpi::request::{Request, StaticScope};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use treering_engine::Link;
 
-/// All ranks of one launch. MPI ends when it is dropped; a process has one at most.
+/// MPI connection of all ranks of a launch. Dropping it finalises MPI; a process has at most one.
 pub struct Connection {
     world: SimpleCommunicator,
     rank: usize,

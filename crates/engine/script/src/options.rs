@@ -103,7 +103,7 @@ pub struct Manifest {
     pub name: &'static str,
     /// Further names of a link and of the subcommand.
     pub aliases: &'static [&'static str],
-    /// One-line description.
+    /// Description in a line.
     pub about: &'static str,
     /// Tool and version that the classic mode imitates; empty without a classic mode.
     pub imitates: &'static str,

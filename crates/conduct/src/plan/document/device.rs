@@ -1,4 +1,4 @@
-//! What a variant is made on: a loop image, block devices or a directory.
+//! Device of a variant: a loop image, block devices or a directory.
 
 use std::ops::Range;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! When a plan ends: `rounds`, or a rule in `[stopping]`.
+//! Stopping rule of a plan: `rounds`, or a rule in `[stopping]`.
 
 use super::nearest::nearest;
 use super::quantity::{self, share};

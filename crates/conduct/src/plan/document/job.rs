@@ -164,7 +164,7 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
 /// The option by which parameters inside a job file are set.
 const SET: &str = "set";
 
-/// Of a workload with files of jobs, what is no option is a parameter inside the file.
+/// Reads an unknown key as a parameter inside the job file, for workloads with job files.
 fn parameter<'d>(value: Value<'d>, manifest: &Manifest) -> Result<Given<'d>, Fault> {
     let Some(set) = manifest.native.iter().find(|spec| spec.name == SET) else {
         return Err(unknown_option(&value, manifest));
@@ -235,7 +235,7 @@ fn wanted(kind: ValueKind) -> &'static str {
     }
 }
 
-/// What the workload says against an option, at the value it speaks of.
+/// Fault for an option that the workload refuses, at the value that the error mentions.
 fn refusal(error: ConfigError, given: &[Given<'_>], workload: &str, place: Range<usize>) -> Fault {
     let words = error.message.strip_prefix("--");
     let about = words.and_then(|words| {

@@ -38,10 +38,10 @@ use super::{Conditions, Judging, Plan, PlannedJob, family, foreseen, is_known, k
 /// A larger document is no plan.
 pub const BYTES_MAX: usize = 1 << 20;
 const METRICS_MAX: usize = 64;
-/// So many names of metrics stand in a hint.
+/// Maximum number of metric names in a hint.
 const METRICS_SHOWN: usize = 8;
 
-/// What a document can name.
+/// Names and settings that a document can refer to.
 #[derive(Default)]
 pub struct Known<'a> {
     /// The workloads.
@@ -52,9 +52,9 @@ pub struct Known<'a> {
     pub data_dirs: Vec<PathBuf>,
     /// Variables of the environment, which a workload's files may put in.
     pub environment: Vec<(String, String)>,
-    /// Whether jobs run at their full size, where they have one besides the small.
+    /// True if jobs run at full size, for those that also have a small one.
     pub is_full_size: bool,
-    /// Where relative paths in the plan begin; without it, in the present directory.
+    /// Base directory of relative paths in the plan; `None` means the current directory.
     pub base_dir: Option<PathBuf>,
 }
 
@@ -104,7 +104,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
 }
 
-/// What the TOML reader says, at its place.
+/// Converts an error of the TOML parser, with its position.
 fn syntax(error: &toml::de::Error) -> Fault {
     let (what, wanted) = match error.message().split_once(", expected ") {
         Some((what, "nothing")) => (what, String::new()),
@@ -217,7 +217,7 @@ fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
     Ok(Judging { primary, threshold })
 }
 
-/// Which metric was perhaps meant, and some that there are.
+/// Hint for an unknown metric: the nearest name, and a list of known ones.
 fn known_names(metric: &str, foreseen: &[Vec<Metric>]) -> String {
     let known = known_metrics(foreseen);
     let shown: Vec<&str> = known.iter().map(String::as_str).take(METRICS_SHOWN).collect();

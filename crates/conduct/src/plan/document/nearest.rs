@@ -1,4 +1,4 @@
-//! Which known word an unknown one was perhaps meant to be.
+//! Suggestions for misspelt words.
 
 use strsim::osa_distance;
 
@@ -23,7 +23,7 @@ pub fn by_nearness<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> 
     all
 }
 
-/// What differs only in case or in the dash is as good as the same.
+/// Word in lower case with dashes for underscores and spaces; `None` for words too long to compare.
 fn normal(word: &str) -> Option<String> {
     let short = word.chars().nth(CHARS_MAX).is_none();
     let plain = |c: char| if c == '_' || c == ' ' { '-' } else { c.to_ascii_lowercase() };

@@ -21,7 +21,7 @@ const OF_RANKS: [&str; 3] = [LAUNCHER, PROGRAM, TIMEOUT];
 /// A day.
 const TIMEOUT_MAX: u32 = 86_400;
 
-/// How a job is started: what it says itself, else what the plan says for all.
+/// Launch of a job: keys of the job take precedence over those of the plan.
 pub(super) fn launch(
     (top, section): (&Section<'_>, &Section<'_>),
     workload: &dyn Workload,
@@ -74,13 +74,13 @@ fn program(value: &Value<'_>, known: &Known<'_>) -> Result<PathBuf, Fault> {
     Ok(known.base_dir.as_deref().unwrap_or(Path::new("")).join(word))
 }
 
-/// What is unmounted while other ranks work in it is not there for them.
+/// Fault for a remount with ranks: the other ranks would lose the filesystem while they work in it.
 pub(super) fn is_mounted_again(span: Range<usize>) -> Fault {
     let message = "with ranks nothing is unmounted and mounted again";
     Fault::at(span, message, "").hint("leave `remount-every` out, or `ranks`")
 }
 
-/// What a plan with ranks cannot have, and what one without.
+/// Checks that the plan has no settings excluded by ranks, or, without ranks, none that need them.
 pub(super) fn suits(
     top: &Section<'_>,
     variants: &[Variant],

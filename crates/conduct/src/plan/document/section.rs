@@ -15,7 +15,7 @@ const TEXT_CHARS_MAX: usize = 1_000;
 /// The keys a section may have.
 #[derive(Debug)]
 pub(super) struct Schema {
-    /// As it is written in the document.
+    /// Title of the section, as written in the document.
     pub(super) title: &'static str,
     pub(super) keys: &'static [&'static str],
 }
@@ -123,7 +123,7 @@ pub(super) struct Given<'d> {
 /// A table of the document whose keys are all known.
 #[derive(Clone, Debug)]
 pub(super) struct Section<'d> {
-    /// Its header, or its braces.
+    /// Position of the header or the braces.
     pub(super) span: Range<usize>,
     table: &'d DeTable<'d>,
 }
@@ -198,7 +198,7 @@ impl<'d> Value<'d> {
         Fault::at(self.span.clone(), message, label)
     }
 
-    /// It is of another type than is wanted here.
+    /// Fault for a value of another type than `wanted`.
     pub(super) fn wrong(&self, wanted: &str) -> Fault {
         let is = match self.value {
             DeValue::String(_) => "a string",
@@ -226,7 +226,7 @@ impl<'d> Value<'d> {
         self.text_with(wanted, &[])
     }
 
-    /// The same for a text that another program reads, such as a shell: it may have several lines.
+    /// String for another program such as a shell: newlines and tabs are allowed.
     pub(super) fn script(&self, wanted: &str) -> Result<&'d str, Fault> {
         self.text_with(wanted, &['\n', '\t'])
     }
@@ -280,7 +280,7 @@ impl<'d> Value<'d> {
             })
     }
 
-    /// The same in 32 bits.
+    /// Integer in the range, as `u32`.
     pub(super) fn whole_u32(&self, range: RangeInclusive<u32>) -> Result<u32, Fault> {
         let wide = u64::from(*range.start())..=u64::from(*range.end());
         Ok(u32::try_from(self.whole(wide)?).unwrap_or(*range.end()))

@@ -120,7 +120,7 @@ fn text<'d>(text: impl Into<String>) -> DeValue<'d> {
     DeValue::String(Cow::Owned(text.into()))
 }
 
-/// What the element is called without its values.
+/// Name of the element before the swept values are appended.
 fn name(table: &DeTable<'_>, is_job: bool) -> String {
     let text = |key: &str| match table.get(key)?.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
@@ -228,7 +228,7 @@ fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
     }
 }
 
-/// Whether a text in it has this word.
+/// True if a string in the value contains the braced word.
 fn has(value: &DeValue<'_>, braced: &str) -> bool {
     match value {
         DeValue::String(text) => text.contains(braced),
