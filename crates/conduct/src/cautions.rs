@@ -1,5 +1,5 @@
-//! Cautions that are known only when a trial is over: from what it did, what was known before, and
-//! how long it took.
+//! Cautions that are known only after a trial: from its totals, the facts about the target, and its
+//! duration.
 
 use treering_engine::PayloadKind;
 use treering_model::filesystems::is_in_memory;
@@ -8,20 +8,20 @@ use treering_model::{
 };
 use treering_sys::cache_drops;
 
-/// Data of at least so many times the memory come from the device: what bonnie++ and IOzone ask
-/// for too.
+/// Minimum ratio of working set to memory at which reads come from the device. bonnie++ and IOzone
+/// ask for the same.
 const TIMES_MEMORY: u64 = 2;
 /// Age in seconds at which the kernel writes back dirty pages, used where the kernel does not
 /// report it: the kernel's default.
 const USUAL_EXPIRE_SECONDS: f64 = 30.0;
 
-/// Passes events on, and adds up what a caution may hang on.
+/// Passes events on, and sums up what the cautions depend on.
 pub(crate) struct Tally<'a> {
     sink: &'a mut dyn TrialSink,
     drops_before: u64,
-    /// Read through the page cache.
+    /// Bytes read through the page cache.
     read_bytes: u64,
-    /// Written since the last sync that is in the time of a task.
+    /// Bytes written since the last sync within the time of a task.
     unsynced_bytes: u64,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Done {
 pub(crate) struct Known<'a> {
     /// Facts recorded by observers.
     pub(crate) facts: &'a [Fact],
-    /// Bytes of content that stand at the same time, at most.
+    /// Maximum bytes of content at the same time.
     pub(crate) data_bytes: u64,
     /// Duration of the trial.
     pub(crate) seconds: f64,
@@ -102,13 +102,13 @@ impl Known<'_> {
         self.value(name)?.parse().ok()
     }
 
-    /// Files that are in memory and nowhere else: neither caution is one there.
+    /// True if the filesystem lives in memory only, where neither caution applies.
     fn is_in_memory(&self) -> bool {
         self.value("filesystem.type").is_some_and(is_in_memory)
     }
 }
 
-/// The cautions about what was done.
+/// Cautions about a completed trial.
 pub(crate) fn about(done: Done, known: Known<'_>) -> Vec<Caution> {
     if known.is_in_memory() {
         return Vec::new();
@@ -155,7 +155,7 @@ fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
     Some(Caution { code: CautionCode::TooShort, message })
 }
 
-/// The caution about a payload that shrinks on a filesystem that compresses.
+/// Caution about a compressible payload on a compressing filesystem.
 pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
     let what = match payload {
         PayloadKind::Native { compressibility: 0 } => return None,

@@ -10,7 +10,8 @@ use crate::schedule::schedule;
 /// Cell of a plan, by the indices of its variant and job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlannedCell {
-    /// The round, counted from 1, observing rounds for themselves; 0 is the warm-up.
+    /// Number of the round, counted from 1; 0 is the warm-up. Observing rounds are counted
+    /// separately.
     pub round: u32,
     /// Role of the trial: measured round, control, warm-up or observed.
     pub role: CellRole,
@@ -26,8 +27,8 @@ impl PlannedCell {
         format!("{}{}", plan.variants[self.variant].name, self.role.suffix())
     }
 
-    /// The round, the label, and the job where there are several: `round 2: ext4, fs_mark`;
-    /// `observing round 1: ext4`.
+    /// Round and label, with the job if there are several: `round 2: ext4, fs_mark`; `observing
+    /// round 1: ext4`.
     pub fn words(&self, plan: &Plan) -> String {
         let job = match plan.jobs.as_slice() {
             [_] => String::new(),
@@ -41,8 +42,8 @@ impl PlannedCell {
     }
 }
 
-/// The rounds of a plan, the warm-up first where there is one, up to the most that its stopping
-/// rule can take. More rounds leave the order of the earlier ones as it is.
+/// Cells of each round of a plan, beginning with the warm-up if any, up to the maximum of its
+/// stopping rule. Adding rounds does not change the order of earlier ones.
 ///
 /// The trials of a job stand together in a round, so that what is compared was run close in time;
 /// the order of the jobs is random and balanced, and so is that of the variants within each.

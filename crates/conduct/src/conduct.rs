@@ -33,20 +33,20 @@ pub struct TrialPlan<'a> {
     /// True if the trees are kept. Classic runs always leave their files in place, as the originals
     /// do.
     pub keep: bool,
-    /// Cautions that are known already.
+    /// Cautions known before the trial.
     pub cautions: Vec<Caution>,
     /// Optional work of observers.
     pub wanted: ObserverOptions,
     /// Additional facts about the target that observers cannot see, such as the mkfs command.
     pub facts: Vec<Fact>,
-    /// Unmounts and mounts the place again between two phases, where that is asked for.
+    /// Remounts the filesystem between two phases; `None` to keep it mounted.
     pub remount: Option<Remount<'a>>,
     /// Ranks that run the trial together; `None` on a single process. Ranks other than 0 only
     /// assist.
     pub world: Option<&'a World<'a>>,
 }
 
-/// Unmounts a place and mounts it again; says where it is then.
+/// Unmounts a filesystem and mounts it again; returns the directory to work in.
 pub type Remount<'a> = &'a dyn Fn() -> Result<PathBuf, LabError>;
 
 /// Result of a trial.
@@ -54,15 +54,15 @@ pub type Remount<'a> = &'a dyn Fn() -> Result<PathBuf, LabError>;
 pub struct Conclusion {
     /// Completed, failed or interrupted.
     pub ending: Ending,
-    /// The signal that interrupted it.
+    /// Signal that interrupted the trial.
     pub signal: Option<i32>,
     /// Errors of the removals after the trial; empty if nothing was left behind.
     pub left_behind: Vec<String>,
-    /// The trees that it made and that were kept.
+    /// Trees that the trial made and kept.
     pub kept: Vec<LeftTree>,
 }
 
-/// Conducts a trial in a place. `removing` is told each tree that is removed after it.
+/// Conducts a trial in a directory. `removing` is called with each tree that is removed afterwards.
 ///
 /// # Errors
 /// When the trial cannot begin, or its results cannot be kept. A trial that fails or is interrupted
@@ -108,9 +108,9 @@ struct Cleaned {
     kept: Vec<LeftTree>,
 }
 
-/// Removes the trees that a trial made, whatever came of it: they go before the mark that lists
-/// them, and where one stays, the mark stays too. Says what could not be removed: why the trial
-/// ended matters more than that.
+/// Removes the trees that a trial made, even if it failed. Trees are removed before the mark that
+/// lists them, and the mark stays if a tree could not be removed. Returns errors as text, since the
+/// reason why the trial ended matters more.
 fn clean_up(place: &mut Workplace, keeps: bool, removing: &mut dyn FnMut(&str)) -> Cleaned {
     let made = match place.made_trees() {
         Ok(made) => made,
@@ -133,8 +133,8 @@ fn clean_up(place: &mut Workplace, keeps: bool, removing: &mut dyn FnMut(&str)) 
     cleaned
 }
 
-/// Removes what the imitated tool would have removed itself, none of which was there before the
-/// run. Says what could not be removed.
+/// Removes files that the imitated tool would have removed itself and that did not exist before the
+/// run; returns the errors.
 fn remove_litter(place: &Workplace, litter: &[String]) -> Vec<String> {
     let mut left = Vec::new();
     for name in litter {
@@ -230,8 +230,8 @@ fn after_each_task(wanted: ObserverOptions) -> ObserverOptions {
     ObserverOptions { layout: Some(LayoutSchedule { every_tasks: 1, map }), ..wanted }
 }
 
-/// Runs the session, mounting the place anew between its phases where that is asked for; also how
-/// often that was done.
+/// Runs the session, with remounts between its phases if requested; also returns the number of
+/// remounts.
 fn run_session(
     plan: &TrialPlan<'_>,
     place: &mut Workplace,
@@ -251,13 +251,13 @@ fn run_session(
     (ran, renewals)
 }
 
-/// A log of what is read and written, where one is wanted.
+/// Log of reads and writes, if requested.
 fn heat_log(plan: &TrialPlan<'_>, place: &Workplace) -> Option<HeatLog> {
     let name = |target: &Target| target.path().display().to_string();
     Some(HeatLog::new(plan.wanted.heat_half_life?, place.roots().iter().map(name).collect()))
 }
 
-/// Both, but for the unrest of the machine: who waited for it to settle has told it already.
+/// Cautions of both lists, but only one about a machine that is not quiet.
 fn once_each(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
     let is_reported = reported.iter().any(|caution| caution.code == CautionCode::NotQuiet);
     let is_new = |caution: &Caution| !(is_reported && caution.code == CautionCode::NotQuiet);
@@ -270,13 +270,13 @@ fn work(work: Work) -> Option<Fact> {
     (work != Work::Fixed).then_some(fact)
 }
 
-/// The caution about a trial that was slowed on purpose.
+/// Caution about a deliberate slowdown.
 fn handicapped(percent: u32) -> Option<Caution> {
     let message = format!("every task was deliberately slowed down by {percent} %");
     (percent > 0).then_some(Caution { code: CautionCode::Handicapped, message })
 }
 
-/// A place that is mounted again between phases.
+/// Target that is remounted between phases.
 struct Remounted<'a> {
     place: &'a mut Workplace,
     again: Remount<'a>,
@@ -298,7 +298,7 @@ impl Renewable for Remounted<'_> {
 /// Results of the checks of a trial that is allowed to begin.
 struct Admitted {
     cautions: Vec<Caution>,
-    /// Bytes of content that will stand at the same time, at most.
+    /// Maximum bytes of content at the same time.
     data_bytes: u64,
 }
 

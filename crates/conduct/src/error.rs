@@ -21,7 +21,7 @@ pub enum CampaignError {
         /// Space or inodes available, in words.
         has: String,
     },
-    /// The place cannot be had.
+    /// The target directory or device is not available.
     #[error(transparent)]
     Lab(#[from] LabError),
     /// The place cannot be examined.

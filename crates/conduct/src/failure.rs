@@ -27,11 +27,11 @@ pub enum FailureKind {
     Interrupted,
 }
 
-/// A failure of conducting a plan.
+/// Failure to conduct a plan.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// The kind.
+    /// Kind of failure, which decides the exit code.
     pub kind: FailureKind,
     /// Message with the causes of the error.
     pub message: String,
@@ -50,7 +50,7 @@ impl Failure {
         Self::new(kind, with_causes(error))
     }
 
-    /// A file or directory that the user names cannot be used: wrong usage where it is missing.
+    /// Failure to use a path named by the user: a usage error if the path is missing.
     pub(crate) fn of_path(path: &Path, error: &io::Error) -> Self {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         let kind = if is_missing { FailureKind::Usage } else { FailureKind::Environment };

@@ -18,13 +18,13 @@ use crate::stage::about_caches;
 
 /// Mount point of the filesystem under test in a guest.
 const POINT: &str = "/mnt";
-/// The directory in it in which the trial works.
+/// Work directory of the trial, on the filesystem under test.
 const WORK: &str = "/mnt/treering-work";
 
-/// The workloads, and the time.
+/// Workloads, and the wall clock in milliseconds of Unix time.
 type Around<'a> = (&'a [&'static dyn Workload], &'a dyn Fn() -> i64);
 
-/// Runs the trial that the host asks for, and tells the host what happens.
+/// Runs the trial that the host requests, and sends its events to the host.
 ///
 /// # Errors
 /// When the guest cannot begin: then the host cannot be told.

@@ -1,5 +1,4 @@
-//! A trial of a campaign as it is handed to the process that runs it, with its place in the
-//! campaign and what is known of it here.
+//! Trial of a campaign in serialised form, for the guest or the ranks that run it.
 
 use std::path::PathBuf;
 
@@ -73,30 +72,30 @@ impl HandedTrial {
 /// Request to launched ranks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RanksJob {
-    /// The version of the treering that launched them, which has to be theirs.
+    /// Version of the launching treering; the ranks must have the same.
     pub(crate) version: String,
-    /// The machine that it runs on, where caches were dropped.
+    /// Host that launched the ranks, on which caches were dropped.
     pub(crate) host: String,
     /// The number of ranks.
     pub(crate) ranks: usize,
-    /// A rank that is silent for longer ends the trial.
+    /// Maximum silence of a rank, in seconds, before the trial is ended.
     pub(crate) timeout_seconds: u32,
-    /// The trial; none where the ranks only have to meet.
+    /// Trial to run; `None` if the ranks only perform the handshake.
     pub(crate) trial: Option<RanksTrial>,
 }
 
-/// A trial on several ranks, and where it takes place.
+/// Trial on several ranks, and its directory.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RanksTrial {
     /// The trial.
     pub(crate) handed: HandedTrial,
-    /// The directory of all ranks; `{rank}` in it is the number of one.
+    /// Directory of the ranks; `{rank}` in it stands for the number of a rank.
     pub(crate) dir: PathBuf,
     /// True if the trees of the trial are kept.
     pub(crate) keep: bool,
 }
 
-/// A handed trial in the process that runs it.
+/// Trial as run by the process that received it.
 pub(crate) struct HandedRun<'a> {
     /// The trial.
     pub(crate) handed: HandedTrial,
@@ -106,18 +105,18 @@ pub(crate) struct HandedRun<'a> {
     pub(crate) engine: EngineOptions,
     /// True if the trees of the trial are kept.
     pub(crate) keep: bool,
-    /// Mounts the place anew between phases.
+    /// Remounts the filesystem between phases; `None` to keep it mounted.
     pub(crate) remount: Option<Remount<'a>>,
     /// Ranks that run the trial together; `None` on a single process.
     pub(crate) world: Option<&'a World<'a>>,
-    /// The option that says how many workers each rank has, and its value.
+    /// Option with the number of workers, and its value per rank.
     pub(crate) each: Option<(String, String)>,
-    /// The time of its beginning.
+    /// Start of the trial, in milliseconds of Unix time.
     pub(crate) started_unix_ms: i64,
 }
 
 impl HandedRun<'_> {
-    /// Conducts the trial; returns what could not be removed after it.
+    /// Conducts the trial; returns the errors of the removals after it.
     pub(crate) fn run(
         self,
         place: &mut Workplace,

@@ -1,5 +1,5 @@
-//! The program around a plan: the store that keeps and judges its trials, the host that shows
-//! messages and knows the time, and the options of a run.
+//! Interfaces to the program that conducts a plan: the store of results, the host that shows
+//! messages and reads the clock, and the options of a run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -43,9 +43,9 @@ pub struct RecordedTrial<'a> {
     pub trial: TrialId,
     /// Inputs of the job; `None` for a trial that failed before it began.
     pub record: Option<&'a JobRecord>,
-    /// The directories that it measures: the store must not write to their filesystems.
+    /// Directories under test: the store must not write to their filesystems.
     pub under_test: &'a [&'a Path],
-    /// Ends the trial when the store takes no more events.
+    /// Flag that the store raises to end the trial when it can take no more events.
     pub stop: &'a StopFlag,
 }
 
@@ -54,24 +54,24 @@ pub struct RecordedTrial<'a> {
 pub struct MeasuredVariant<'a> {
     /// Name of the variant.
     pub name: &'a str,
-    /// The variant that it is compared with.
+    /// Name of the variant to compare with.
     pub baseline: &'a str,
-    /// The trials of its measured rounds.
+    /// Trials of the measured rounds.
     pub trials: Vec<TrialId>,
 }
 
 /// Interim result of a campaign.
 #[derive(Default)]
 pub struct Standing {
-    /// The comparison; `None` where nothing is compared.
+    /// Comparison of the variants; `None` if there is nothing to compare.
     pub comparison: Option<Box<dyn Comparison>>,
-    /// The number of rounds with an excluded trial: they count as not measured.
+    /// Number of rounds with an excluded trial: they count as not measured.
     pub incomplete: u32,
     /// Time from the beginning of the first trial to the end of the last.
     pub seconds: f64,
 }
 
-/// Variants, compared.
+/// Comparison of the variants of a plan.
 pub trait Comparison {
     /// True if the stopping rule asks for another round after `rounds` complete ones.
     fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool;
@@ -80,8 +80,8 @@ pub trait Comparison {
     fn lines(&self) -> Vec<String>;
 }
 
-/// The store of results. It keeps the trials of a plan and says what they show. Without a store of
-/// its own a program implements `record` alone: then every plan begins anew.
+/// Store of results: keeps the trials of a plan and compares them. A program without a store
+/// implements only `record`; every plan then starts from the beginning.
 pub trait ResultStore {
     /// Calls `run` once with the sink of a trial and with the caution about the place of the
     /// store, if any, and keeps the events that come.
@@ -214,9 +214,9 @@ pub struct PlanOptions<'a> {
 /// Options for jobs on several ranks.
 #[derive(Default)]
 pub struct RankOptions {
-    /// The program to launch, where the plan names none.
+    /// Program to launch, unless the plan names one.
     pub program: Option<PathBuf>,
-    /// The file of this program.
+    /// Path of this program.
     pub own: PathBuf,
     /// True if this program is built with MPI, so that it can be launched itself.
     pub own_has_mpi: bool,
@@ -231,6 +231,6 @@ pub struct RebootOptions {
     pub is_allowed: bool,
     /// Boot loader for one-time boots; `None` selects the first one that supports them.
     pub loader: Option<BootLoader>,
-    /// The root directory of the machine, where it is not `/`.
+    /// Root directory of the machine; `None` means `/`.
     pub root: Option<PathBuf>,
 }

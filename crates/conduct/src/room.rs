@@ -5,7 +5,7 @@ use treering_script::{Footprint, TargetFacts};
 /// Minimum overhead of a file beside its blocks: an inode and a directory entry.
 const BYTES_A_NAME: u64 = 256;
 
-/// Says what is needed and what there is when a run does not fit.
+/// Needed and available space or inodes, in words; `None` if the run fits.
 pub(crate) fn shortage(footprint: &Footprint, facts: &TargetFacts) -> Option<(String, String)> {
     let names = footprint.peak_files.saturating_add(footprint.peak_dirs);
     let bytes = footprint.peak_block_bytes.saturating_add(names.saturating_mul(BYTES_A_NAME));

@@ -1,4 +1,5 @@
-//! The place of a cell: a fresh filesystem, mounted, quiet, its caches empty; and given back.
+//! Target of a cell: a fresh, mounted filesystem on a quiet machine with empty caches; released
+//! after the trial.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,12 +17,12 @@ use treering_sys::StopFlag;
 
 use crate::plan::Conditions;
 
-/// The fact of a trial that says from which bytes it started.
+/// Fact with the fingerprint of the image that a trial started from.
 const IMAGE_FACT: &str = "image.fingerprint";
-/// The facts of a trial that say from which saved image it started, and how that was made.
+/// Facts with the name and the recipe of the saved image that a trial started from.
 const IMAGE_NAME_FACT: &str = "image.name";
 const IMAGE_RECIPE_FACT: &str = "image.recipe";
-/// The directory within a place in which trials work.
+/// Work directory of trials, in the root of the filesystem.
 const WORK: &str = "treering-work";
 
 /// Key of a device: its specification, and whether the filesystem lives in memory. Variants with
@@ -31,19 +32,19 @@ type Key = (DeviceSpec, bool);
 /// Recipe of a filesystem: equal recipes give equal filesystems on disk.
 type Recipe = (DeviceSpec, String, Vec<String>);
 
-/// The devices of a plan, each held from the beginning to the end.
+/// Devices of a plan, each held until the end of the plan.
 pub(crate) struct Devices<'l> {
     lab: &'l Lab,
     erasing: EraseList,
     held: HashMap<Key, Device>,
     /// Templates that guests start from, one per recipe; `None` if the template cannot be stored.
     patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
-    /// Saved images by their name and the device that they are restored to, each read once.
+    /// Saved images by name and device, each read once.
     saved: HashMap<(String, DeviceSpec), (SavedImage, FilesystemTemplate)>,
 }
 
 impl<'l> Devices<'l> {
-    /// Takes all devices. Everything is looked at before the first is made or erased.
+    /// Acquires all devices. Checks everything before the first device is made or erased.
     pub(crate) fn acquire(
         variants: &[Variant],
         erasing: &EraseList,
@@ -116,8 +117,8 @@ impl<'l> Devices<'l> {
         Ok(Stage { place, key: key(variant), cautions, facts })
     }
 
-    /// A filesystem for a guest: made once for each recipe, then copied, so that all kernels start
-    /// from the same bytes; with the fingerprint of these.
+    /// Filesystem for a guest, with its fingerprint: made once for each recipe, then copied, so
+    /// that all kernels start from the same bytes.
     fn for_guest(
         &mut self,
         variant: &Variant,
@@ -143,7 +144,7 @@ impl<'l> Devices<'l> {
         }
     }
 
-    /// A saved image on the device of a variant, with what is known of it.
+    /// Saved image on the device of a variant, with its facts.
     fn saved_volume(
         &mut self,
         name: &str,
@@ -166,7 +167,7 @@ impl<'l> Devices<'l> {
         Ok((device.restore_saved(image, pattern)?, facts))
     }
 
-    /// Takes back the device of a place.
+    /// Unmounts the target and returns its device.
     pub(crate) fn clear(&mut self, stage: Stage) -> Result<(), LabError> {
         if !stage.is_fresh() {
             // Nothing of ours stays in a directory of the user's.
@@ -185,7 +186,7 @@ impl<'l> Devices<'l> {
         Ok(())
     }
 
-    /// Gives all of them back.
+    /// Releases all devices.
     pub(crate) fn release(self) -> Result<(), LabError> {
         let freed: Vec<_> = self.held.into_values().map(Device::release).collect();
         freed.into_iter().collect()
@@ -202,7 +203,7 @@ enum Place {
     Gone,
 }
 
-/// The place of one cell.
+/// Target of a cell.
 pub(crate) struct Stage {
     place: RefCell<Place>,
     key: Key,
@@ -213,7 +214,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// The directory to work in; it may have to be made.
+    /// Work directory, which may not exist yet.
     ///
     /// # Errors
     /// After a remount that failed, and where a guest mounts it.
@@ -224,7 +225,7 @@ impl Stage {
         }
     }
 
-    /// The devices that a guest mounts, each a disk of its own; none in memory.
+    /// Devices that a guest mounts as its disks; empty for filesystems mounted here.
     pub(crate) fn disks(&self) -> Vec<PathBuf> {
         match &*self.place.borrow() {
             Place::Formatted(volume) => {
@@ -234,7 +235,7 @@ impl Stage {
         }
     }
 
-    /// Unmounts it and mounts it again; says where the directory to work in is then.
+    /// Unmounts the filesystem and mounts it again; returns the work directory.
     ///
     /// # Errors
     /// When it is in use or cannot be mounted again.
@@ -250,7 +251,7 @@ impl Stage {
     }
 }
 
-/// A remount failed before.
+/// Error of a target that was lost in a failed remount.
 fn gone() -> LabError {
     let (what, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { what, path, source: std::io::ErrorKind::NotFound.into() }

@@ -1,4 +1,4 @@
-//! Events as they pass the observers: what these see of a task or a phase follows its event.
+//! Events on their way through the observers: findings about a task or phase follow its event.
 
 use std::path::PathBuf;
 
@@ -14,11 +14,11 @@ use treering_script::LayoutFeed;
 pub(crate) struct Heated<'a> {
     /// The log.
     pub(crate) log: &'a HeatLog,
-    /// The directory of whose device a map is wanted, too.
+    /// Directory whose device is mapped too; `None` without a map.
     pub(crate) map_of: Option<PathBuf>,
 }
 
-/// Passes events on and tells the observers of them.
+/// Passes events on to the sink and the observers.
 pub(crate) struct Watched<'a> {
     sink: &'a mut dyn TrialSink,
     watching: ActiveObservers,
@@ -36,7 +36,7 @@ impl<'a> Watched<'a> {
         Self { sink, watching, heat, feed }
     }
 
-    /// Passes a layout on to the session, if that decides by it.
+    /// Forwards layouts to the session, if it has a feed.
     fn feed(&self, seen: &Findings) {
         let Some(feed) = &self.feed else { return };
         let layouts = seen.artifacts.iter().filter(|made| made.kind == LAYOUT_ARTIFACT);
@@ -63,7 +63,7 @@ impl<'a> Watched<'a> {
         report.into_iter().chain(map).map(of_phase).collect()
     }
 
-    /// Ends the watch: what the observers saw of the whole.
+    /// Stops the observers; returns their findings about the whole trial.
     pub(crate) fn end(self) -> Findings {
         self.watching.end()
     }
@@ -92,7 +92,7 @@ impl TrialSink for Watched<'_> {
     }
 }
 
-/// Everything that was seen, as events; nothing where nothing was.
+/// Reports all findings as events.
 pub(crate) fn tell(seen: Findings, sink: &mut dyn TrialSink) -> Result<(), SinkError> {
     let Findings { facts, cautions, metrics, artifacts } = seen;
     if !facts.is_empty() {
@@ -113,7 +113,7 @@ mod tests {
 
     use super::{Watched, tell};
 
-    /// Writes down what it is reported about.
+    /// Observer that records the events it receives.
     struct Ears(Vec<String>);
 
     impl Watch for Ears {

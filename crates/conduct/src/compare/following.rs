@@ -11,7 +11,7 @@ use treering_stats::StoppingRule;
 use crate::failure::Failure;
 use crate::host::{Host, MeasuredVariant, ResultStore, Standing};
 
-/// Looks at what is there after each round.
+/// Evaluates the stopping rule after each round.
 pub(crate) struct Following<'a> {
     plan: &'a Plan,
     store: &'a dyn ResultStore,

@@ -13,27 +13,27 @@ use crate::host::ResultStore;
 
 /// Maximum number of earlier trials read for an estimate.
 const LOOKED_AT: usize = 200;
-/// Without earlier trials: what a disk and its filesystem are taken to do in a second.
+/// Assumed throughput without earlier trials, in bytes and files per second.
 const ASSUMED_BYTES: f64 = 200e6;
 const ASSUMED_FILES: f64 = 10_000.0;
-/// mkfs, mount, writing back and dropping caches, in seconds.
+/// Overhead of a trial in seconds: mkfs, mount, write-back and dropping caches.
 const AROUND: f64 = 3.0;
 /// Maximum number of metrics of a job that are listed by name.
 const METRICS_TOLD: usize = 3;
-/// Parameters by which workloads are told how long they work, in seconds.
+/// Names of workload parameters with a run time in seconds.
 const SECONDS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
 
 /// Estimated cost of a trial of a job.
 pub(crate) struct Estimate {
     pub(crate) footprint: Footprint,
-    /// Seconds of its work; `None` where nothing tells.
+    /// Duration of the work in seconds; `None` if unknown.
     pub(crate) seconds: Option<f64>,
     /// Number of earlier trials behind the estimate.
     trials: usize,
 }
 
 impl Estimate {
-    /// About how long, and where that comes from.
+    /// Estimated duration and its source, in words.
     pub(crate) fn words(&self) -> String {
         let Some(seconds) = self.seconds else {
             return "the duration is unknown until the first round".to_owned();
@@ -55,8 +55,7 @@ pub struct Forecast {
 }
 
 impl Forecast {
-    /// A forecast of the cells that are still missing, from the durations of earlier trials in the
-    /// store.
+    /// Forecasts the missing cells from the durations of earlier trials in the store.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -78,7 +77,7 @@ impl Forecast {
     }
 }
 
-/// Rounds and trials, and about how long they take.
+/// Line about rounds, trials and their estimated duration.
 fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> bool) -> String {
     let measured = rounds(plan);
     let watched = observing_rounds(plan);
@@ -112,7 +111,7 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     format!("{rounds}{beside}: {at_most}{count} {trials}{left}, {time}")
 }
 
-/// About how long these cells take: from the earliest end of the plan to the latest.
+/// Estimated duration of these cells, from the earliest end of the plan to the latest.
 fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
     let seconds = |is_counted: &dyn Fn(&PlannedCell) -> bool| -> Option<f64> {
         let cells = missing.iter().filter(|cell| is_counted(cell));
@@ -175,7 +174,8 @@ fn earlier(job: &PlannedJob, store: &dyn ResultStore) -> Result<Vec<f64>, Failur
     Ok(alike.map(|trial| trial.seconds).collect())
 }
 
-/// Without earlier trials: by what it writes, or by the time that it is given.
+/// Duration estimated without earlier trials, in seconds: from the bytes and files written, and the
+/// requested run time.
 fn assumed(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
     let work = footprint.written_bytes as f64 / ASSUMED_BYTES
         + footprint.written_files as f64 / ASSUMED_FILES;
@@ -219,7 +219,7 @@ pub(crate) fn planned_cells(plan: &Plan) -> usize {
     rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
 }
 
-/// A duration for people.
+/// Duration in words.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default().as_secs();
     match whole {

@@ -22,9 +22,9 @@ use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
 
-/// A trial that takes longer is taken for one that has no end.
+/// Time limit of a trial in a guest.
 const LIMIT: Duration = Duration::from_secs(4 * 3600);
-/// A kernel under KVM is up within a second or two. One that is not will not come.
+/// Time limit of the boot that probes KVM. A kernel under KVM is up within a second or two.
 const PROBE: Duration = Duration::from_secs(15);
 
 /// Key of a bootable kernel. The kernel file, disk and filesystem decide the modules, the job
@@ -56,7 +56,7 @@ pub(crate) struct Guests<'a> {
 }
 
 impl<'a> Guests<'a> {
-    /// Reads the kernels of a plan and finds out how they are run; `None` for a plan without.
+    /// Reads the kernels of a plan and selects the accelerator; `None` for a plan without guests.
     pub(crate) fn prepare(
         plan: &'a Plan,
         options: &'a PlanOptions<'a>,
@@ -105,7 +105,8 @@ impl<'a> Guests<'a> {
         Ok(())
     }
 
-    /// KVM where each kernel comes up in it, else emulation: that the device is there says nothing.
+    /// Selects KVM if each kernel boots under it, else emulation. The presence of the device alone
+    /// proves nothing.
     fn probe(&self, stop: &StopFlag) -> Result<Accelerator, Failure> {
         let specs = || self.plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
         if let Some(asked) = specs().find_map(|spec| spec.accelerator) {
@@ -167,8 +168,8 @@ impl<'a> Guests<'a> {
         facts
     }
 
-    /// Runs a trial in a guest. The events that come are passed on, from the first to the last,
-    /// whatever becomes of the guest.
+    /// Runs a trial in a guest. Events are passed on completely, from the first to the last, even
+    /// if the guest crashes.
     pub(crate) fn run(
         &self,
         key: Key,

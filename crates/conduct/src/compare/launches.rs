@@ -16,7 +16,7 @@ use crate::handed::{RanksJob, RanksTrial};
 use crate::host::RankOptions;
 use crate::shell::quoted;
 
-/// The variable of the environment that names the program to launch, where the plan does not.
+/// Environment variable that names the program to launch, unless the plan does.
 pub const PROGRAM: &str = "TREERING_MPI_PROGRAM";
 
 /// The launchers of a plan.
@@ -44,8 +44,8 @@ impl<'a> Launches<'a> {
         Ok(Some(Self { plan, options, launchers }))
     }
 
-    /// Starts the most ranks of each launcher once: what cannot work is said before the first
-    /// round.
+    /// Starts each launcher once with its maximum number of ranks, so that errors appear before the
+    /// first round.
     pub(crate) fn probe(&self, stop: &StopFlag) -> Result<(), Failure> {
         let mut most: BTreeMap<Vec<OsString>, (&Launcher, &Launch)> = BTreeMap::new();
         for (job, launcher) in self.plan.jobs.iter().zip(&self.launchers) {
@@ -79,8 +79,8 @@ impl<'a> Launches<'a> {
         words.collect()
     }
 
-    /// Runs a trial on the ranks of its job. The events that come are passed on, from the first to
-    /// the last, whatever becomes of the ranks.
+    /// Runs a trial on the ranks of its job. Events are passed on completely, from the first to the
+    /// last, even if ranks crash.
     pub(crate) fn run(
         &self,
         place: usize,

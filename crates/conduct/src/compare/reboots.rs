@@ -24,7 +24,7 @@ use crate::shell::quoted;
 pub(crate) enum Arrival {
     /// The requested kernel is running.
     Here,
-    /// Elsewhere: the trial has failed.
+    /// Another kernel is running: the trial has failed.
     Failed {
         /// Error message.
         why: String,
@@ -42,9 +42,9 @@ pub(crate) struct Rebooting<'a> {
     identity: PlanIdentity,
     store: &'a dyn ResultStore,
     host: &'a dyn Host,
-    /// The campaign as it is recorded; none before it has begun.
+    /// Recorded state of the campaign; `None` before it has begun.
     record: Option<RebootRecord>,
-    /// The campaign of a plan that begins now.
+    /// Identity of the campaign.
     campaign: TrialId,
     _lock: RebootLock,
 }
@@ -102,12 +102,12 @@ impl<'a> Rebooting<'a> {
         }))
     }
 
-    /// The campaign that goes on; none where one begins.
+    /// Campaign to continue; `None` for a new one.
     pub(crate) fn campaign(&self) -> Option<TrialId> {
         self.record.as_ref().map(|record| record.campaign)
     }
 
-    /// Gives a plan that begins its campaign, before the first boot.
+    /// Reserves the identity of a new campaign, before the first boot.
     pub(crate) fn begin(mut self, finished: &mut FinishedCells) -> Self {
         match finished.campaign {
             Some(campaign) => self.campaign = campaign,
@@ -155,8 +155,8 @@ impl<'a> Rebooting<'a> {
         Arrival::Failed { why }
     }
 
-    /// The boot has had its trial: the next one has another. A campaign that was released
-    /// meanwhile stays so.
+    /// Marks the boot as used: the next trial has another one. A campaign that was released
+    /// meanwhile stays released.
     pub(crate) fn is_used(&self) -> Result<(), Failure> {
         if self.machine.record()?.is_none() {
             return Ok(());
@@ -164,7 +164,7 @@ impl<'a> Rebooting<'a> {
         self.remember(None)
     }
 
-    /// Writes down how far it is.
+    /// Writes the state of the campaign to disk, with the requested boot if any.
     fn remember(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
         let record = RebootRecord {
             plan: self.identity.clone(),
@@ -175,7 +175,7 @@ impl<'a> Rebooting<'a> {
         Ok(self.machine.save(&record)?)
     }
 
-    /// Boots the machine into this kernel, for the trial of which these are the words.
+    /// Reboots the machine into this kernel, for the trial described by `words`.
     pub(crate) fn boot(&mut self, release: &str, words: &str) -> Result<(), Failure> {
         if self.machine.is_stopped() {
             return Err(stopped(&self.machine));
@@ -213,7 +213,7 @@ impl<'a> Rebooting<'a> {
         Ok(self.machine.run(&commands.boot)?)
     }
 
-    /// Ends the reboots: what was installed for them is removed.
+    /// Ends the reboots and removes everything installed for them.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         Ok(self.machine.end()?)
     }
@@ -260,7 +260,7 @@ fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Resul
     Ok(())
 }
 
-/// Results must still be there after a boot, and may be written then.
+/// Refuses a store on a filesystem in memory, whose results a reboot would lose.
 fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     let Some(store) = store.file(&directories(plan))? else { return Ok(()) };
     let store = std::path::absolute(&store).unwrap_or(store);

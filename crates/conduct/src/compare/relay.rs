@@ -1,5 +1,5 @@
-//! Events of a trial that another process runs, passed on to the sinks here: with the beginning as
-//! it is known here, and with an end whatever became of that process.
+//! Relays events of a trial in another process to the local sinks, with the beginning as known
+//! here, and with an ending even if that process crashes.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use treering_model::{Beginning, Caution, Ending, Fact, TrialEvent, TrialSink};
 
 use crate::failure::{Failure, FailureKind};
 
-/// Passes events on, and puts in what is missing where they did not come to their end.
+/// Passes events on, and adds the missing ones if they end early.
 pub(crate) struct Relay<'s> {
     /// Beginning of the trial as this process knows it.
     beginning: Beginning,
@@ -22,7 +22,7 @@ impl<'s> Relay<'s> {
         Self { beginning, began: None, ended: None, sink }
     }
 
-    /// The next event.
+    /// Passes on the next event.
     pub(crate) fn take(&mut self, event: TrialEvent) -> Result<(), Failure> {
         let event = match event {
             TrialEvent::Began(inside) => {

@@ -1,4 +1,4 @@
-//! The fingerprint of a plan: whether two runs are of the same plan.
+//! Fingerprint of a plan, to find out if two runs are of the same plan.
 //!
 //! Over the plan's words, each behind its length, so that no two lists of words run into one
 //! another. It tells plans apart that people wrote, not forgeries.
@@ -10,7 +10,7 @@ use treering_model::{Accelerator, DeviceSpec, Fingerprint, Variant};
 
 use super::{Conditions, Machine, ObservedIn, Plan, PlannedJob};
 
-/// The beginning of every fingerprint. Another order or meaning of the words needs another one.
+/// First words of every fingerprint; must change with the order or meaning of the hashed words.
 const VERSION: &str = "treering plan 1";
 /// First words of the fingerprints of parts of a plan.
 const WORK_VERSION: &str = "treering work 1";
@@ -45,7 +45,7 @@ impl Plan {
     }
 
     /// 16 hexadecimal digits that are equal when two plans measure the same work in the same way,
-    /// whatever their variants are: what a series of measurements has to keep.
+    /// even on other variants. Constant within a series of measurements.
     pub fn work_digest(&self) -> String {
         let mut print = Words::begin(WORK_VERSION);
         print.jobs(&self.jobs);
@@ -53,8 +53,8 @@ impl Plan {
         print.print.text()
     }
 
-    /// 16 hexadecimal digits that are equal when two plans ask for the same variant, by its place
-    /// in this plan; the empty text where there is none.
+    /// 16 hexadecimal digits that are equal when two plans ask for the same variant; `variant` is
+    /// its index in this plan. Empty for an index beyond the last.
     pub fn variant_digest(&self, variant: usize) -> String {
         let Some(variant) = self.variants.get(variant) else { return String::new() };
         let mut print = Words::begin(VARIANT_VERSION);

@@ -1,4 +1,4 @@
-//! Jobs on several ranks: how many, and what starts them.
+//! Jobs on several ranks: their number, and their launcher.
 
 use std::path::PathBuf;
 
@@ -16,19 +16,18 @@ pub const RANK_TIMEOUT_SECONDS: u32 = 300;
 /// Launch of a job on several ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The number of ranks, 1 or more: a single one is started in the same way as several.
+    /// Number of ranks, 1 or more: a single rank is launched in the same way as several.
     pub ranks: u32,
-    /// The launcher and its options, to be followed by `-n RANKS PROGRAM …`; the `mpirun` of the
-    /// search path when empty.
+    /// Launcher and its options, to be followed by `-n RANKS PROGRAM …`; empty means the `mpirun`
+    /// of the search path.
     pub launcher: Vec<String>,
-    /// The treering that is built with MPI, at the same place on every machine; looked for when
-    /// not given.
+    /// Path of a treering built with MPI, the same on every machine; `None` searches for one.
     pub program: Option<PathBuf>,
-    /// A rank that is silent for so many seconds, or whose calls do not end, ends the trial.
+    /// Maximum silence of a rank, or duration of its calls, in seconds, before the trial is ended.
     pub timeout_seconds: u32,
 }
 
-/// A job of all ranks together.
+/// Job of all ranks together.
 pub struct JobOfRanks {
     /// The job.
     pub job: Box<dyn Job>,
@@ -39,7 +38,7 @@ pub struct JobOfRanks {
     pub each: Option<(String, String)>,
 }
 
-/// The native job of so many ranks, where these settings say what each of them has.
+/// Native job for a number of ranks, from settings that describe a single rank.
 ///
 /// # Errors
 /// When the workload cannot be distributed over ranks; the hint names those of `all` that can. When

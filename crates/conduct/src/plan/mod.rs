@@ -1,4 +1,4 @@
-//! A plan: which variants run which jobs, how often, in which order, and when it ends.
+//! Plans: variants, jobs, number and order of rounds, and the stopping rule.
 //!
 //! Plans come from a TOML document or from the quick flags of the command line; both make the same
 //! values. Nothing here touches a disk: a plan says what is wanted, the lab what can be had.
@@ -26,7 +26,7 @@ pub use observing::{ObservedIn, Observing};
 pub const QUICK_OPTIONS: [(&str, &str); 3] =
     [("dataset", "linux-6.1-small"), ("initial-dirs", "2"), ("runs", "6")];
 
-/// A plan, complete: every default filled in, every name found, every option accepted.
+/// Complete plan: defaults filled in, names resolved, options accepted by their workloads.
 pub struct Plan {
     /// Name in the store and in reports.
     pub name: String,
@@ -34,8 +34,8 @@ pub struct Plan {
     pub question: String,
     /// Variants to compare; the first is the baseline.
     pub variants: Vec<Variant>,
-    /// The guests of variants whose kernels are named outside the plan, as `[guest]` describes
-    /// them; their own kernel is an empty path.
+    /// Guest from `[guest]` for variants whose kernels are named outside the plan; its kernel is an
+    /// empty path.
     pub guest: Option<GuestSpec>,
     /// Jobs to run on each variant.
     pub jobs: Vec<PlannedJob>,
@@ -57,7 +57,7 @@ pub struct PlannedJob {
     pub workload: String,
     /// Options as given, as (name, value): enough to construct the job again.
     pub options: Vec<(String, String)>,
-    /// The job itself; on several ranks, that of all of them together.
+    /// Configured job; on several ranks, the job of all of them together.
     pub job: Box<dyn Job>,
     /// Launch on several ranks; `None` for a job in this process.
     pub launch: Option<Launch>,
@@ -68,9 +68,9 @@ pub struct PlannedJob {
 /// Stopping rule of a plan: see the page on statistics for the guarantees of each rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stopping {
-    /// After so many rounds.
+    /// Stops after a fixed number of rounds.
     Fixed {
-        /// Rounds.
+        /// Number of rounds.
         rounds: u32,
     },
     /// Stops when the confidence intervals of all primary metrics are narrow enough.
@@ -101,7 +101,7 @@ pub enum Stopping {
 }
 
 impl Stopping {
-    /// The most rounds that it can take.
+    /// Maximum number of rounds.
     pub fn most_rounds(&self) -> u32 {
         match self {
             Self::Fixed { rounds } => *rounds,
@@ -122,7 +122,7 @@ pub struct Conditions {
     pub control: bool,
     /// True if the filesystem is remounted between phases.
     pub remount: bool,
-    /// Rest between the preparation of a place and the trial, in seconds.
+    /// Pause between the preparation of the target and the trial, in seconds.
     pub settle_seconds: f64,
     /// Machine that runs the kernels of the variants.
     pub machine: Machine,
@@ -139,10 +139,10 @@ pub enum Machine {
 }
 
 impl Machine {
-    /// Every one.
+    /// Kinds of machines: guest and reboot.
     pub const ALL: [Self; 2] = [Self::Guest, Self::Reboot];
 
-    /// The word used in plans and on the command line.
+    /// Name in plans and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Guest => "guest",
@@ -167,11 +167,11 @@ impl Default for Conditions {
 /// Rules of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judging {
-    /// The metrics that decide, as in JSON (`create/mib_per_second`); the workload's own choice
-    /// when empty.
+    /// Full names of the primary metrics, as in JSON (`create/mib_per_second`); empty for the
+    /// workload's own choice.
     pub primary: Vec<String>,
-    /// The smallest relative difference that matters: .03 is 3 %; by the kind of metric when not
-    /// given.
+    /// Minimum relevant difference, as a fraction: .03 is 3 %; `None` depends on the kind of
+    /// metric.
     pub threshold: Option<f64>,
 }
 
@@ -202,7 +202,8 @@ impl fmt::Debug for PlannedJob {
     }
 }
 
-/// A loop image with the defaults of every plan: its blocks allocated, past the host's cache.
+/// Loop image with the defaults of every plan: preallocated, with direct I/O past the host's page
+/// cache.
 pub fn loop_device(bytes: u64) -> DeviceSpec {
     DeviceSpec::Loop {
         bytes,

@@ -6,7 +6,7 @@ use treering_observe::layout::LayoutSchedule;
 
 use super::Plan;
 
-/// The options of `treering run` by which something is watched, by their long names.
+/// Long names of the options of `treering run` that record traces and layouts.
 const OPTIONS: [&str; 3] = ["layout", "layout-every", "trace"];
 
 /// Traces and layouts to record, and the rounds for them. Nothing is recorded by default.
@@ -30,15 +30,15 @@ pub enum ObservedIn {
     /// Additional rounds after the measured ones, so that the overhead of recording affects no
     /// result.
     Own,
-    /// The rounds that are measured, and their control.
+    /// Measured rounds and their control.
     Measured,
 }
 
 impl ObservedIn {
-    /// Both.
+    /// Kinds of rounds: own and measured.
     pub const ALL: [Self; 2] = [Self::Own, Self::Measured];
 
-    /// The word for it in plans and on the command line.
+    /// Name in plans and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -46,7 +46,7 @@ impl ObservedIn {
         }
     }
 
-    /// The place with this name.
+    /// Parses the name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|place| place.name() == name)
     }

@@ -12,7 +12,7 @@ use crate::failure::{Failure, FailureKind};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Card {
     version: String,
-    /// The command line, without the name of the program.
+    /// Command line, without the name of the program.
     words: Vec<String>,
     host: String,
 }
@@ -60,7 +60,7 @@ pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<Trial
     Ok(answer.trial)
 }
 
-/// The first rank that differs from rank 0, and in what.
+/// First rank that differs from rank 0, with a description of the difference.
 fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
     cards.iter().enumerate().find_map(|(rank, card)| {
         let why = match card {
@@ -78,7 +78,7 @@ fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
     })
 }
 
-/// The first words in which two command lines differ; nothing for one that ends before.
+/// First pair of words in which two command lines differ; empty for a line that has ended.
 fn apart<'w>(one: &'w [String], other: &'w [String]) -> (&'w str, &'w str) {
     let differ = |at: &usize| one.get(*at) != other.get(*at);
     let at = (0..one.len().max(other.len())).find(differ).unwrap_or(0);

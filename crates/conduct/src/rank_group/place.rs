@@ -35,14 +35,14 @@ struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Token {
     Read,
-    /// Not there, or with other content.
+    /// Missing, or with other content.
     #[default]
     Absent,
     /// Present but unreadable.
     Failed(String),
 }
 
-/// Compares what the ranks see of their directories.
+/// Compares the target directories of the ranks.
 pub(crate) fn compare(
     world: &World<'_>,
     dir: &Path,

@@ -15,19 +15,19 @@ pub struct RankProcess<'a> {
     pub workloads: &'a [&'static dyn Workload],
 }
 
-/// The connection of a rank with the others.
+/// Connection of a rank with the others.
 pub trait Connection {
-    /// Carries messages.
+    /// Link that carries the messages.
     fn link(&self) -> &dyn Link;
 
-    /// The name of the library that carries them.
+    /// Name of the message passing library.
     fn library(&self) -> String;
 
-    /// Ends all ranks at once.
+    /// Aborts all ranks at once.
     fn abort(&self) -> !;
 }
 
-/// A rank that was lost or has left.
+/// Failure of a rank that was lost or has left.
 pub(crate) fn failed(error: &RankError) -> Failure {
     Failure::of(FailureKind::Environment, error)
 }

@@ -1,4 +1,4 @@
-//! The ranks that a run is distributed over, and what each of them does.
+//! Ranks of a distributed run, and the work of each.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::plan::{JobOfRanks, job_of_ranks};
 use crate::ranks::{assist, dir_of_rank};
 
-/// The ranks that a run is distributed over.
+/// Ranks of a distributed run.
 pub struct Ranks<'w> {
     /// Ranks of the run.
     pub world: &'w World<'w>,
@@ -24,7 +24,7 @@ pub struct Ranks<'w> {
 }
 
 impl Ranks<'_> {
-    /// The job of all ranks together, where these settings say what each has.
+    /// Job of all ranks together, from settings that describe a single rank.
     ///
     /// # Errors
     /// When the workload cannot be distributed over ranks, or a setting is wrong.
@@ -37,7 +37,7 @@ impl Ranks<'_> {
         job_of_ranks(workload, settings, ranks, self.workloads)
     }
 
-    /// The settings of rank 0 at all ranks, files that were read for them included.
+    /// Broadcasts the settings of rank 0, with the files that were read for them.
     ///
     /// # Errors
     /// When a rank is lost, or does not understand them.
@@ -63,7 +63,7 @@ impl Ranks<'_> {
         dir_of_rank(dir, self.world.rank())
     }
 
-    /// Runs the share of a rank that is not the first, which says what is to be said.
+    /// Runs the share of a rank other than rank 0, as rank 0 directs.
     ///
     /// # Errors
     /// When a directory cannot be opened, a call fails, or another rank is lost.

@@ -1,4 +1,4 @@
-//! Plan documents: what reads, what is refused and in which words, and what is written.
+//! Plan documents: accepted and refused ones with their messages, and writing.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
@@ -17,7 +17,7 @@ use std::path::Path;
 use treering_conduct::plan::document::{Known, read};
 use treering_conduct::plan::{Plan, PlanError};
 
-/// Reads a plan with everything that this program knows.
+/// Reads a plan with all workloads and filesystems of this program.
 fn read_plan(text: &str) -> Result<Plan, PlanError> {
     read_file(text, "plan.toml")
 }

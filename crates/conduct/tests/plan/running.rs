@@ -13,7 +13,7 @@ use treering_sys::StopFlag;
 
 use crate::read_plan;
 
-/// Keeps trials in memory, and messages.
+/// Store and host that keep trials and messages in memory.
 #[derive(Default)]
 struct Memory {
     trials: RefCell<Vec<Trial>>,

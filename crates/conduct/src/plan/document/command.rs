@@ -67,7 +67,8 @@ pub(super) fn given<'d>(
     Ok(Some(given))
 }
 
-/// Words as the shell reads them; where one has the directory in it, quoted as a variable is.
+/// Shell line of a command given as an array; the placeholder of the directory is quoted like a
+/// variable.
 fn shell_line(value: &Value<'_>) -> Result<String, Fault> {
     let mut words = Vec::new();
     for element in value.array(WANTED)? {

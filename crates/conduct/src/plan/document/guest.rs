@@ -1,5 +1,5 @@
-//! Kernels of variants: the release of one that runs, or one that is booted in a guest; and what
-//! the guest is like.
+//! Kernels of variants: the release that must be running, or a file to boot in a guest; and the
+//! settings of guests.
 
 use std::path::{Path, PathBuf};
 
@@ -112,7 +112,7 @@ fn choice<T: Copy>(
     })
 }
 
-/// The kernel of a variant: the release that must run, or a guest with one of its own.
+/// Reads the kernel of a variant: the release that must be running, or a guest with its own kernel.
 pub(super) fn kernel_and_guest(
     section: &Section<'_>,
     shared: Option<&Guest>,

@@ -40,7 +40,7 @@ pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJo
     Ok(jobs)
 }
 
-/// The job of a plan that names none.
+/// Default job of a plan without jobs.
 fn quick(top: &Section<'_>, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let options = QUICK_OPTIONS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let without = || Fault::whole("the plan has no [[job]]").hint("write one with its `workload`");
@@ -53,7 +53,7 @@ fn quick(top: &Section<'_>, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record })
 }
 
-/// A job, and the place that gives it its name.
+/// Reads a job, with the position of the value that names it.
 fn job(
     top: &Section<'_>,
     section: &Section<'_>,
@@ -109,7 +109,7 @@ fn job(
     Ok((PlannedJob { name, workload, options, job, launch, record }, span))
 }
 
-/// The options, with those of the full size instead of the ones of their names.
+/// Options of the job, with those of the full size in place of the ones with the same names.
 fn merged<'d>(options: Vec<Given<'d>>, full: Vec<Given<'d>>) -> Vec<Given<'d>> {
     // Of parameters of a job file, those of the same name.
     fn name<'g>(given: &'g Given<'_>) -> &'g str {
@@ -134,7 +134,7 @@ fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
     settings
 }
 
-/// The options in the order of their names. A flag that is false is as one that is not there.
+/// Reads options, sorted by name. Flags that are false are left out.
 fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, Fault> {
     let table = value.table("a table: [job.options]")?;
     let mut values: Vec<Value<'d>> =
@@ -161,7 +161,7 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
     Ok(given)
 }
 
-/// The option by which parameters inside a job file are set.
+/// Name of the option that sets parameters inside a job file.
 const SET: &str = "set";
 
 /// Reads an unknown key as a parameter inside the job file, for workloads with job files.
@@ -192,7 +192,7 @@ fn unknown_option(value: &Value<'_>, manifest: &Manifest) -> Fault {
     Fault::at(value.key_span.clone(), message, "unknown option").hint(hint)
 }
 
-/// The text that stands for the value on a command line; `None` for a flag that is not set.
+/// Command-line form of a value; `None` for a flag that is not set.
 fn option_text(value: &Value<'_>, spec: &OptionSpec) -> Result<Option<String>, Fault> {
     match (spec.value, value.value) {
         (ValueKind::Flag, _) => Ok(value.flag()?.then(|| "true".to_owned())),

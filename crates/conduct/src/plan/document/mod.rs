@@ -35,7 +35,7 @@ pub use nearest::by_nearness;
 use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Judging, Plan, PlannedJob, family, foreseen, is_known, known_metrics};
 
-/// A larger document is no plan.
+/// Maximum size of a plan document.
 pub const BYTES_MAX: usize = 1 << 20;
 const METRICS_MAX: usize = 64;
 /// Maximum number of metric names in a hint.
@@ -48,9 +48,9 @@ pub struct Known<'a> {
     pub workloads: &'a [&'static dyn Workload],
     /// The names of the filesystems.
     pub filesystems: &'a [&'a str],
-    /// Directories in which a user's own files of a workload are looked for, best first.
+    /// Directories searched for a user's own files of a workload, best first.
     pub data_dirs: Vec<PathBuf>,
-    /// Variables of the environment, which a workload's files may put in.
+    /// Environment variables that a workload's files may refer to.
     pub environment: Vec<(String, String)>,
     /// True if jobs run at full size, for those that also have a small one.
     pub is_full_size: bool,
@@ -58,7 +58,7 @@ pub struct Known<'a> {
     pub base_dir: Option<PathBuf>,
 }
 
-/// Reads a plan. Workloads read the files that its options name; nothing else is touched.
+/// Reads a plan. Workloads read the files that their options name; no other files are opened.
 ///
 /// # Errors
 /// When it is not a plan that can be run; says where, and what would be right.
@@ -138,7 +138,7 @@ fn syntax(error: &toml::de::Error) -> Fault {
     }
 }
 
-/// The name of a plan that has none: the file's.
+/// Default name of a plan: the stem of its file name.
 fn stem(name_of_file: &str) -> String {
     let stem = Path::new(name_of_file).file_stem().and_then(|stem| stem.to_str());
     let stem: String =
