@@ -35,7 +35,7 @@ impl<'a> Tally<'a> {
             let ops = task.ops.iter().filter(|one| one.op == kind);
             ops.map(|one| one.bytes).sum::<u64>()
         };
-        // What bypasses the page cache cannot have come from there.
+        // Direct reads bypass the page cache.
         if !task.direct {
             self.read_bytes += bytes(Op::Read);
         }
@@ -139,7 +139,7 @@ fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
 fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
     let expire = known.number("memory.dirty_expire_centisecs").map(|centi: f64| centi / 100.0);
     let expire = expire.unwrap_or(USUAL_EXPIRE_SECONDS);
-    // From so many dirty pages on the kernel writes at once.
+    // Above this number of dirty bytes the kernel starts writing back at once.
     let percent: u64 = known.number("memory.dirty_background_ratio").unwrap_or(10);
     let memory: u64 = known.number("memory.usable_bytes").unwrap_or(u64::MAX);
     let most = (memory / 100).saturating_mul(percent);

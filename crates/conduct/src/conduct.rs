@@ -214,7 +214,7 @@ fn perform(
     seen = plan.world.map(about_ranks).into_iter().fold(seen, Findings::join);
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
-        // Of a trial that did not come to its end nobody takes the numbers.
+        // Results of an incomplete trial are not used and need no cautions.
         seen.cautions.extend(if ran.is_ok() { about(done, known) } else { Vec::new() });
         tell(seen, to.sink)?;
     }

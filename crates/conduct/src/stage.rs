@@ -170,7 +170,7 @@ impl<'l> Devices<'l> {
     /// Unmounts the target and returns its device.
     pub(crate) fn clear(&mut self, stage: Stage) -> Result<(), LabError> {
         if !stage.is_fresh() {
-            // Nothing of ours stays in a directory of the user's.
+            // The work directory must not stay in a directory of the user.
             let _not_empty_or_never_made = stage.work().map(std::fs::remove_dir);
         }
         let device = match stage.place.into_inner() {

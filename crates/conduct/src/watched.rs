@@ -51,7 +51,7 @@ impl<'a> Watched<'a> {
         let Some(Heated { log, map_of }) = &self.heat else { return Vec::new() };
         // Names are those below one directory, or there is no telling whose they are.
         let map_of = map_of.as_deref().filter(|_| log.is_of_one_place());
-        // Where the filesystem does not tell, the layout has said so.
+        // Errors are ignored: the layout has already reported a filesystem without extent maps.
         let map = map_of.and_then(|target| map_of_calls(target, log).ok());
         let map = map.filter(|map| !map.cells.is_empty());
         let map =

@@ -93,7 +93,7 @@ impl<'a> Guests<'a> {
         let kernel = &self.kernels[&spec.kernel];
         let modules = needed(kernel, spec.disk, &variant.filesystem)?;
         let (_, mut extras) = options(&self.plan.jobs[key.1], self.options)?;
-        // Where an observer looks for it.
+        // The path at which an observer looks for the configuration.
         extras.extend(kernel.configuration.as_ref().map(|text| Extra {
             path: format!("/boot/config-{}", kernel.release),
             bytes: text.clone().into_bytes(),

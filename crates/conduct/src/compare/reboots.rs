@@ -123,7 +123,7 @@ impl<'a> Rebooting<'a> {
         let asked = self.record.as_mut().and_then(|record| record.asked.take());
         let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
         let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
-            // None was asked for, or it has not been done: perhaps we were killed before it.
+            // No boot was requested, or it has not happened: perhaps we were killed before it.
             return Arrival::Nowhere;
         };
         if self.loader == BootLoader::Grub

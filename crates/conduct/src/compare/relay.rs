@@ -34,7 +34,7 @@ impl<'s> Relay<'s> {
                     ..self.beginning.clone()
                 })
             }
-            // It comes last, with what else is known of a trial that failed.
+            // Deferred to `finish`, which may append to the error.
             TrialEvent::Ended { ending, at_ns } => {
                 self.ended = Some((ending, at_ns));
                 return Ok(());

@@ -32,7 +32,8 @@ impl Plan {
         }
         print.jobs(&self.jobs);
         print.conditions(&self.conditions);
-        // What is watched in measured rounds changes them. Words more only where there are some.
+        // Recording in measured rounds changes the results. Hashed only if enabled, so that other
+        // digests stay equal.
         let observing = &self.observing;
         if observing.is_wanted() && observing.place == ObservedIn::Measured {
             print.word("observed");
@@ -101,7 +102,7 @@ impl Words {
         for flag in [conditions.warm_up, conditions.control, conditions.remount] {
             self.flag(flag);
         }
-        // So that -0 is 0.
+        // Adding 0 turns -0 into 0.
         self.number((conditions.settle_seconds + 0.0).to_bits());
         if conditions.machine == Machine::Reboot {
             self.word(conditions.machine.name());

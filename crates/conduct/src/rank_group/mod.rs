@@ -36,7 +36,7 @@ pub fn together<E: From<Failure> + Display>(
     });
     match &done {
         Err(failure) => world.leave(&failure.to_string()),
-        // Who still waits for us learns that nothing more comes.
+        // Ranks that still wait for rank 0 learn that it has ended.
         Ok(_) if world.is_first() => world.leave("it has ended"),
         Ok(_) => {}
     }

@@ -77,7 +77,7 @@ impl Ranks<'_> {
             Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
         })?;
         let _as_many_as_we_may = raise_open_files();
-        // What it means is judged by rank 0.
+        // Only rank 0 evaluates the findings.
         roots.first().map_or(Ok(()), |first| self.look(first).map(|_seen| ()))?;
         let opened: Result<Vec<Target>, _> = roots.iter().map(|root| Target::open(root)).collect();
         let opened = opened.map_err(|error| Failure::of(FailureKind::Environment, &error))?;

@@ -28,7 +28,7 @@ pub enum Caches {
     Drop,
 }
 
-/// The code of one task.
+/// Code of a task.
 pub trait Script: Send {
     /// Runs the task to its end.
     ///
@@ -54,7 +54,7 @@ pub struct Queue {
     pub depth: u16,
 }
 
-/// A kind of queue.
+/// Kernel interface of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueKind {
     /// Linux AIO: `io_submit` and `io_getevents`.
@@ -63,16 +63,16 @@ pub enum QueueKind {
     IoUring,
 }
 
-/// A user and a group, by their numbers.
+/// User and group of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The user.
+    /// User ID.
     pub user: u32,
-    /// The group.
+    /// Group ID.
     pub group: u32,
 }
 
-/// A named unit of work, done by one worker.
+/// Named unit of work, done by a single worker.
 pub struct Task {
     /// Kind of work, a key of the totals.
     pub kind: String,
@@ -82,11 +82,11 @@ pub struct Task {
     pub state: String,
     /// The imitated tool's summary row, empty in native mode.
     pub tally: String,
-    /// Bytes that the list in use names, 0 where there is none.
+    /// Bytes named by the list in use, 0 without a list.
     pub listed_bytes: u64,
-    /// Bytes it is expected to move, for progress; 0 when unknown.
+    /// Expected bytes read and written, for progress; 0 if unknown.
     pub expected_bytes: u64,
-    /// Each successful call of this kind counts as one file.
+    /// Op whose successful calls each count as a file.
     pub file_op: Op,
     /// True if files are opened with `O_DIRECT`.
     pub direct: bool,
@@ -110,7 +110,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// A task of which no more is known: without state, tally and expected bytes.
+    /// A task with defaults: without state, tally and expected bytes.
     pub fn new(kind: &str, subject: &str, file_op: Op, script: Box<dyn Script>) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -147,8 +147,8 @@ pub enum WorkerKind {
     Thread,
     /// A process of its own.
     Process,
-    /// A process in a session of its own: where the kernel groups by sessions, each worker has the
-    /// share of a group (`sched_autogroup_enabled`).
+    /// A process in a session of its own. If the kernel groups by sessions
+    /// (`sched_autogroup_enabled`), each worker gets the CPU share of a group.
     Session,
 }
 
@@ -204,7 +204,7 @@ pub struct SideBySide {
     pub unfinished: Unfinished,
 }
 
-/// The tasks that run side by side between two barriers, one a worker.
+/// Tasks that run in parallel between two barriers, each on a worker of its own.
 #[derive(Debug, Default)]
 pub struct ParallelGroup {
     /// Shell command before everything else. The user is responsible for its effects.
@@ -224,13 +224,13 @@ pub struct ParallelGroup {
 }
 
 impl ParallelGroup {
-    /// A group of these tasks and no more: without time limit, on threads.
+    /// A group with defaults: without a time limit, on threads.
     pub fn new(tasks: Vec<Task>) -> Self {
         Self { tasks, ..Self::default() }
     }
 }
 
-/// A part of a trial between barriers.
+/// Part of a trial between barriers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// Name of the phase.
@@ -240,20 +240,20 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// A phase of so many tasks, or of `u32::MAX` where there are more.
+    /// A phase of a number of tasks, capped at `u32::MAX`.
     pub fn new(name: impl Into<String>, tasks: impl TryInto<u32>) -> Self {
         Self { name: name.into(), tasks: tasks.try_into().unwrap_or(u32::MAX) }
     }
 }
 
-/// Layouts that were measured while a session ran, in the order in which they were.
+/// Layouts measured while a session runs, in chronological order.
 #[derive(Clone, Debug, Default)]
 pub struct LayoutFeed {
     layouts: Arc<Mutex<Vec<Layout>>>,
 }
 
 impl LayoutFeed {
-    /// Adds one, from the observer.
+    /// Appends a layout; called by the observer.
     pub fn push(&self, layout: Layout) {
         self.layouts.lock().unwrap_or_else(PoisonError::into_inner).push(layout);
     }
@@ -316,7 +316,7 @@ impl TaskListener for NoListener {
     fn task_ended(&mut self, _totals: &TaskTotals) {}
 }
 
-/// The reason for an early end of a session, passed on with `?`.
+/// Reason for an early end of a session, passed on with `?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionStop {
     /// The session cannot go on.
@@ -341,7 +341,7 @@ impl From<SessionError> for SessionStop {
     }
 }
 
-/// The result of what a session does, or asks of its conductor.
+/// Result of a session or of a request to its conductor.
 pub type SessionResult<T = ()> = Result<T, SessionStop>;
 
 /// Carries out the phases and groups of a session: at a real place, in memory, or by printing them.
@@ -427,16 +427,17 @@ pub trait Session: Send {
     /// Headline metrics of the work done so far.
     fn metrics(&self) -> Vec<Metric>;
 
-    /// Cautions that the run itself raised so far.
+    /// Cautions raised by the run so far.
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
 
-    /// The trees left standing. What is removed is what the run recorded as made, not these names.
+    /// Names of the trees left in place, for messages. Trees are removed by the record of the run,
+    /// not by these names.
     fn remains(&self) -> Vec<String>;
 
-    /// Files and trees that the imitated tool removes itself, whatever happens: they go also in
-    /// classic mode, where a run was ended early.
+    /// Files and trees that the imitated tool always removes itself. They are also removed after a
+    /// classic run that ended early.
     fn litter(&self) -> Vec<String> {
         Vec::new()
     }
@@ -445,37 +446,37 @@ pub trait Session: Send {
 /// Space and inodes that a job needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Files that will stand at the same time, at most.
+    /// Maximum number of files at the same time.
     pub peak_files: u64,
-    /// Directories that will stand at the same time, at most.
+    /// Maximum number of directories at the same time.
     pub peak_dirs: u64,
-    /// Bytes of content that will stand at the same time, at most.
+    /// Maximum bytes of content at the same time.
     pub peak_bytes: u64,
     /// Maximum content at the same time, in bytes rounded up to blocks of the target.
     pub peak_block_bytes: u64,
-    /// Files that will be written in all.
+    /// Total number of files written.
     pub written_files: u64,
-    /// Bytes that will be written in all.
+    /// Total bytes written.
     pub written_bytes: u64,
 }
 
 /// Facts about the target that a job may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFacts {
-    /// Names that are there already.
+    /// Names of existing entries in the target directory.
     pub existing: Vec<String>,
-    /// Size of a block.
+    /// Block size in bytes.
     pub block_bytes: u64,
-    /// Bytes of the whole filesystem.
+    /// Capacity of the filesystem in bytes.
     pub capacity_bytes: u64,
-    /// Bytes that we may still write.
+    /// Bytes available to this user.
     pub free_bytes: u64,
-    /// Files that may still be made; `None` where the filesystem does not say.
+    /// Number of available inodes; `None` if the filesystem does not report one.
     pub free_inodes: Option<u64>,
 }
 
 impl TargetFacts {
-    /// An empty place of no stated size: what a dry run assumes.
+    /// Facts about an empty target of unknown size, which a dry run assumes.
     pub const fn unknown() -> Self {
         Self {
             existing: Vec::new(),
@@ -487,12 +488,12 @@ impl TargetFacts {
     }
 }
 
-/// A line of a dry run: one task in the words of the tool, without time and rate.
+/// Line of a dry run: a task in the words of the tool, without time and rate.
 pub type OutlineLine = String;
 
 /// A configured workload, ready to run.
 pub trait Job: Send + Sync {
-    /// Every parameter, complete and in a fixed order: what the store keeps and a repeat needs.
+    /// Parameters in a fixed order, complete: the store keeps them, and a repeat needs them.
     fn parameters(&self) -> Vec<(String, String)>;
 
     /// Classic or native.
@@ -507,7 +508,7 @@ pub trait Job: Send + Sync {
     /// Space and inodes that the job needs on the target.
     fn footprint(&self, facts: &TargetFacts) -> Footprint;
 
-    /// The tasks in their order, one line each, without doing anything.
+    /// Lines that describe the tasks in order, without running them.
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine>;
 
     /// The metrics that its session will give, as far as they are known before it runs, in the
@@ -515,8 +516,8 @@ pub trait Job: Send + Sync {
     /// mean anything: the values are invented. Others may be among them that a run does not give.
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric>;
 
-    /// The full name of the one metric that speaks for the whole run, where there is one: what
-    /// decides a comparison in which each workload has one question.
+    /// Full name of the metric that represents the whole run, if any. Decides comparisons with a
+    /// single metric for each workload.
     fn overall_metric(&self) -> Option<&'static str> {
         None
     }

@@ -96,7 +96,7 @@ impl OptionSpec {
     }
 }
 
-/// A workload's name tag.
+/// Manifest of a workload: names, description and options.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest {
     /// The name: of the subcommand, of the link, in plans and in the store.

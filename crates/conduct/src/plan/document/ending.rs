@@ -100,7 +100,7 @@ fn fewest_and_most(section: &Section<'_>, family: u32) -> Result<(u32, u32), Fau
         value.map_or(Ok(default), |value| few_rounds(&value)?.whole_u32(1..=ROUNDS_MAX))
     };
     let needed = Stopping::fixed_for(family).most_rounds();
-    // Where `most` is fewer than are needed, so be it.
+    // An explicit `most` below the needed number is respected.
     let most = section.get("most").and_then(|most| most.whole_u32(FEWEST_MIN..=ROUNDS_MAX).ok());
     let fewest = rounds("fewest", needed.min(most.unwrap_or(needed)))?;
     let most = rounds("most", DEFAULT_MOST.max(fewest))?;

@@ -80,7 +80,7 @@ fn job(
         Some(value) => given(&value, workload.manifest())?,
         None => Vec::new(),
     };
-    // What is wrong at full size is found at the small one.
+    // Options of the full size are checked in small runs too.
     let at_full_size = match section.get("full") {
         Some(value) => given(&value, workload.manifest())?,
         None => Vec::new(),
@@ -111,7 +111,7 @@ fn job(
 
 /// Options of the job, with those of the full size in place of the ones with the same names.
 fn merged<'d>(options: Vec<Given<'d>>, full: Vec<Given<'d>>) -> Vec<Given<'d>> {
-    // Of parameters of a job file, those of the same name.
+    // Parameters of a job file are compared by their own names.
     fn name<'g>(given: &'g Given<'_>) -> &'g str {
         if given.name == SET { given.value.key } else { given.name }
     }
@@ -247,7 +247,7 @@ fn refusal(error: ConfigError, given: &[Given<'_>], workload: &str, place: Range
         given.iter().find(|given| !given.text.is_empty() && error.message.contains(&given.text))
     });
     let place = about.map_or(place, |given| given.value.span.clone());
-    // As it is written in the plan, unless several options are spoken of.
+    // Plans spell options without `--`; kept if the message mentions several options.
     let words = words.filter(|words| !words.contains("--")).unwrap_or(&error.message);
     let message = format!("{workload}: {words}");
     let fault = Fault::at(place, message, "");

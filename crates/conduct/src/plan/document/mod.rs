@@ -74,7 +74,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     }
     let document = DeTable::parse(text).map_err(|error| syntax(&error))?;
     let expanded = sweep::expanded(document.get_ref())?;
-    // What the plan lacks, it lacks at its end.
+    // Missing keys are reported at the end of the plan.
     let end = text.trim_end().len();
     let top = Section::new(&PLAN, expanded.as_ref().unwrap_or(document.get_ref()), end..end)?;
     let name = match top.get("name") {
@@ -85,7 +85,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         Some(value) => value.text("a question in quotation marks")?.to_owned(),
         None => String::new(),
     };
-    // What is wrong with the rule is said at once; its defaults follow from all the rest.
+    // Checks the rule first; its defaults depend on everything else.
     ending::stopping(&top, 1)?;
     let shared = match top.get("device") {
         Some(value) => device::device(&value.section(&DEVICE)?)?,
@@ -112,7 +112,7 @@ fn syntax(error: &toml::de::Error) -> Fault {
         None => (error.message(), String::new()),
     };
     let (what, wanted) = match what {
-        // It says so of everything that is no value.
+        // The parser gives this message for a missing value too.
         "string values must be quoted" if error.span().is_some_and(|span| span.is_empty()) => {
             ("there is no value", String::new())
         }

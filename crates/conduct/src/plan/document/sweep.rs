@@ -202,7 +202,7 @@ fn range_of(range: &str) -> Option<Vec<String>> {
             (rest.trim().parse().ok()?, Box::new(|at| at.checked_add(1)))
         };
     let all = std::iter::successors(Some(from), |at| next(*at)).take_while(|at| *at <= to);
-    // One more than is taken is enough to be refused.
+    // A value above the limit is enough for a refusal.
     Some(all.take(VALUES_MAX + 1).map(|at| at.to_string()).collect())
 }
 
@@ -222,7 +222,7 @@ fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
     }
     let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
     let options = one.entry(spanned(&span, "options")).or_insert_with(empty);
-    // What is wrong with it is said when it is read.
+    // Errors in other types are reported when the element is read.
     if let DeValue::Table(options) = options.get_mut() {
         options.insert(swept.spanned(), Spanned::new(span, text(value)));
     }

@@ -1,11 +1,11 @@
-//! Another program that does the work of a session: how it is started, how it ended, and the phases
-//! that it reported.
+//! External programs that do the work of a session: their start, their result, and the phases that
+//! they report.
 
 use std::path::PathBuf;
 
 use treering_model::{Cpu, PhaseTotals, TaskTotals};
 
-/// Another program that does the work of a run, in a directory below the target.
+/// External program that does the work of a run, in a directory below the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     /// Path of the program, or a name that is looked up in `PATH` as the shell does.
