@@ -1,5 +1,5 @@
-//! A job of which each of several ranks does all, in a directory of its own: so are workloads
-//! distributed whose workers share what is in the memory of one process.
+//! Job run in full by each of several ranks, in a directory of its own. Used for workloads whose
+//! workers share memory within a process and cannot be divided among ranks.
 
 use treering_engine::own_directory;
 use treering_model::{Caution, Fact, Metric, Mode, Work};
@@ -8,7 +8,7 @@ use treering_script::{
     TargetFacts,
 };
 
-/// The job of one rank, done by all of them.
+/// Job of a rank, repeated on all ranks.
 pub(crate) struct Apart {
     job: Box<dyn Job>,
     ranks: u32,
@@ -29,7 +29,8 @@ impl Apart {
         (0..self.ranks as usize).map(own_directory)
     }
 
-    /// What a rank may know of its directory: that of all is shared out.
+    /// Target facts for the directory of one rank: the free bytes and inodes of the whole target
+    /// are divided by the number of ranks.
     fn of_each(&self, facts: &TargetFacts) -> TargetFacts {
         let ranks = u64::from(self.ranks.max(1));
         TargetFacts {
@@ -114,7 +115,7 @@ impl Job for Apart {
     }
 }
 
-/// The session of this rank; what it leaves is where all of them have worked.
+/// Session of this rank. Its remains are the directories of all ranks.
 struct ApartSession<'j> {
     own: Box<dyn Session + 'j>,
     directories: Vec<String>,

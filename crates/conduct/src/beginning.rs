@@ -1,4 +1,5 @@
-//! What is known of a trial before it begins, and the place that it takes.
+//! Beginning of a trial: the facts recorded before the first phase, and the directory that the
+//! trial works in.
 
 use std::path::Path;
 
@@ -7,7 +8,7 @@ use treering_lab::{LabError, Workplace};
 use treering_model::{Beginning, TrialId};
 use treering_script::{Job, Workload};
 
-/// The beginning of a trial of this job, wherever it runs.
+/// Beginning event of a trial of this job, on any machine.
 pub fn beginning(trial: TrialId, workload: &str, job: &dyn Job, started_unix_ms: i64) -> Beginning {
     Beginning {
         started_unix_ms,
@@ -17,7 +18,7 @@ pub fn beginning(trial: TrialId, workload: &str, job: &dyn Job, started_unix_ms:
     }
 }
 
-/// Takes a directory, unless a killed run has left its trees there.
+/// Opens a work directory, unless a killed run has left trees there.
 ///
 /// # Errors
 /// When it cannot be had, or has such trees.
@@ -27,12 +28,12 @@ pub fn take(dir: &Path) -> Result<Workplace, LabError> {
     Ok(place)
 }
 
-/// The calls that are timed where nobody asks for others.
+/// Default selection of the calls whose latency is recorded.
 pub fn usual_latency(job: &dyn Job) -> LatencyMode {
     if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled }
 }
 
-/// The workload of this name.
+/// Workload with this name.
 pub(crate) fn named(
     workloads: &[&'static dyn Workload],
     name: &str,

@@ -1,4 +1,4 @@
-//! Conducting a plan: every cell in its order, each on a place made afresh for it.
+//! Conducts a plan: every cell in order, each on a freshly prepared target.
 //!
 //! What a trial is recorded into, and what people see of it, is the runner's. Whatever happens,
 //! everything that was made is given back before it is reported.
@@ -14,57 +14,58 @@ use crate::plan::Plan;
 use crate::ranks::dir_of_rank;
 use crate::stage::{Devices, Stage};
 
-/// What becomes of a cell.
+/// Decision about the next cell of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// It runs now.
+    /// The cell runs now.
     Run,
-    /// It has a result by now, without having run.
+    /// The cell has got a result without having run, and is skipped.
     Skip,
-    /// Neither it nor any other runs now.
+    /// No more cells run for now.
     Pause,
 }
 
-/// Who runs the trials of a campaign and is told how far it is.
+/// Runs the trials of a campaign and follows its progress.
 pub(crate) trait Runner {
-    /// Why a campaign cannot go on.
+    /// Error that ends a campaign.
     type Error: From<LabError>;
 
-    /// Whether the result of a cell is there already, from before a crash.
+    /// True if the cell already has a result, from before a crash.
     fn has(&self, cell: &PlannedCell) -> bool;
 
-    /// What becomes of a cell without a result that comes next. One that needs another machine,
-    /// or the same machine booted anew, ends the conducting for now.
+    /// Decides about the next cell without a result. A cell that needs another machine or a reboot
+    /// of this one pauses the campaign.
     ///
     /// # Errors
     /// When that cannot be kept.
     fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Self::Error>;
 
-    /// A cell begins: its place is being made.
+    /// Called before the target of a cell is prepared.
     fn begins(&mut self, cell: &PlannedCell);
 
-    /// Runs the trial of a cell. One that fails is no error.
+    /// Runs the trial of a cell. A failing trial is not an error.
     ///
     /// # Errors
     /// When nothing can be measured or kept any more.
     fn run(&mut self, cell: &PlannedCell, stage: &Stage) -> Result<(), Self::Error>;
 
-    /// The place of a cell could not be made, though others of its variant could.
+    /// Called if the target of a cell cannot be prepared, although earlier ones of its variant
+    /// could.
     ///
     /// # Errors
     /// When that cannot be kept, or is reason to give up.
     fn failed(&mut self, cell: &PlannedCell, why: &LabError) -> Result<(), Self::Error>;
 
-    /// A round is complete; says whether there is to be another one.
+    /// Called after a complete round; returns true if another round is needed.
     ///
     /// # Errors
     /// When that cannot be found out.
     fn round_ended(&mut self, round: u32) -> Result<bool, Self::Error>;
 }
 
-/// Conducts a plan until its last round, or until the runner has seen enough, then its observing
-/// rounds; or until the flag is raised. A place that cannot be made the first time ends it: what is
-/// wrong then is the plan.
+/// Conducts the rounds of a plan until the last one, until the runner needs no more, or until the
+/// stop flag is raised; then its observing rounds. A target that cannot be prepared the first time
+/// ends the plan, since the plan itself is then wrong.
 ///
 /// # Errors
 /// When a device cannot be had, or by the runner.
@@ -83,7 +84,7 @@ pub(crate) fn conduct_plan<C: Runner>(
     Ok(released?)
 }
 
-/// The variant as the first rank sees it; others see the same in directories of theirs.
+/// Variant with the directory of rank 0; other ranks have the same in their directories.
 fn of_first_rank(variant: &Variant) -> Variant {
     let mut variant = variant.clone();
     if let DeviceSpec::Directory { path } = &mut variant.device {

@@ -1,5 +1,5 @@
-//! Cautions that are known only when a trial is over: from what it did, what was known before, and
-//! how long it took.
+//! Cautions that are known only after a trial: from its totals, the facts about the target, and its
+//! duration.
 
 use treering_engine::PayloadKind;
 use treering_model::filesystems::is_in_memory;
@@ -8,19 +8,20 @@ use treering_model::{
 };
 use treering_sys::cache_drops;
 
-/// Data of at least so many times the memory come from the device: what bonnie++ and IOzone ask
-/// for too.
+/// Minimum ratio of working set to memory at which reads come from the device. bonnie++ and IOzone
+/// ask for the same.
 const TIMES_MEMORY: u64 = 2;
-/// Where the kernel does not say when it writes back what is dirty: its own default.
+/// Age in seconds at which the kernel writes back dirty pages, used where the kernel does not
+/// report it: the kernel's default.
 const USUAL_EXPIRE_SECONDS: f64 = 30.0;
 
-/// Passes events on, and adds up what a caution may hang on.
+/// Passes events on, and sums up what the cautions depend on.
 pub(crate) struct Tally<'a> {
     sink: &'a mut dyn TrialSink,
     drops_before: u64,
-    /// Read through the page cache.
+    /// Bytes read through the page cache.
     read_bytes: u64,
-    /// Written since the last sync that is in the time of a task.
+    /// Bytes written since the last sync within the time of a task.
     unsynced_bytes: u64,
 }
 
@@ -34,7 +35,7 @@ impl<'a> Tally<'a> {
             let ops = task.ops.iter().filter(|one| one.op == kind);
             ops.map(|one| one.bytes).sum::<u64>()
         };
-        // What bypasses the page cache cannot have come from there.
+        // Direct reads bypass the page cache.
         if !task.direct {
             self.read_bytes += bytes(Op::Read);
         }
@@ -53,7 +54,7 @@ impl<'a> Tally<'a> {
         };
     }
 
-    /// What was done, when all of it is over. `renewals` is how often the place was mounted anew.
+    /// Totals of the completed trial. `renewals` is the number of remounts.
     pub(crate) fn done(&self, renewals: u32) -> Done {
         Done {
             read_bytes: self.read_bytes,
@@ -72,23 +73,23 @@ impl TrialSink for Tally<'_> {
     }
 }
 
-/// What a trial did.
+/// Totals of a trial that the cautions depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Done {
     read_bytes: u64,
     unsynced_bytes: u64,
-    /// Whether caches were emptied at least once.
+    /// True if caches were dropped, or the filesystem remounted, at least once.
     was_cold: bool,
 }
 
-/// What was known of the place and the job before.
+/// Facts about the target and the job that the cautions depend on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
-    /// What observers saw.
+    /// Facts recorded by observers.
     pub(crate) facts: &'a [Fact],
-    /// Bytes of content that stand at the same time, at most.
+    /// Maximum bytes of content at the same time.
     pub(crate) data_bytes: u64,
-    /// How long the trial took.
+    /// Duration of the trial.
     pub(crate) seconds: f64,
 }
 
@@ -101,13 +102,13 @@ impl Known<'_> {
         self.value(name)?.parse().ok()
     }
 
-    /// Files that are in memory and nowhere else: neither caution is one there.
+    /// True if the filesystem lives in memory only, where neither caution applies.
     fn is_in_memory(&self) -> bool {
         self.value("filesystem.type").is_some_and(is_in_memory)
     }
 }
 
-/// The cautions about what was done.
+/// Cautions about a completed trial.
 pub(crate) fn about(done: Done, known: Known<'_>) -> Vec<Caution> {
     if known.is_in_memory() {
         return Vec::new();
@@ -115,7 +116,8 @@ pub(crate) fn about(done: Done, known: Known<'_>) -> Vec<Caution> {
     [fits_in_memory(done, known), too_short(done, known)].into_iter().flatten().collect()
 }
 
-/// What is read while the caches are kept comes from memory when the data fit there.
+/// Caution about reads with a warm page cache: the data may come from memory if the working set
+/// fits there.
 fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
     let memory: u64 = known.number("memory.usable_bytes")?;
     let fits = known.data_bytes < memory.saturating_mul(TIMES_MEMORY);
@@ -132,12 +134,12 @@ fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
     Some(Caution { code: CautionCode::DataFitInMemory, message })
 }
 
-/// What is written and not synced need not have reached the device before the kernel's patience
-/// with dirty pages is over.
+/// Caution about unsynced writes: in a trial shorter than the kernel's expiry of dirty pages they
+/// may never have reached the device.
 fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
     let expire = known.number("memory.dirty_expire_centisecs").map(|centi: f64| centi / 100.0);
     let expire = expire.unwrap_or(USUAL_EXPIRE_SECONDS);
-    // From so many dirty pages on the kernel writes at once.
+    // Above this number of dirty bytes the kernel starts writing back at once.
     let percent: u64 = known.number("memory.dirty_background_ratio").unwrap_or(10);
     let memory: u64 = known.number("memory.usable_bytes").unwrap_or(u64::MAX);
     let most = (memory / 100).saturating_mul(percent);
@@ -153,7 +155,7 @@ fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
     Some(Caution { code: CautionCode::TooShort, message })
 }
 
-/// The caution about a payload that shrinks on a filesystem that compresses.
+/// Caution about a compressible payload on a compressing filesystem.
 pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
     let what = match payload {
         PayloadKind::Native { compressibility: 0 } => return None,

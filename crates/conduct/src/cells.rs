@@ -7,27 +7,28 @@ use treering_model::CellRole;
 use crate::plan::Plan;
 use crate::schedule::schedule;
 
-/// One cell of a plan, by numbers.
+/// Cell of a plan, by the indices of its variant and job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlannedCell {
-    /// The round, counted from 1, observing rounds for themselves; 0 is the warm-up.
+    /// Number of the round, counted from 1; 0 is the warm-up. Observing rounds are counted
+    /// separately.
     pub round: u32,
-    /// What it is for.
+    /// Role of the trial: measured round, control, warm-up or observed.
     pub role: CellRole,
-    /// Which of the plan's variants.
+    /// Index of the variant in the plan.
     pub variant: usize,
-    /// Which of its jobs.
+    /// Index of the job in the plan.
     pub job: usize,
 }
 
 impl PlannedCell {
-    /// Its variant's name, with what it is for where that is no round: `ext4 (again)`.
+    /// Name of the variant, followed by the role unless it is a measured round: `ext4 (again)`.
     pub fn label(&self, plan: &Plan) -> String {
         format!("{}{}", plan.variants[self.variant].name, self.role.suffix())
     }
 
-    /// The round, the label, and the job where there are several: `round 2: ext4, fs_mark`;
-    /// `observing round 1: ext4`.
+    /// Round and label, with the job if there are several: `round 2: ext4, fs_mark`; `observing
+    /// round 1: ext4`.
     pub fn words(&self, plan: &Plan) -> String {
         let job = match plan.jobs.as_slice() {
             [_] => String::new(),
@@ -41,8 +42,8 @@ impl PlannedCell {
     }
 }
 
-/// The rounds of a plan, the warm-up first where there is one, up to the most that its stopping
-/// rule can take. More rounds leave the order of the earlier ones as it is.
+/// Cells of each round of a plan, beginning with the warm-up if any, up to the maximum of its
+/// stopping rule. Adding rounds does not change the order of earlier ones.
 ///
 /// The trials of a job stand together in a round, so that what is compared was run close in time;
 /// the order of the jobs is random and balanced, and so is that of the variants within each.
@@ -80,8 +81,8 @@ pub fn observing_rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
         .collect()
 }
 
-/// What runs in each of so many rounds, in its order: role, variant and job. With a control the
-/// baseline runs twice.
+/// Execution order of each of `rounds` rounds, as (role, variant, job). With a control the baseline
+/// runs twice.
 fn order(
     plan: &Plan,
     rounds: usize,

@@ -1,4 +1,4 @@
-//! One trial: prepared, observed, run and released.
+//! Conducts a single trial: prepares, observes, runs and releases it.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -24,43 +24,45 @@ use crate::watched::{Heated, Watched, tell};
 
 /// A trial to be conducted.
 pub struct TrialPlan<'a> {
-    /// What is known of it beforehand.
+    /// Beginning event of the trial: identity, labels and parameters.
     pub beginning: Beginning,
-    /// What is run.
+    /// Job to run.
     pub job: &'a dyn Job,
-    /// How.
+    /// Engine options of the run.
     pub engine: EngineOptions,
-    /// Whether the trees stay. Classic runs always leave theirs, as the originals do.
+    /// True if the trees are kept. Classic runs always leave their files in place, as the originals
+    /// do.
     pub keep: bool,
-    /// Cautions that are known already.
+    /// Cautions known before the trial.
     pub cautions: Vec<Caution>,
-    /// What observers do only when asked to.
+    /// Optional work of observers.
     pub wanted: ObserverOptions,
-    /// What is known of the place beyond what observers see: how it was made.
+    /// Additional facts about the target that observers cannot see, such as the mkfs command.
     pub facts: Vec<Fact>,
-    /// Unmounts and mounts the place again between two phases, where that is asked for.
+    /// Remounts the filesystem between two phases; `None` to keep it mounted.
     pub remount: Option<Remount<'a>>,
-    /// All ranks that run it together, where there are several: the others assist.
+    /// Ranks that run the trial together; `None` on a single process. Ranks other than 0 only
+    /// assist.
     pub world: Option<&'a World<'a>>,
 }
 
-/// Unmounts a place and mounts it again; says where it is then.
+/// Unmounts a filesystem and mounts it again; returns the directory to work in.
 pub type Remount<'a> = &'a dyn Fn() -> Result<PathBuf, LabError>;
 
-/// How a trial came out.
+/// Result of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conclusion {
-    /// How it ended.
+    /// Completed, failed or interrupted.
     pub ending: Ending,
-    /// The signal that interrupted it.
+    /// Signal that interrupted the trial.
     pub signal: Option<i32>,
-    /// What could not be removed after it, and why; empty when nothing of it is left.
+    /// Errors of the removals after the trial; empty if nothing was left behind.
     pub left_behind: Vec<String>,
-    /// The trees that it made and that were kept.
+    /// Trees that the trial made and kept.
     pub kept: Vec<LeftTree>,
 }
 
-/// Conducts a trial in a place. `removing` is told each tree that is removed after it.
+/// Conducts a trial in a directory. `removing` is called with each tree that is removed afterwards.
 ///
 /// # Errors
 /// When the trial cannot begin, or its results cannot be kept. A trial that fails or is interrupted
@@ -99,16 +101,16 @@ pub fn conduct(
     Ok(Conclusion { left_behind, kept, ..reported? })
 }
 
-/// What became of the trees of a trial.
+/// Result of removing the trees of a trial.
 #[derive(Default)]
 struct Cleaned {
     left_behind: Vec<String>,
     kept: Vec<LeftTree>,
 }
 
-/// Removes the trees that a trial made, whatever came of it: they go before the mark that lists
-/// them, and where one stays, the mark stays too. Says what could not be removed: why the trial
-/// ended matters more than that.
+/// Removes the trees that a trial made, even if it failed. Trees are removed before the mark that
+/// lists them, and the mark stays if a tree could not be removed. Returns errors as text, since the
+/// reason why the trial ended matters more.
 fn clean_up(place: &mut Workplace, keeps: bool, removing: &mut dyn FnMut(&str)) -> Cleaned {
     let made = match place.made_trees() {
         Ok(made) => made,
@@ -131,8 +133,8 @@ fn clean_up(place: &mut Workplace, keeps: bool, removing: &mut dyn FnMut(&str)) 
     cleaned
 }
 
-/// Removes what the imitated tool would have removed itself, none of which was there before the
-/// run. Says what could not be removed.
+/// Removes files that the imitated tool would have removed itself and that did not exist before the
+/// run; returns the errors.
 fn remove_litter(place: &Workplace, litter: &[String]) -> Vec<String> {
     let mut left = Vec::new();
     for name in litter {
@@ -143,14 +145,14 @@ fn remove_litter(place: &Workplace, litter: &[String]) -> Vec<String> {
     left
 }
 
-/// Who is told what, and who can stop it.
+/// Recipient of the events, progress counters and stop flag of a trial.
 struct Listeners<'a> {
     sink: &'a mut dyn TrialSink,
     progress: &'a Progress,
     stop: &'a StopFlag,
 }
 
-/// From the beginning to the end, as events.
+/// Runs the trial and reports all of its events, from `Began` to `Ended`.
 fn perform(
     plan: &TrialPlan<'_>,
     place: &mut Workplace,
@@ -212,7 +214,7 @@ fn perform(
     seen = plan.world.map(about_ranks).into_iter().fold(seen, Findings::join);
     if !matches!(ran, Err(EngineError::Sink(_))) {
         let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
-        // Of a trial that did not come to its end nobody takes the numbers.
+        // Results of an incomplete trial are not used and need no cautions.
         seen.cautions.extend(if ran.is_ok() { about(done, known) } else { Vec::new() });
         tell(seen, to.sink)?;
     }
@@ -222,14 +224,14 @@ fn perform(
     }
 }
 
-/// The same with a layout after each task.
+/// Copy of the observer options with a layout after each task.
 fn after_each_task(wanted: ObserverOptions) -> ObserverOptions {
     let map = wanted.layout.is_some_and(|layout| layout.map);
     ObserverOptions { layout: Some(LayoutSchedule { every_tasks: 1, map }), ..wanted }
 }
 
-/// Runs the session, mounting the place anew between its phases where that is asked for; also how
-/// often that was done.
+/// Runs the session, with remounts between its phases if requested; also returns the number of
+/// remounts.
 fn run_session(
     plan: &TrialPlan<'_>,
     place: &mut Workplace,
@@ -249,32 +251,32 @@ fn run_session(
     (ran, renewals)
 }
 
-/// A log of what is read and written, where one is wanted.
+/// Log of reads and writes, if requested.
 fn heat_log(plan: &TrialPlan<'_>, place: &Workplace) -> Option<HeatLog> {
     let name = |target: &Target| target.path().display().to_string();
     Some(HeatLog::new(plan.wanted.heat_half_life?, place.roots().iter().map(name).collect()))
 }
 
-/// Both, but for the unrest of the machine: who waited for it to settle has told it already.
+/// Cautions of both lists, but only one about a machine that is not quiet.
 fn once_each(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
     let is_reported = reported.iter().any(|caution| caution.code == CautionCode::NotQuiet);
     let is_new = |caution: &Caution| !(is_reported && caution.code == CautionCode::NotQuiet);
     reported.into_iter().chain(seen.into_iter().filter(is_new)).collect()
 }
 
-/// What decides how much is done, where it is not the parameters alone.
+/// Fact about the amount of work, unless the parameters alone fix it.
 fn work(work: Work) -> Option<Fact> {
     let fact = Fact { name: Work::FACT.to_owned(), value: work.name().to_owned() };
     (work != Work::Fixed).then_some(fact)
 }
 
-/// The caution about a trial that was slowed on purpose.
+/// Caution about a deliberate slowdown.
 fn handicapped(percent: u32) -> Option<Caution> {
     let message = format!("every task was deliberately slowed down by {percent} %");
     (percent > 0).then_some(Caution { code: CautionCode::Handicapped, message })
 }
 
-/// A place that is mounted again between phases.
+/// Target that is remounted between phases.
 struct Remounted<'a> {
     place: &'a mut Workplace,
     again: Remount<'a>,
@@ -293,10 +295,10 @@ impl Renewable for Remounted<'_> {
     }
 }
 
-/// What is known of a trial that may begin.
+/// Results of the checks of a trial that is allowed to begin.
 struct Admitted {
     cautions: Vec<Caution>,
-    /// Bytes of content that will stand at the same time, at most.
+    /// Maximum bytes of content at the same time.
     data_bytes: u64,
 }
 

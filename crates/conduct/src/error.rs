@@ -1,4 +1,4 @@
-//! Why a trial could not begin, or could not be recorded.
+//! Errors of trials that could not begin or could not be recorded.
 
 use thiserror::Error;
 use treering_engine::TargetError;
@@ -6,7 +6,8 @@ use treering_lab::LabError;
 use treering_model::SinkError;
 use treering_script::ConfigError;
 
-/// Why a trial did not take place. A trial that failed on its way is no error: it has an ending.
+/// Error of a trial that did not take place or could not be recorded. A trial that fails while it
+/// runs is not an error: it has an ending.
 #[derive(Debug, Error)]
 pub enum CampaignError {
     /// The job cannot run in this place.
@@ -15,12 +16,12 @@ pub enum CampaignError {
     /// The run does not fit into the filesystem.
     #[error("{needs}, but {has}")]
     TooLittleRoom {
-        /// What the run needs.
+        /// Space or inodes needed by the run, in words.
         needs: String,
-        /// What there is.
+        /// Space or inodes available, in words.
         has: String,
     },
-    /// The place cannot be had.
+    /// The target directory or device is not available.
     #[error(transparent)]
     Lab(#[from] LabError),
     /// The place cannot be examined.
@@ -32,7 +33,7 @@ pub enum CampaignError {
 }
 
 impl CampaignError {
-    /// What to do about it, where that is known.
+    /// Suggested remedy, if known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Job(error) => error.hint.clone(),

@@ -1,4 +1,4 @@
-//! Why a plan could not be conducted, with everything that a user needs: kind, message and hints.
+//! Failure of a plan as shown to users: kind, message and hints.
 
 use std::fmt::Display;
 use std::io;
@@ -27,15 +27,15 @@ pub enum FailureKind {
     Interrupted,
 }
 
-/// A failure of conducting a plan.
+/// Failure to conduct a plan.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// The kind.
+    /// Kind of failure, which decides the exit code.
     pub kind: FailureKind,
-    /// What went wrong, with its causes.
+    /// Message with the causes of the error.
     pub message: String,
-    /// What the user can do about it.
+    /// Suggested remedies.
     pub hints: Vec<String>,
 }
 
@@ -50,21 +50,21 @@ impl Failure {
         Self::new(kind, with_causes(error))
     }
 
-    /// A file or directory that the user names cannot be used: wrong usage where it is missing.
+    /// Failure to use a path named by the user: a usage error if the path is missing.
     pub(crate) fn of_path(path: &Path, error: &io::Error) -> Self {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         let kind = if is_missing { FailureKind::Usage } else { FailureKind::Environment };
         Self::new(kind, format!("{}: {error}", path.display()))
     }
 
-    /// The same failure with one more hint.
+    /// Appends a hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// The same failure with a hint, where there is one.
+    /// Appends a hint, if any.
     pub(crate) fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
         match hint {
             Some(hint) => self.hint(hint),
@@ -72,7 +72,7 @@ impl Failure {
         }
     }
 
-    /// The same failure with words before its message.
+    /// Prefixes the message with a context.
     pub(crate) fn context(mut self, words: impl Display) -> Self {
         self.message = format!("{words}: {}", self.message);
         self

@@ -1,5 +1,5 @@
-//! In a guest: we are its first process, run the one trial that the host asks for as it would be
-//! run outside, and send the host what happens.
+//! Trial inside a guest: treering is the init process of the guest, runs the trial that the host
+//! requests as it would run outside, and sends the events to the host.
 
 use std::ffi::OsString;
 use std::fs;
@@ -16,15 +16,15 @@ use crate::beginning::{named, take};
 use crate::handed::{HandedRun, HandedTrial};
 use crate::stage::about_caches;
 
-/// Where the filesystem under test is in a guest.
+/// Mount point of the filesystem under test in a guest.
 const POINT: &str = "/mnt";
-/// The directory in it in which the trial works.
+/// Work directory of the trial, on the filesystem under test.
 const WORK: &str = "/mnt/treering-work";
 
-/// The workloads, and the time.
+/// Workloads, and the wall clock in milliseconds of Unix time.
 type Around<'a> = (&'a [&'static dyn Workload], &'a dyn Fn() -> i64);
 
-/// Runs the trial that the host asks for, and tells the host what happens.
+/// Runs the trial that the host requests, and sends its events to the host.
 ///
 /// # Errors
 /// When the guest cannot begin: then the host cannot be told.
@@ -53,7 +53,7 @@ fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
     trial_on(machine, &disk, trial, around)
 }
 
-/// What the trial works on.
+/// Filesystem under test, on the disks of the guest.
 struct Disk {
     filesystem: &'static Filesystem,
     disks: Vec<PathBuf>,

@@ -1,5 +1,4 @@
-//! A trial of a campaign as it is handed to the process that runs it, with its place in the
-//! campaign and what is known of it here.
+//! Trial of a campaign in serialised form, for the guest or the ranks that run it.
 
 use std::path::PathBuf;
 
@@ -23,32 +22,32 @@ pub(crate) struct HandedTrial {
     pub(crate) workload: String,
     /// The options of the workload, by name.
     pub(crate) options: Vec<(String, String)>,
-    /// What the payload is drawn from.
+    /// Random seed of the payload.
     pub(crate) seed: u64,
-    /// How much slower its calls are made on purpose.
+    /// Deliberate slowdown of the calls, in percent.
     pub(crate) handicap_percent: u32,
-    /// Its identity.
+    /// Identity of the trial.
     pub(crate) trial: TrialId,
-    /// Its place in the campaign.
+    /// Cell of the campaign that the trial executes.
     pub(crate) cell: Cell,
-    /// Its label.
+    /// Label of the trial.
     pub(crate) label: String,
     /// Parameters of the engine, kept beside those of the job.
     pub(crate) parameters: Vec<(String, String)>,
-    /// What is known of the place outside.
+    /// Facts about the target that only the conducting process knows.
     pub(crate) facts: Vec<Fact>,
     /// Cautions about the place.
     pub(crate) cautions: Vec<Caution>,
-    /// Whether block traces are recorded.
+    /// True if block traces are recorded.
     pub(crate) trace: bool,
-    /// Whether the layout is looked at, and after how many tasks again.
+    /// Number of tasks between two layouts; `None` if layouts are not recorded.
     pub(crate) layout_every: Option<u32>,
-    /// Whether the filesystem is mounted anew between phases.
+    /// True if the filesystem is remounted between phases.
     pub(crate) remount: bool,
 }
 
 impl HandedTrial {
-    /// How the engine runs its job.
+    /// Engine options for the job of this trial.
     pub(crate) fn engine(&self, job: &dyn Job) -> EngineOptions {
         EngineOptions {
             handicap_percent: self.handicap_percent,
@@ -60,7 +59,7 @@ impl HandedTrial {
         }
     }
 
-    /// What observers do beside what they always do.
+    /// Observer options of this trial.
     pub(crate) fn wanted(&self) -> ObserverOptions {
         ObserverOptions {
             trace: self.trace,
@@ -70,54 +69,54 @@ impl HandedTrial {
     }
 }
 
-/// What launched ranks are to do.
+/// Request to launched ranks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RanksJob {
-    /// The version of the treering that launched them, which has to be theirs.
+    /// Version of the launching treering; the ranks must have the same.
     pub(crate) version: String,
-    /// The machine that it runs on, where caches were dropped.
+    /// Host that launched the ranks, on which caches were dropped.
     pub(crate) host: String,
     /// The number of ranks.
     pub(crate) ranks: usize,
-    /// A rank that is silent for longer ends the trial.
+    /// Maximum silence of a rank, in seconds, before the trial is ended.
     pub(crate) timeout_seconds: u32,
-    /// The trial; none where the ranks only have to meet.
+    /// Trial to run; `None` if the ranks only perform the handshake.
     pub(crate) trial: Option<RanksTrial>,
 }
 
-/// A trial on several ranks, and where it takes place.
+/// Trial on several ranks, and its directory.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RanksTrial {
     /// The trial.
     pub(crate) handed: HandedTrial,
-    /// The directory of all ranks; `{rank}` in it is the number of one.
+    /// Directory of the ranks; `{rank}` in it stands for the number of a rank.
     pub(crate) dir: PathBuf,
-    /// Whether what was made in it stays.
+    /// True if the trees of the trial are kept.
     pub(crate) keep: bool,
 }
 
-/// A handed trial in the process that runs it.
+/// Trial as run by the process that received it.
 pub(crate) struct HandedRun<'a> {
     /// The trial.
     pub(crate) handed: HandedTrial,
-    /// Its job.
+    /// Job of the trial.
     pub(crate) job: &'a dyn Job,
-    /// How the engine runs it.
+    /// Engine options of the job.
     pub(crate) engine: EngineOptions,
-    /// Whether what it makes stays.
+    /// True if the trees of the trial are kept.
     pub(crate) keep: bool,
-    /// Mounts the place anew between phases.
+    /// Remounts the filesystem between phases; `None` to keep it mounted.
     pub(crate) remount: Option<Remount<'a>>,
-    /// All ranks, where there are several.
+    /// Ranks that run the trial together; `None` on a single process.
     pub(crate) world: Option<&'a World<'a>>,
-    /// The option that says how many workers each rank has, and its value.
+    /// Option with the number of workers, and its value per rank.
     pub(crate) each: Option<(String, String)>,
-    /// The time of its beginning.
+    /// Start of the trial, in milliseconds of Unix time.
     pub(crate) started_unix_ms: i64,
 }
 
 impl HandedRun<'_> {
-    /// Conducts the trial; returns what could not be removed after it.
+    /// Conducts the trial; returns the errors of the removals after it.
     pub(crate) fn run(
         self,
         place: &mut Workplace,

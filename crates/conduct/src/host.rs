@@ -1,5 +1,5 @@
-//! The program around a plan: the store that keeps and judges its trials, the host that shows
-//! messages and knows the time, and the options of a run.
+//! Interfaces to the program that conducts a plan: the store of results, the host that shows
+//! messages and reads the clock, and the options of a run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,68 +20,68 @@ use crate::plan::Judging;
 pub struct StoredCell {
     /// The trial.
     pub trial: TrialId,
-    /// Its place in its campaign.
+    /// Cell of the campaign that the trial executed.
     pub cell: Cell,
-    /// Whether it ended and was not interrupted.
+    /// True if the trial ended without being interrupted.
     pub is_result: bool,
-    /// Whether the user excluded it from comparisons.
+    /// True if the user excluded the trial from comparisons.
     pub is_excluded: bool,
 }
 
 /// A completed trial of a workload, as an estimate needs it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlierTrial {
-    /// Its parameters, by name.
+    /// Parameters of the trial, as (name, value).
     pub parameters: Vec<(String, String)>,
-    /// Its duration.
+    /// Duration of the trial.
     pub seconds: f64,
 }
 
 /// A trial that is about to be recorded.
 pub struct RecordedTrial<'a> {
-    /// Its identity.
+    /// Identity of the trial.
     pub trial: TrialId,
-    /// What its job was made of; `None` for a trial that failed before it began.
+    /// Inputs of the job; `None` for a trial that failed before it began.
     pub record: Option<&'a JobRecord>,
-    /// The directories that it measures: the store must not write to their filesystems.
+    /// Directories under test: the store must not write to their filesystems.
     pub under_test: &'a [&'a Path],
-    /// Ends the trial when the store takes no more events.
+    /// Flag that the store raises to end the trial when it can take no more events.
     pub stop: &'a StopFlag,
 }
 
 /// A variant with its measured trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredVariant<'a> {
-    /// Its name.
+    /// Name of the variant.
     pub name: &'a str,
-    /// The variant that it is compared with.
+    /// Name of the variant to compare with.
     pub baseline: &'a str,
-    /// The trials of its measured rounds.
+    /// Trials of the measured rounds.
     pub trials: Vec<TrialId>,
 }
 
-/// What the rounds so far say.
+/// Interim result of a campaign.
 #[derive(Default)]
 pub struct Standing {
-    /// The comparison; `None` where nothing is compared.
+    /// Comparison of the variants; `None` if there is nothing to compare.
     pub comparison: Option<Box<dyn Comparison>>,
-    /// The number of rounds with an excluded trial: they count as not measured.
+    /// Number of rounds with an excluded trial: they count as not measured.
     pub incomplete: u32,
-    /// From the beginning of the first trial to the end of the last.
+    /// Time from the beginning of the first trial to the end of the last.
     pub seconds: f64,
 }
 
-/// Variants, compared.
+/// Comparison of the variants of a plan.
 pub trait Comparison {
-    /// Whether this rule asks for more than so many complete rounds.
+    /// True if the stopping rule asks for another round after `rounds` complete ones.
     fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool;
 
     /// A line for each contender that has primary ratios: its name, the baseline and the ratios.
     fn lines(&self) -> Vec<String>;
 }
 
-/// The store of results. It keeps the trials of a plan and says what they show. Without a store of
-/// its own a program implements `record` alone: then every plan begins anew.
+/// Store of results: keeps the trials of a plan and compares them. A program without a store
+/// implements only `record`; every plan then starts from the beginning.
 pub trait ResultStore {
     /// Calls `run` once with the sink of a trial and with the caution about the place of the
     /// store, if any, and keeps the events that come.
@@ -191,9 +191,9 @@ pub struct PlanOptions<'a> {
     pub resume: bool,
     /// Show failures and cautions only.
     pub quiet: bool,
-    /// Whether the first trial that fails ends the plan.
+    /// True if the first failing trial ends the plan.
     pub gives_up: bool,
-    /// Whether the plan is a part of something larger, whose rounds are given.
+    /// True if the plan is part of a larger run that fixes the number of rounds.
     pub is_part: bool,
     /// The point of a series that the trials make.
     pub point: Option<SeriesPoint>,
@@ -205,20 +205,20 @@ pub struct PlanOptions<'a> {
     pub search_path: OsString,
     /// The directory of the plan's file: names in options are relative to it.
     pub plan_dir: Option<PathBuf>,
-    /// How ranks are started.
+    /// Options of jobs on several ranks.
     pub ranks: RankOptions,
-    /// How the machine is booted.
+    /// Options of plans that reboot the machine.
     pub reboots: RebootOptions,
 }
 
 /// Options for jobs on several ranks.
 #[derive(Default)]
 pub struct RankOptions {
-    /// The program to launch, where the plan names none.
+    /// Program to launch, unless the plan names one.
     pub program: Option<PathBuf>,
-    /// The file of this program.
+    /// Path of this program.
     pub own: PathBuf,
-    /// Whether this program can be launched itself.
+    /// True if this program is built with MPI, so that it can be launched itself.
     pub own_has_mpi: bool,
     /// The name of this machine.
     pub host: String,
@@ -227,10 +227,10 @@ pub struct RankOptions {
 /// Options for plans that boot the machine.
 #[derive(Default)]
 pub struct RebootOptions {
-    /// Whether the machine may be booted.
+    /// True if rebooting the machine is allowed.
     pub is_allowed: bool,
-    /// What boots a kernel once; the first that can where none is named.
+    /// Boot loader for one-time boots; `None` selects the first one that supports them.
     pub loader: Option<BootLoader>,
-    /// The root directory of the machine, where it is not `/`.
+    /// Root directory of the machine; `None` means `/`.
     pub root: Option<PathBuf>,
 }

@@ -1,4 +1,5 @@
-//! The campaign: conducts trials. Prepare, observe, run, release; what happens leaves as events.
+//! Campaign layer: prepares, observes, runs and releases trials, and reports everything that
+//! happens as events.
 //!
 //! It measures nothing itself and keeps nothing: the engine measures, a sink keeps.
 

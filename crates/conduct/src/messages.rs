@@ -3,14 +3,14 @@
 use crate::host::Host;
 use crate::plan::Plan;
 
-/// Says that more rounds are needed than the plan has; it goes on as asked.
+/// Warns that the plan has fewer rounds than it needs; the plan continues as requested.
 pub fn warn_of_shortfall(plan: &Plan, host: &dyn Host) {
     if let Some(shortfall) = plan.shortfall() {
         host.say(&format!("caution: {shortfall}"));
     }
 }
 
-/// Names what could not be removed after a trial.
+/// Reports trees that could not be removed after a trial.
 pub fn say_left_behind(left_behind: &[String], say: &dyn Fn(&str)) {
     const SAID_MAX: usize = 3;
     for why in left_behind.iter().take(SAID_MAX) {

@@ -1,4 +1,4 @@
-//! Trials on several ranks: rank 0 conducts, the others assist, and what is told of them all.
+//! Trials on several ranks: rank 0 conducts, the others assist; and the metrics of all ranks.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +14,10 @@ use treering_model::{
 use treering_observe::Findings;
 use treering_script::{Job, Session, TargetFacts};
 
-/// What stands for the number of the rank in a directory.
+/// Placeholder of the rank number in a directory.
 pub(crate) const RANK: &str = "{rank}";
 
-/// The directory of a rank: its number in the place of `{rank}`.
+/// Directory of a rank: `{rank}` is replaced by its number.
 pub(crate) fn dir_of_rank(dir: &Path, rank: usize) -> PathBuf {
     match dir.to_str() {
         Some(text) => text.replace(RANK, &rank.to_string()).into(),
@@ -25,7 +25,7 @@ pub(crate) fn dir_of_rank(dir: &Path, rank: usize) -> PathBuf {
     }
 }
 
-/// Hears everything and keeps nothing: results are rank 0's.
+/// Discards all events: only rank 0 records results.
 struct Nowhere;
 
 impl TrialSink for Nowhere {
@@ -34,7 +34,7 @@ impl TrialSink for Nowhere {
     }
 }
 
-/// Tells the others of the place: their jobs begin with the same facts.
+/// Broadcasts the target facts, so that the jobs of all ranks begin with the same ones.
 pub(crate) fn tell_place(world: &World<'_>, facts: &TargetFacts) -> Result<(), RankError> {
     let told = serde_json::to_vec(facts).unwrap_or_default();
     world.broadcast(&told).map(|_told| ())
@@ -68,8 +68,8 @@ pub(crate) fn assist(
     }
 }
 
-/// Makes the directory of each rank, for those that work apart: the one that conducts the trial
-/// makes them all, since it keeps the record of what is made.
+/// Makes the directory of each rank, for jobs run in full by each. Rank 0 makes them all, since it
+/// records everything that is made.
 pub(crate) fn make_directories(world: &World<'_>, root: &Target) -> Result<(), EngineError> {
     (0..world.size()).try_for_each(|rank| Ok(root.make_tree(&own_directory(rank))?))
 }
@@ -84,7 +84,7 @@ pub(crate) fn run_apart(
     root.beneath(&own_directory(rank))?.run(session, run)
 }
 
-/// How unequal the ranks were in a phase, and what it took to have them begin together.
+/// Metrics of a phase on several ranks: skew, duration of barriers, and spread of the start times.
 fn metrics_of(skew: &RankSkew) -> [Metric; 3] {
     let of = || Scope::Phase(skew.name.clone());
     let seconds = |all: &[u64]| middle_ns(all) as f64 / 1e9;
@@ -96,7 +96,7 @@ fn metrics_of(skew: &RankSkew) -> [Metric; 3] {
     ]
 }
 
-/// What is known of the ranks at the end of a trial.
+/// Facts, metrics and the table of all ranks at the end of a trial.
 pub(crate) fn about_ranks(world: &World<'_>) -> Findings {
     let (hosts, clocks, skews) = (world.hosts(), world.clocks(), world.skews());
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };

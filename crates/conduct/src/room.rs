@@ -1,11 +1,11 @@
-//! Whether a run fits: its footprint against the room there is.
+//! Check that a run fits: its footprint against the free space and inodes.
 
 use treering_script::{Footprint, TargetFacts};
 
-/// What a file costs beside its blocks, at least: an inode and an entry.
+/// Minimum overhead of a file beside its blocks: an inode and a directory entry.
 const BYTES_A_NAME: u64 = 256;
 
-/// Says what is needed and what there is when a run does not fit.
+/// Needed and available space or inodes, in words; `None` if the run fits.
 pub(crate) fn shortage(footprint: &Footprint, facts: &TargetFacts) -> Option<(String, String)> {
     let names = footprint.peak_files.saturating_add(footprint.peak_dirs);
     let bytes = footprint.peak_block_bytes.saturating_add(names.saturating_mul(BYTES_A_NAME));

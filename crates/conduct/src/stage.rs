@@ -1,4 +1,5 @@
-//! The place of a cell: a fresh filesystem, mounted, quiet, its caches empty; and given back.
+//! Target of a cell: a fresh, mounted filesystem on a quiet machine with empty caches; released
+//! after the trial.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,33 +17,34 @@ use treering_sys::StopFlag;
 
 use crate::plan::Conditions;
 
-/// The fact of a trial that says from which bytes it started.
+/// Fact with the fingerprint of the image that a trial started from.
 const IMAGE_FACT: &str = "image.fingerprint";
-/// The facts of a trial that say from which saved image it started, and how that was made.
+/// Facts with the name and the recipe of the saved image that a trial started from.
 const IMAGE_NAME_FACT: &str = "image.name";
 const IMAGE_RECIPE_FACT: &str = "image.recipe";
-/// The directory within a place in which trials work.
+/// Work directory of trials, in the root of the filesystem.
 const WORK: &str = "treering-work";
 
-/// What a device is known by: variants of equal specification share it. Memory is no device.
+/// Key of a device: its specification, and whether the filesystem lives in memory. Variants with
+/// the same key share a device.
 type Key = (DeviceSpec, bool);
 
-/// How a filesystem is made: what is equal in these is equal on disk.
+/// Recipe of a filesystem: equal recipes give equal filesystems on disk.
 type Recipe = (DeviceSpec, String, Vec<String>);
 
-/// The devices of a plan, each held from the beginning to the end.
+/// Devices of a plan, each held until the end of the plan.
 pub(crate) struct Devices<'l> {
     lab: &'l Lab,
     erasing: EraseList,
     held: HashMap<Key, Device>,
-    /// What guests start from, one for each way to make a filesystem; none where it cannot be kept.
+    /// Templates that guests start from, one per recipe; `None` if the template cannot be stored.
     patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
-    /// Saved images by their name and the device that they are restored to, each read once.
+    /// Saved images by name and device, each read once.
     saved: HashMap<(String, DeviceSpec), (SavedImage, FilesystemTemplate)>,
 }
 
 impl<'l> Devices<'l> {
-    /// Takes all devices. Everything is looked at before the first is made or erased.
+    /// Acquires all devices. Checks everything before the first device is made or erased.
     pub(crate) fn acquire(
         variants: &[Variant],
         erasing: &EraseList,
@@ -115,8 +117,8 @@ impl<'l> Devices<'l> {
         Ok(Stage { place, key: key(variant), cautions, facts })
     }
 
-    /// A filesystem for a guest: made once for each recipe, then copied, so that all kernels start
-    /// from the same bytes; with the fingerprint of these.
+    /// Filesystem for a guest, with its fingerprint: made once for each recipe, then copied, so
+    /// that all kernels start from the same bytes.
     fn for_guest(
         &mut self,
         variant: &Variant,
@@ -142,7 +144,7 @@ impl<'l> Devices<'l> {
         }
     }
 
-    /// A saved image on the device of a variant, with what is known of it.
+    /// Saved image on the device of a variant, with its facts.
     fn saved_volume(
         &mut self,
         name: &str,
@@ -165,10 +167,10 @@ impl<'l> Devices<'l> {
         Ok((device.restore_saved(image, pattern)?, facts))
     }
 
-    /// Takes back the device of a place.
+    /// Unmounts the target and returns its device.
     pub(crate) fn clear(&mut self, stage: Stage) -> Result<(), LabError> {
         if !stage.is_fresh() {
-            // Nothing of ours stays in a directory of the user's.
+            // The work directory must not stay in a directory of the user.
             let _not_empty_or_never_made = stage.work().map(std::fs::remove_dir);
         }
         let device = match stage.place.into_inner() {
@@ -184,35 +186,35 @@ impl<'l> Devices<'l> {
         Ok(())
     }
 
-    /// Gives all of them back.
+    /// Releases all devices.
     pub(crate) fn release(self) -> Result<(), LabError> {
         let freed: Vec<_> = self.held.into_values().map(Device::release).collect();
         freed.into_iter().collect()
     }
 }
 
-/// What there is of a place.
+/// State of the filesystem under test.
 enum Place {
     /// A filesystem that is mounted here.
     Mounted(Box<MountedVolume>),
-    /// One that a guest mounts.
+    /// Formatted filesystem that a guest mounts.
     Formatted(Box<Volume>),
-    /// Nothing, after a remount that failed.
+    /// Missing after a failed remount.
     Gone,
 }
 
-/// The place of one cell.
+/// Target of a cell.
 pub(crate) struct Stage {
     place: RefCell<Place>,
     key: Key,
-    /// What makes its measurements questionable.
+    /// Cautions about measurements on this target.
     pub(crate) cautions: Vec<Caution>,
-    /// How it was made.
+    /// Facts about the preparation of the target.
     pub(crate) facts: Vec<Fact>,
 }
 
 impl Stage {
-    /// The directory to work in; it may have to be made.
+    /// Work directory, which may not exist yet.
     ///
     /// # Errors
     /// After a remount that failed, and where a guest mounts it.
@@ -223,7 +225,7 @@ impl Stage {
         }
     }
 
-    /// The devices that a guest mounts, each a disk of its own; none in memory.
+    /// Devices that a guest mounts as its disks; empty for filesystems mounted here.
     pub(crate) fn disks(&self) -> Vec<PathBuf> {
         match &*self.place.borrow() {
             Place::Formatted(volume) => {
@@ -233,7 +235,7 @@ impl Stage {
         }
     }
 
-    /// Unmounts it and mounts it again; says where the directory to work in is then.
+    /// Unmounts the filesystem and mounts it again; returns the work directory.
     ///
     /// # Errors
     /// When it is in use or cannot be mounted again.
@@ -243,13 +245,13 @@ impl Stage {
         self.work()
     }
 
-    /// Whether the whole filesystem is ours: then nothing in it need be removed.
+    /// True if the filesystem was made for this cell, so that nothing in it needs to be removed.
     pub(crate) fn is_fresh(&self) -> bool {
         !matches!(self.key.0, DeviceSpec::Directory { .. })
     }
 }
 
-/// A remount failed before.
+/// Error of a target that was lost in a failed remount.
 fn gone() -> LabError {
     let (what, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { what, path, source: std::io::ErrorKind::NotFound.into() }
@@ -259,7 +261,7 @@ fn key(variant: &Variant) -> Key {
     (variant.device.clone(), is_in_memory(&variant.filesystem))
 }
 
-/// How a place was made, as facts of its trials.
+/// Facts about the preparation of the target: variant, mkfs, device size and mount options.
 fn facts(variant: &Variant, record: Option<&FormatRecord>, device: Option<&Device>) -> Vec<Fact> {
     let mut facts = vec![fact("variant.name", variant.name.clone())];
     if let Some(record) = record.filter(|record| !record.command.is_empty()) {
@@ -282,7 +284,7 @@ fn fact(name: &str, value: String) -> Fact {
     Fact { name: name.to_owned(), value }
 }
 
-/// Whether caches were dropped before a trial: a fact of it, and a caution where they were not.
+/// Fact about the cache drop before a trial, with a caution if the caches were not dropped.
 pub(crate) fn about_caches(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
     let word = match dropped {
         CacheDrop::Verified(_) => "verified",

@@ -1,4 +1,4 @@
-//! Events as they pass the observers: what these see of a task or a phase follows its event.
+//! Events on their way through the observers: findings about a task or phase follow its event.
 
 use std::path::PathBuf;
 
@@ -10,15 +10,15 @@ use treering_observe::hot::map_of_calls;
 use treering_observe::{ActiveObservers, Findings};
 use treering_script::LayoutFeed;
 
-/// What the engine writes down of reads and writes, where that is wanted.
+/// Log of the engine's reads and writes, if recorded.
 pub(crate) struct Heated<'a> {
     /// The log.
     pub(crate) log: &'a HeatLog,
-    /// The directory of whose device a map is wanted, too.
+    /// Directory whose device is mapped too; `None` without a map.
     pub(crate) map_of: Option<PathBuf>,
 }
 
-/// Passes events on and tells the observers of them.
+/// Passes events on to the sink and the observers.
 pub(crate) struct Watched<'a> {
     sink: &'a mut dyn TrialSink,
     watching: ActiveObservers,
@@ -36,7 +36,7 @@ impl<'a> Watched<'a> {
         Self { sink, watching, heat, feed }
     }
 
-    /// Passes a layout on to the session, if that decides by it.
+    /// Forwards layouts to the session, if it has a feed.
     fn feed(&self, seen: &Findings) {
         let Some(feed) = &self.feed else { return };
         let layouts = seen.artifacts.iter().filter(|made| made.kind == LAYOUT_ARTIFACT);
@@ -45,12 +45,13 @@ impl<'a> Watched<'a> {
         });
     }
 
-    /// Which data were hot in a phase, and where on the device they lie.
+    /// Artifacts about hot data in a phase: the heat report, and the map of its position on the
+    /// device.
     fn hot_data(&self, phase: u32) -> Vec<Artifact> {
         let Some(Heated { log, map_of }) = &self.heat else { return Vec::new() };
         // Names are those below one directory, or there is no telling whose they are.
         let map_of = map_of.as_deref().filter(|_| log.is_of_one_place());
-        // Where the filesystem does not tell, the layout has said so.
+        // Errors are ignored: the layout has already reported a filesystem without extent maps.
         let map = map_of.and_then(|target| map_of_calls(target, log).ok());
         let map = map.filter(|map| !map.cells.is_empty());
         let map =
@@ -62,7 +63,7 @@ impl<'a> Watched<'a> {
         report.into_iter().chain(map).map(of_phase).collect()
     }
 
-    /// Ends the watch: what the observers saw of the whole.
+    /// Stops the observers; returns their findings about the whole trial.
     pub(crate) fn end(self) -> Findings {
         self.watching.end()
     }
@@ -91,7 +92,7 @@ impl TrialSink for Watched<'_> {
     }
 }
 
-/// Everything that was seen, as events; nothing where nothing was.
+/// Reports all findings as events.
 pub(crate) fn tell(seen: Findings, sink: &mut dyn TrialSink) -> Result<(), SinkError> {
     let Findings { facts, cautions, metrics, artifacts } = seen;
     if !facts.is_empty() {
@@ -112,7 +113,7 @@ mod tests {
 
     use super::{Watched, tell};
 
-    /// Writes down what it is reported about.
+    /// Observer that records the events it receives.
     struct Ears(Vec<String>);
 
     impl Watch for Ears {

@@ -50,7 +50,7 @@ pub fn dry_run(
     Ok(lines)
 }
 
-/// The room that images take.
+/// Lines about the space that images take.
 fn space(plan: &Plan) -> Vec<String> {
     let mut devices: BTreeSet<String> = BTreeSet::new();
     for variant in &plan.variants {

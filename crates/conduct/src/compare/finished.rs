@@ -1,4 +1,4 @@
-//! What is done of a campaign already: its finished cells, from the store.
+//! Progress of a campaign: its finished cells, from the store.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,17 @@ use crate::host::{Host, PlanOptions, ResultStore, StoredCell};
 /// The finished cells of a campaign.
 pub(crate) struct FinishedCells {
     pub(crate) digest: String,
-    /// The campaign; none before its first trial.
+    /// Identity of the campaign; `None` before its first trial.
     pub(crate) campaign: Option<TrialId>,
-    /// The identity that its first trial is to have, where it was given beforehand.
+    /// Identity reserved for the first trial, if any.
     pub(crate) reserved: Option<TrialId>,
-    /// Cells with the trials that are their results.
+    /// Finished cells and their trials.
     pub(crate) done: BTreeMap<PlannedCell, TrialId>,
 }
 
 impl FinishedCells {
-    /// An empty one, or with `--resume` that of this campaign, else of the newest of this plan.
+    /// Finished cells of the campaign `wanted`, or with `--resume` of the newest one of this plan;
+    /// else empty.
     pub(crate) fn open(
         plan: &Plan,
         options: &PlanOptions<'_>,
@@ -75,14 +76,14 @@ impl FinishedCells {
         self.reserved = Some(first);
     }
 
-    /// What the records of a run of this plan name it by.
+    /// Name and digest of the plan, as recorded in its trials.
     pub(crate) fn identity(&self, plan: &Plan) -> PlanIdentity {
         PlanIdentity { name: plan.name.clone(), digest: self.digest.clone() }
     }
 }
 
-/// What becomes of cells whose trials are excluded; `None` where there are none. They are not run
-/// again, since they would not take turns with the rest of their round.
+/// Message about cells with excluded trials; `None` without any. Such cells are not run again,
+/// since they would not alternate with the other cells of their round.
 fn of_excluded(
     plan: &Plan,
     trials: &[StoredCell],
@@ -107,7 +108,7 @@ fn of_excluded(
     })
 }
 
-/// The cells that have a result. A trial that was interrupted, or still runs, is none.
+/// Cells with a result. Trials that were interrupted or still run do not count.
 fn finished(
     plan: &Plan,
     campaign: TrialId,
@@ -118,7 +119,7 @@ fn finished(
     of_campaign.filter_map(|trial| Some((planned(plan, &trial.cell)?, trial.trial))).collect()
 }
 
-/// Forgets observing trials in which something else was watched than the plan wants now.
+/// Drops observing trials that recorded something else than the plan does now.
 fn forget_others(
     plan: &Plan,
     store: &dyn ResultStore,
@@ -135,7 +136,7 @@ fn forget_others(
     Ok(())
 }
 
-/// The cell of a plan that a stored one is.
+/// Cell of the plan that corresponds to a stored one.
 fn planned(plan: &Plan, cell: &Cell) -> Option<PlannedCell> {
     let variant = plan.variants.iter().position(|variant| variant.name == cell.variant)?;
     let job = plan.jobs.iter().position(|job| job.name == cell.job)?;

@@ -1,4 +1,5 @@
-//! How the numbers of a campaign narrow from round to round, and whether there have been enough.
+//! Stopping rule of a campaign: interim comparison after each round, and the decision about another
+//! round.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +11,14 @@ use treering_stats::StoppingRule;
 use crate::failure::Failure;
 use crate::host::{Host, MeasuredVariant, ResultStore, Standing};
 
-/// Looks at what is there after each round.
+/// Evaluates the stopping rule after each round.
 pub(crate) struct Following<'a> {
     plan: &'a Plan,
     store: &'a dyn ResultStore,
     host: &'a dyn Host,
     is_quiet: bool,
     rule: StoppingRule,
-    /// With the rule of time: the fewest rounds, and the time that the rounds may take.
+    /// Time rule: the minimum number of rounds, and the time limit of all rounds in seconds.
     time: Option<(u32, f64)>,
 }
 
@@ -46,12 +47,12 @@ impl<'a> Following<'a> {
         Self { plan, store, host, is_quiet, rule, time }
     }
 
-    /// When it ends.
+    /// Stopping rule of the plan.
     pub(crate) fn rule(&self) -> &StoppingRule {
         &self.rule
     }
 
-    /// Whether there is to be another round; says how the numbers stand.
+    /// True if another round is needed; prints the interim comparison.
     pub(crate) fn after(
         &self,
         round: u32,
@@ -73,7 +74,7 @@ impl<'a> Following<'a> {
         Ok(goes_on)
     }
 
-    /// Whether there is to be another round, in silence.
+    /// True if another round is needed; prints nothing.
     pub(crate) fn goes_on(
         &self,
         round: u32,
@@ -113,7 +114,7 @@ impl<'a> Following<'a> {
         }
     }
 
-    /// How it stands after this round.
+    /// Interim result after this round.
     fn standing(
         &self,
         done: &BTreeMap<PlannedCell, TrialId>,

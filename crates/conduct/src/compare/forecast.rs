@@ -1,4 +1,4 @@
-//! What a plan comes to before it runs: rounds, trials, comparisons, and about how long it takes.
+//! Forecast of a plan before it runs: rounds, trials, comparisons and the expected duration.
 
 use std::time::Duration;
 
@@ -11,29 +11,29 @@ use treering_stats::median;
 use crate::failure::Failure;
 use crate::host::ResultStore;
 
-/// So many earlier trials are looked at for an estimate.
+/// Maximum number of earlier trials read for an estimate.
 const LOOKED_AT: usize = 200;
-/// Without earlier trials: what a disk and its filesystem are taken to do in a second.
+/// Assumed throughput without earlier trials, in bytes and files per second.
 const ASSUMED_BYTES: f64 = 200e6;
 const ASSUMED_FILES: f64 = 10_000.0;
-/// mkfs, mount, writing back and dropping caches, in seconds.
+/// Overhead of a trial in seconds: mkfs, mount, write-back and dropping caches.
 const AROUND: f64 = 3.0;
-/// So many metrics of a job are named.
+/// Maximum number of metrics of a job that are listed by name.
 const METRICS_TOLD: usize = 3;
-/// Parameters by which workloads are told how long they work, in seconds.
+/// Names of workload parameters with a run time in seconds.
 const SECONDS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
 
-/// What a trial of a job will take.
+/// Estimated cost of a trial of a job.
 pub(crate) struct Estimate {
     pub(crate) footprint: Footprint,
-    /// Seconds of its work; `None` where nothing tells.
+    /// Duration of the work in seconds; `None` if unknown.
     pub(crate) seconds: Option<f64>,
-    /// How many earlier trials say so.
+    /// Number of earlier trials behind the estimate.
     trials: usize,
 }
 
 impl Estimate {
-    /// About how long, and where that comes from.
+    /// Estimated duration and its source, in words.
     pub(crate) fn words(&self) -> String {
         let Some(seconds) = self.seconds else {
             return "the duration is unknown until the first round".to_owned();
@@ -47,16 +47,15 @@ impl Estimate {
     }
 }
 
-/// What is known of a plan beforehand.
+/// Forecast of a plan before it runs.
 pub struct Forecast {
     pub(crate) jobs: Vec<Estimate>,
-    /// In the order in which it will be reported.
+    /// Lines of the forecast, in the order of the display.
     lines: Vec<String>,
 }
 
 impl Forecast {
-    /// A forecast of the cells that are still missing, from the durations of earlier trials in the
-    /// store.
+    /// Forecasts the missing cells from the durations of earlier trials in the store.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -78,7 +77,7 @@ impl Forecast {
     }
 }
 
-/// Rounds and trials, and about how long they take.
+/// Line about rounds, trials and their estimated duration.
 fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> bool) -> String {
     let measured = rounds(plan);
     let watched = observing_rounds(plan);
@@ -112,7 +111,7 @@ fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> boo
     format!("{rounds}{beside}: {at_most}{count} {trials}{left}, {time}")
 }
 
-/// About how long these cells take: from the earliest end of the plan to the latest.
+/// Estimated duration of these cells, from the earliest end of the plan to the latest.
 fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
     let seconds = |is_counted: &dyn Fn(&PlannedCell) -> bool| -> Option<f64> {
         let cells = missing.iter().filter(|cell| is_counted(cell));
@@ -136,7 +135,7 @@ fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
     }
 }
 
-/// How many comparisons decide, and how many rounds they need at least.
+/// Line about the number of primary comparisons and the minimum number of rounds for them.
 fn comparisons(plan: &Plan) -> String {
     let (family, needed) = (plan.family(), plan.rounds_needed());
     let contenders = match plan.variants.len() {
@@ -168,14 +167,15 @@ fn estimate(job: &PlannedJob, store: &dyn ResultStore) -> Result<Estimate, Failu
     Ok(Estimate { footprint, seconds, trials: took.len() })
 }
 
-/// What earlier trials that did the same took, in seconds.
+/// Durations of earlier trials with the same parameters, in seconds.
 fn earlier(job: &PlannedJob, store: &dyn ResultStore) -> Result<Vec<f64>, Failure> {
     let trials = store.earlier(&job.workload, LOOKED_AT)?;
     let alike = trials.iter().filter(|trial| is_alike(job, &trial.parameters));
     Ok(alike.map(|trial| trial.seconds).collect())
 }
 
-/// Without earlier trials: by what it writes, or by the time that it is given.
+/// Duration estimated without earlier trials, in seconds: from the bytes and files written, and the
+/// requested run time.
 fn assumed(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
     let work = footprint.written_bytes as f64 / ASSUMED_BYTES
         + footprint.written_files as f64 / ASSUMED_FILES;
@@ -190,13 +190,13 @@ fn assumed(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
     given.map(|seconds| work + seconds)
 }
 
-/// Whether a trial with these parameters did what the job does.
+/// True if the trial parameters `given` contain all parameters of the job, apart from the seed.
 fn is_alike(job: &PlannedJob, given: &[(String, String)]) -> bool {
     let own = job.job.parameters();
     own.iter().filter(|(name, _)| name != "seed").all(|one| given.contains(one))
 }
 
-/// How a plan of which everything is there can go on.
+/// Message about a plan with all results present, and the option that continues it.
 pub(crate) fn is_over(plan: &Plan, rounds: u32) -> String {
     match plan.stopping {
         Stopping::Fixed { .. } if rounds == 1 => {
@@ -214,12 +214,12 @@ pub(crate) fn is_over(plan: &Plan, rounds: u32) -> String {
     }
 }
 
-/// How many cells a plan has at most.
+/// Maximum number of cells of a plan.
 pub(crate) fn planned_cells(plan: &Plan) -> usize {
     rounds(plan).iter().chain(&observing_rounds(plan)).map(Vec::len).sum()
 }
 
-/// A duration for people.
+/// Duration in words.
 pub(crate) fn duration(seconds: f64) -> String {
     let whole = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or_default().as_secs();
     match whole {

@@ -1,5 +1,5 @@
-//! What a job takes into a guest: its options, the files that they name, and the program that it
-//! runs. There is nothing else in a guest.
+//! Files that a job needs in a guest: its options, the files named by them, and the program to run.
+//! A guest has no other files.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -13,13 +13,13 @@ use crate::beginning::named;
 use crate::failure::{Failure, FailureKind};
 use crate::host::PlanOptions;
 
-/// A file that a job reads, at most.
+/// Maximum size of a file for a guest.
 const EXTRA_BYTES_MAX: u64 = 64 << 20;
 
 /// Options of a workload by name.
 type Options = Vec<(String, String)>;
 
-/// The options of a job as a guest reads them, and the files that they name, which go with it.
+/// Options of a job with the paths that a guest sees, and the files that they name.
 pub(crate) fn options(
     job: &PlannedJob,
     around: &PlanOptions<'_>,
@@ -65,7 +65,7 @@ pub(crate) fn options(
     Ok((given, extras))
 }
 
-/// The program of a job, which has to need nothing of this machine.
+/// Program of a job, which must not depend on files of this machine.
 fn program(
     job: &str,
     word: &str,

@@ -22,13 +22,13 @@ use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
 
-/// A trial that takes longer is taken for one that has no end.
+/// Time limit of a trial in a guest.
 const LIMIT: Duration = Duration::from_secs(4 * 3600);
-/// A kernel under KVM is up within a second or two. One that is not will not come.
+/// Time limit of the boot that probes KVM. A kernel under KVM is up within a second or two.
 const PROBE: Duration = Duration::from_secs(15);
 
-/// What a kernel is booted from: its file, the disk and the filesystem decide its modules, the job
-/// its further files.
+/// Key of a bootable kernel. The kernel file, disk and filesystem decide the modules, the job
+/// decides the additional files.
 type Key = (usize, usize);
 
 /// Checks that the kernel of a variant can be read, and has what a guest needs.
@@ -51,12 +51,12 @@ pub(crate) struct Guests<'a> {
     qemu: Qemu,
     kernels: HashMap<PathBuf, Kernel>,
     bootable: HashMap<Key, Bootable>,
-    /// The same for every guest of a plan: across accelerators nothing is compared.
+    /// Accelerator of all guests of a plan: results of different accelerators are not comparable.
     accelerator: Accelerator,
 }
 
 impl<'a> Guests<'a> {
-    /// Reads the kernels of a plan and finds out how they are run; `None` for a plan without.
+    /// Reads the kernels of a plan and selects the accelerator; `None` for a plan without guests.
     pub(crate) fn prepare(
         plan: &'a Plan,
         options: &'a PlanOptions<'a>,
@@ -93,7 +93,7 @@ impl<'a> Guests<'a> {
         let kernel = &self.kernels[&spec.kernel];
         let modules = needed(kernel, spec.disk, &variant.filesystem)?;
         let (_, mut extras) = options(&self.plan.jobs[key.1], self.options)?;
-        // Where an observer looks for it.
+        // The path at which an observer looks for the configuration.
         extras.extend(kernel.configuration.as_ref().map(|text| Extra {
             path: format!("/boot/config-{}", kernel.release),
             bytes: text.clone().into_bytes(),
@@ -105,7 +105,8 @@ impl<'a> Guests<'a> {
         Ok(())
     }
 
-    /// KVM where each kernel comes up in it, else emulation: that the device is there says nothing.
+    /// Selects KVM if each kernel boots under it, else emulation. The presence of the device alone
+    /// proves nothing.
     fn probe(&self, stop: &StopFlag) -> Result<Accelerator, Failure> {
         let specs = || self.plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
         if let Some(asked) = specs().find_map(|spec| spec.accelerator) {
@@ -149,7 +150,7 @@ impl<'a> Guests<'a> {
         Boot { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: LIMIT }
     }
 
-    /// What is known of a guest before it is booted.
+    /// Facts about a guest that are known before the boot.
     fn facts(&self, spec: &GuestSpec) -> Vec<Fact> {
         let kernel = &self.kernels[&spec.kernel];
         let file = spec.kernel.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -167,8 +168,8 @@ impl<'a> Guests<'a> {
         facts
     }
 
-    /// Runs a trial in a guest. The events that come are passed on, from the first to the last,
-    /// whatever becomes of the guest.
+    /// Runs a trial in a guest. Events are passed on completely, from the first to the last, even
+    /// if the guest crashes.
     pub(crate) fn run(
         &self,
         key: Key,
@@ -216,7 +217,7 @@ impl<'a> Guests<'a> {
     }
 }
 
-/// With the names of the features that the kernel does not know, where it says only their bits.
+/// Names the filesystem features that the kernel refuses, where its message has only their bits.
 fn with_features(why: String) -> String {
     let names = refused_features(&why);
     if names.is_empty() {

@@ -16,14 +16,14 @@ use crate::handed::{RanksJob, RanksTrial};
 use crate::host::RankOptions;
 use crate::shell::quoted;
 
-/// The variable of the environment that names the program to launch, where the plan does not.
+/// Environment variable that names the program to launch, unless the plan does.
 pub const PROGRAM: &str = "TREERING_MPI_PROGRAM";
 
 /// The launchers of a plan.
 pub(crate) struct Launches<'a> {
     plan: &'a Plan,
     options: &'a RankOptions,
-    /// That of each job, where it has one.
+    /// Launcher of each job; `None` for jobs without ranks.
     launchers: Vec<Option<Launcher>>,
 }
 
@@ -44,8 +44,8 @@ impl<'a> Launches<'a> {
         Ok(Some(Self { plan, options, launchers }))
     }
 
-    /// Starts the most ranks of each launcher once: what cannot work is said before the first
-    /// round.
+    /// Starts each launcher once with its maximum number of ranks, so that errors appear before the
+    /// first round.
     pub(crate) fn probe(&self, stop: &StopFlag) -> Result<(), Failure> {
         let mut most: BTreeMap<Vec<OsString>, (&Launcher, &Launch)> = BTreeMap::new();
         for (job, launcher) in self.plan.jobs.iter().zip(&self.launchers) {
@@ -69,7 +69,7 @@ impl<'a> Launches<'a> {
         Ok(())
     }
 
-    /// What each job is started with.
+    /// Lines with the launcher command of each job.
     pub(crate) fn lines(&self) -> Vec<String> {
         let jobs = self.plan.jobs.iter().zip(&self.launchers);
         let words = jobs.filter_map(|(job, launcher)| {
@@ -79,8 +79,8 @@ impl<'a> Launches<'a> {
         words.collect()
     }
 
-    /// Runs a trial on the ranks of its job. The events that come are passed on, from the first to
-    /// the last, whatever becomes of the ranks.
+    /// Runs a trial on the ranks of its job. Events are passed on completely, from the first to the
+    /// last, even if ranks crash.
     pub(crate) fn run(
         &self,
         place: usize,
@@ -111,7 +111,7 @@ impl<'a> Launches<'a> {
         relay.finish(ending, "", (facts, cautions))
     }
 
-    /// How a job is launched, for its trials.
+    /// Facts about the launcher of a job.
     pub(crate) fn facts(&self, place: usize) -> Vec<Fact> {
         let launch = self.plan.jobs[place].launch.as_ref();
         let words = self.launchers[place].as_ref().zip(launch).map(|(launcher, launch)| {
@@ -129,7 +129,7 @@ fn line(words: &[OsString]) -> String {
     words.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
 }
 
-/// What the ranks read.
+/// Job description for the ranks, as JSON.
 fn job(
     launch: &Launch,
     trial: Option<RanksTrial>,
@@ -173,7 +173,8 @@ fn missing() -> Failure {
     ))
 }
 
-/// Where the ranks of a trial work: the work directory of the first, in the directory of each.
+/// Work directory of all ranks: the directory of the variant, which may contain `{rank}`, with the
+/// name of rank 0's work directory.
 pub(crate) fn dir_of_all(of_variant: Option<&Path>, work: &Path) -> PathBuf {
     match (of_variant, work.file_name()) {
         (Some(dir), Some(name)) => dir.join(name),

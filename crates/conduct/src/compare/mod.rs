@@ -31,26 +31,26 @@ use crate::failure::Failure;
 use crate::host::{Host, PlanOptions, ResultStore};
 use crate::plan::Plan;
 
-/// How a plan ended.
+/// End of a plan's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanEnd {
     /// Every cell has its result, or a signal came.
     Done {
-        /// The campaign; none where no variant runs under this kernel.
+        /// Identity of the campaign; `None` if no variant runs under this kernel.
         campaign: Option<TrialId>,
     },
     /// The machine is being booted for the next trial.
     Rebooting,
     /// A trial failed, and the options say that this ends the plan.
     GivenUp {
-        /// The variant, by its place in the plan.
+        /// Index of the variant in the plan.
         variant: usize,
-        /// Why the trial failed.
+        /// Error of the trial.
         why: String,
     },
 }
 
-/// Runs a plan: conducts every trial that the store does not have yet, and keeps it there.
+/// Runs a plan: conducts every trial that the store does not have yet, and records it there.
 ///
 /// # Errors
 /// When something that the plan needs is missing, or nothing can be measured or kept any more. A

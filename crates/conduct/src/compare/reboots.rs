@@ -20,16 +20,16 @@ use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, PlanOptions, RebootOptions, ResultStore};
 use crate::shell::quoted;
 
-/// Where a boot has led.
+/// Outcome of the requested boot.
 pub(crate) enum Arrival {
-    /// To the kernel that was asked for.
+    /// The requested kernel is running.
     Here,
-    /// Elsewhere: the trial has failed.
+    /// Another kernel is running: the trial has failed.
     Failed {
-        /// Why.
+        /// Error message.
         why: String,
     },
-    /// None was asked for.
+    /// No boot was requested, or it has not happened.
     Nowhere,
 }
 
@@ -42,15 +42,16 @@ pub(crate) struct Rebooting<'a> {
     identity: PlanIdentity,
     store: &'a dyn ResultStore,
     host: &'a dyn Host,
-    /// The campaign as it is recorded; none before it has begun.
+    /// Recorded state of the campaign; `None` before it has begun.
     record: Option<RebootRecord>,
-    /// The campaign of a plan that begins now.
+    /// Identity of the campaign.
     campaign: TrialId,
     _lock: RebootLock,
 }
 
 impl<'a> Rebooting<'a> {
-    /// What a plan needs that reboots the machine; `None` for others. Nothing is changed yet.
+    /// Checks the requirements of a plan that reboots the machine; `None` for other plans. Changes
+    /// nothing yet.
     pub(crate) fn prepare(
         plan: &'a Plan,
         options: &PlanOptions<'_>,
@@ -101,12 +102,12 @@ impl<'a> Rebooting<'a> {
         }))
     }
 
-    /// The campaign that goes on; none where one begins.
+    /// Campaign to continue; `None` for a new one.
     pub(crate) fn campaign(&self) -> Option<TrialId> {
         self.record.as_ref().map(|record| record.campaign)
     }
 
-    /// Gives a plan that begins its campaign, before the first boot.
+    /// Reserves the identity of a new campaign, before the first boot.
     pub(crate) fn begin(mut self, finished: &mut FinishedCells) -> Self {
         match finished.campaign {
             Some(campaign) => self.campaign = campaign,
@@ -115,14 +116,14 @@ impl<'a> Rebooting<'a> {
         self
     }
 
-    /// Where the boot that was asked for has led, for a trial that wants this kernel. Once only:
-    /// each trial has a boot of its own.
+    /// Outcome of the boot requested for a trial on the kernel `wanted`. Each request is evaluated
+    /// once, since each trial has a boot of its own.
     pub(crate) fn arrival(&mut self, wanted: &str) -> Arrival {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
         let asked = self.record.as_mut().and_then(|record| record.asked.take());
         let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
         let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
-            // None was asked for, or it has not been done: perhaps we were killed before it.
+            // No boot was requested, or it has not happened: perhaps we were killed before it.
             return Arrival::Nowhere;
         };
         if self.loader == BootLoader::Grub
@@ -154,8 +155,8 @@ impl<'a> Rebooting<'a> {
         Arrival::Failed { why }
     }
 
-    /// The boot has had its trial: the next one has another. A campaign that was released
-    /// meanwhile stays so.
+    /// Marks the boot as used: the next trial has another one. A campaign that was released
+    /// meanwhile stays released.
     pub(crate) fn is_used(&self) -> Result<(), Failure> {
         if self.machine.record()?.is_none() {
             return Ok(());
@@ -163,7 +164,7 @@ impl<'a> Rebooting<'a> {
         self.remember(None)
     }
 
-    /// Writes down how far it is.
+    /// Writes the state of the campaign to disk, with the requested boot if any.
     fn remember(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
         let record = RebootRecord {
             plan: self.identity.clone(),
@@ -174,7 +175,7 @@ impl<'a> Rebooting<'a> {
         Ok(self.machine.save(&record)?)
     }
 
-    /// Boots the machine into this kernel, for the trial of which these are the words.
+    /// Reboots the machine into this kernel, for the trial described by `words`.
     pub(crate) fn boot(&mut self, release: &str, words: &str) -> Result<(), Failure> {
         if self.machine.is_stopped() {
             return Err(stopped(&self.machine));
@@ -212,7 +213,7 @@ impl<'a> Rebooting<'a> {
         Ok(self.machine.run(&commands.boot)?)
     }
 
-    /// Ends the reboots: what was installed for them is removed.
+    /// Ends the reboots and removes everything installed for them.
     pub(crate) fn end(&self) -> Result<(), Failure> {
         Ok(self.machine.end()?)
     }
@@ -239,7 +240,7 @@ fn stopped(machine: &Reboots) -> Failure {
     Failure::new(FailureKind::Interrupted, message).hint(GO_ON)
 }
 
-/// Whether a campaign that is there already is the one that is to go on.
+/// Checks that the campaign in progress on this machine is the one to continue.
 fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Result<(), Failure> {
     let name = record.plan.name.escape_debug();
     let hint = "`treering lab release` ends it";
@@ -259,7 +260,7 @@ fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Resul
     Ok(())
 }
 
-/// Results must still be there after a boot, and may be written then.
+/// Refuses a store on a filesystem in memory, whose results a reboot would lose.
 fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     let Some(store) = store.file(&directories(plan))? else { return Ok(()) };
     let store = std::path::absolute(&store).unwrap_or(store);

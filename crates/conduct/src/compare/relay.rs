@@ -1,5 +1,5 @@
-//! Events of a trial that another process runs, passed on to the sinks here: with the beginning as
-//! it is known here, and with an end whatever became of that process.
+//! Relays events of a trial in another process to the local sinks, with the beginning as known
+//! here, and with an ending even if that process crashes.
 
 use std::time::{Duration, Instant};
 
@@ -7,12 +7,12 @@ use treering_model::{Beginning, Caution, Ending, Fact, TrialEvent, TrialSink};
 
 use crate::failure::{Failure, FailureKind};
 
-/// Passes events on, and puts in what is missing where they did not come to their end.
+/// Passes events on, and adds the missing ones if they end early.
 pub(crate) struct Relay<'s> {
-    /// What is known here of the trial's beginning.
+    /// Beginning of the trial as this process knows it.
     beginning: Beginning,
     began: Option<Instant>,
-    /// How the trial ended where it ran, and when.
+    /// Ending reported by the process of the trial, with its time.
     ended: Option<(Ending, u64)>,
     sink: &'s mut dyn TrialSink,
 }
@@ -22,7 +22,7 @@ impl<'s> Relay<'s> {
         Self { beginning, began: None, ended: None, sink }
     }
 
-    /// The next event.
+    /// Passes on the next event.
     pub(crate) fn take(&mut self, event: TrialEvent) -> Result<(), Failure> {
         let event = match event {
             TrialEvent::Began(inside) => {
@@ -34,7 +34,7 @@ impl<'s> Relay<'s> {
                     ..self.beginning.clone()
                 })
             }
-            // It comes last, with what else is known of a trial that failed.
+            // Deferred to `finish`, which may append to the error.
             TrialEvent::Ended { ending, at_ns } => {
                 self.ended = Some((ending, at_ns));
                 return Ok(());
@@ -48,8 +48,9 @@ impl<'s> Relay<'s> {
         self.sink.accept(event).map_err(|error| Failure::of(FailureKind::Environment, &error))
     }
 
-    /// How the trial ended; as given where it was not told. What else was said stands behind why it
-    /// failed, and facts and cautions where it did not even begin.
+    /// Reports the ending of the trial, `unless_told` if the process reported none. Appends `said`
+    /// to the error of a failed trial; facts and cautions are reported only if the trial did not
+    /// begin.
     pub(crate) fn finish(
         mut self,
         unless_told: Ending,

@@ -40,20 +40,20 @@ pub(crate) struct Runner<'a> {
     finished: FinishedCells,
     stop: &'a StopFlag,
     following: Following<'a>,
-    /// The kernel that runs, when a variant asks for one.
+    /// Release of the running kernel.
     kernel: String,
-    /// Where kernels are booted, when variants have some of their own.
+    /// Guests of variants with kernels of their own.
     guests: Option<Guests<'a>>,
-    /// What starts ranks, when jobs have some.
+    /// Launchers of jobs on several ranks.
     launches: Option<Launches<'a>>,
-    /// The boots of this machine, when it is booted for each trial.
+    /// Reboots of this machine, if it is rebooted for each trial.
     reboots: Option<Rebooting<'a>>,
-    /// The cell for which it is booted next.
+    /// Cell that needs the next reboot.
     next: Option<PlannedCell>,
     all: usize,
-    /// The variant whose trial failed, and why, where that ends the plan.
+    /// Index of the variant whose failure ended the plan, with the error.
     given_up: Option<(usize, String)>,
-    /// Cells that were run now, and how long they took with everything around them.
+    /// Number of cells run so far by this runner, and its start; used to estimate the time left.
     ran: usize,
     began: Instant,
 }
@@ -91,7 +91,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The trial that ended the plan by failing, where that ends it: its variant, and why.
+    /// Index of the variant whose failure ended the plan, with the error.
     pub(crate) fn given_up(&mut self) -> Option<(usize, String)> {
         self.given_up.take()
     }
@@ -101,7 +101,7 @@ impl<'a> Runner<'a> {
         self.finished.campaign
     }
 
-    /// Says what is about to be run, and how long it takes.
+    /// Prints the forecast.
     pub(crate) fn announce(&self) -> Result<(), Failure> {
         let forecast = Forecast::new(self.plan, self.store, |cell| self.has(cell))?;
         forecast.lines().iter().for_each(|line| self.say(line));
@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// After how many rounds it is over, where nothing is left to be run of what was begun before.
+    /// Number of rounds of a resumed campaign that has nothing left to run; `None` otherwise.
     pub(crate) fn rounds_if_finished(&self) -> Result<Option<u32>, Failure> {
         if self.finished.campaign.is_none() {
             return Ok(None);
@@ -137,7 +137,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The cell as it is kept, and the identity of its trial.
+    /// Stored form of a cell, and the identity of its trial.
     fn cell(&mut self, planned: &PlannedCell) -> (TrialId, Cell) {
         let trial = self.finished.reserved.take().unwrap_or_default();
         let campaign = *self.finished.campaign.get_or_insert(trial);
@@ -153,7 +153,7 @@ impl<'a> Runner<'a> {
         (trial, cell)
     }
 
-    /// The label of its trial: that of the variant, or of the point of a series.
+    /// Label of the trial: the variant's, or that of the point of a series.
     fn label(&self, planned: &PlannedCell) -> String {
         match &self.options.point {
             Some(point) => point.label.clone(),
@@ -161,7 +161,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Removes what a killed run of this plan left here; one that was killed before it left its
+    /// Removes trees that a killed run of this plan left here. A run killed before it wrote its
     /// mark has made nothing yet.
     fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
         let own = Some(self.finished.identity(self.plan));
@@ -171,12 +171,12 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// Who else hears of a trial as it goes: the display, where there is one.
+    /// Additional sinks of the trial's events: the progress display, unless quiet.
     fn listeners(&self, job: &dyn Job, progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
         if self.options.quiet { Vec::new() } else { self.host.listeners(job, progress) }
     }
 
-    /// The trial of a cell that another process runs, and its beginning as it is known here.
+    /// Trial of a cell for another process, and its beginning as known here.
     fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, Beginning) {
         let (trial, cell) = self.cell(planned);
         let label = self.label(planned);
@@ -205,8 +205,8 @@ impl<'a> Runner<'a> {
         (handed, beginning)
     }
 
-    /// Keeps the trial of a cell that another process runs: its events go into the sink that this
-    /// is given. `under_test` is where it works, on this machine.
+    /// Records the trial of a cell in another process: `run` receives the sink for its events.
+    /// `under_test` is the target directory, if on this machine.
     fn relayed(
         &mut self,
         planned: &PlannedCell,
@@ -363,7 +363,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Notes how the trial of a cell ended, and says so where it failed.
+    /// Records the ending of a cell's trial, and reports failures.
     fn concluded(
         &mut self,
         planned: &PlannedCell,
@@ -384,7 +384,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// What is done, and about how long the rest will take.
+    /// Number of the current trial, and the estimated time left.
     fn progress(&self) -> String {
         let done = self.finished.done.len();
         let left = self.all.saturating_sub(done);
@@ -528,13 +528,13 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Which kernel the machine was booted into for this trial, and by what.
+    /// Facts about the boot for this trial: kernel and boot loader.
     fn facts_of_boot(&self) -> Vec<Fact> {
         self.reboots.as_ref().map(Rebooting::facts).unwrap_or_default()
     }
 
-    /// After the conducting: boots the machine for the next trial and says whether it did; it does
-    /// not when the plan is over. Whatever else happened ends the reboots.
+    /// Reboots the machine for the next trial and returns true, unless the plan is over. Any other
+    /// outcome ends the reboots.
     pub(crate) fn ended_or_rebooting(
         &mut self,
         conducted: Result<(), Failure>,

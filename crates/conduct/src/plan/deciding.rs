@@ -1,5 +1,5 @@
-//! What will decide a plan's comparison, known before anything runs: the primary metrics of each
-//! job, how many comparisons are corrected together, and how many rounds that takes at least.
+//! Primary comparisons of a plan, known before it runs: the primary metrics of each job, the number
+//! of comparisons corrected together, and the minimum number of rounds.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,18 @@ use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
 
 use super::{Judging, Plan, PlannedJob, Stopping};
 
-/// Below six rounds there is no exact interval.
+/// Minimum number of rounds for an exact confidence interval.
 const FEWEST_ROUNDS: u32 = 6;
-/// What a report adds to the metrics of every trial.
+/// Metrics that a report adds to every trial.
 const OF_TRIAL: [&str; 3] =
     [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name, cpu::USER_CPU_SECONDS.name];
-/// What it adds for each phase.
+/// Metrics that a report adds to each phase.
 const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
-/// What it adds for each kind of task.
+/// Metrics that a report adds to each kind of task.
 const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 
 impl PlannedJob {
-    /// The full names of the metrics that will decide its comparisons, in the workload's order.
+    /// Full names of the metrics that decide the comparisons of the job, in the workload's order.
     pub fn primary(&self, judging: &Judging) -> Vec<String> {
         let foreseen = self.job.foreseen_metrics(&TargetFacts::unknown());
         if judging.primary.is_empty() {
@@ -34,20 +34,21 @@ impl PlannedJob {
 }
 
 impl Plan {
-    /// Comparisons that are corrected together: the primary metrics of all jobs for each variant
-    /// that is compared with another. A plan of one variant is compared under something else; that
-    /// counts as one contender.
+    /// Number of comparisons that are corrected together: the primary metrics of all jobs for each
+    /// variant compared with another. A plan of a single variant is compared under something else,
+    /// such as another kernel; that counts as one contender.
     pub fn family(&self) -> u32 {
         family(&self.variants, &self.jobs, &self.judging)
     }
 
-    /// The fewest rounds after which each primary comparison can show a difference, 6 at least.
+    /// Minimum number of rounds after which each primary comparison can show a difference, at least
+    /// 6.
     pub fn rounds_needed(&self) -> u32 {
         rounds_needed(self.family(), self.stopping.level())
     }
 
-    /// What cannot be shown since the plan may end too early, with the number of rounds that are
-    /// needed; `None` where it has enough.
+    /// Message about a plan that may end before a difference can be shown, with the number of
+    /// rounds needed; `None` if there are enough.
     pub fn shortfall(&self) -> Option<String> {
         let (family, needed) = (self.family(), self.rounds_needed());
         let comparisons = match family {
@@ -71,26 +72,27 @@ impl Plan {
 }
 
 impl Stopping {
-    /// A fixed number of rounds, as few as such a family can do with.
+    /// Rule with the minimum fixed number of rounds for a family of comparisons.
     pub(crate) fn fixed_for(family: u32) -> Self {
         Self::Fixed { rounds: rounds_needed(family, ALPHA) }
     }
 
-    /// Until the intervals are as narrow as this share, but not before such a family can show a
-    /// difference; after `most` rounds in any case.
+    /// Rule for intervals of this half width as a fraction, but not before the family of
+    /// comparisons can show a difference; `most` rounds at most.
     pub fn precision_for(family: u32, half_width: f64, most: u32) -> Self {
         let fewest = rounds_needed(family, ALPHA);
         Self::Precision { half_width, fewest, most: most.max(fewest) }
     }
 
-    /// As many rounds as fit into so many minutes, at most `most`, but as many as such a family
-    /// needs in any case.
+    /// Rule for a time limit in minutes, at most `most` rounds, but no fewer than the family of
+    /// comparisons needs.
     pub fn time_for(family: u32, minutes: f64, most: u32) -> Self {
         let fewest = rounds_needed(family, ALPHA);
         Self::Time { minutes, fewest, most: most.max(fewest) }
     }
 
-    /// The recommended looks, without those at which such a family could show nothing yet.
+    /// Rule with the recommended looks, without those at which the family of comparisons cannot
+    /// show a difference yet.
     pub fn sequential_for(family: u32) -> Self {
         let mut looks = RECOMMENDED_LOOKS.to_vec();
         let needed = rounds_needed(family, level_of(&looks));
@@ -101,7 +103,7 @@ impl Stopping {
         Self::Sequential { looks }
     }
 
-    /// After how many rounds it can end at the earliest.
+    /// Minimum number of rounds before the plan can end.
     pub fn first_end(&self) -> u32 {
         match self {
             Self::Fixed { rounds } => *rounds,
@@ -110,7 +112,7 @@ impl Stopping {
         }
     }
 
-    /// The level of each test: lower where there are several looks.
+    /// Significance level of each test: lower with several looks.
     fn level(&self) -> f64 {
         match self {
             Self::Fixed { .. } | Self::Precision { .. } | Self::Time { .. } => ALPHA,
@@ -134,8 +136,8 @@ pub fn family(variants: &[Variant], jobs: &[PlannedJob], judging: &Judging) -> u
     u32::try_from(contenders.saturating_mul(primary)).unwrap_or(u32::MAX)
 }
 
-/// The place of each variant's baseline: the variant that it names, else the first. `None` for the
-/// first, and for one that names none and that others name: it is a baseline only.
+/// Index of each variant's baseline: the variant that it names, else the first. `None` for the
+/// first, and for a variant that names none but is named by others.
 pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
     let is_named = |variant: &Variant| {
         variants.iter().any(|other| other.against.as_ref() == Some(&variant.name))
@@ -147,18 +149,17 @@ pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
     variants.iter().enumerate().map(of).collect()
 }
 
-/// The metrics that each job will give, as far as they are known.
+/// Metrics that each job will give, as far as they are known before it runs.
 pub fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
     jobs.iter().map(|job| job.job.foreseen_metrics(&TargetFacts::unknown())).collect()
 }
 
-/// Whether a metric of this name can come of one of the jobs with these metrics.
+/// True if one of the jobs with these metrics can have a metric of this name.
 pub fn is_known(foreseen: &[Vec<Metric>], name: &str) -> bool {
     foreseen.iter().any(|metrics| has_metric(metrics, name))
 }
 
-/// The names of the metrics that can come of jobs with these, those that decide by themselves
-/// first.
+/// Names of the metrics that jobs with these metrics can give, primary ones first.
 pub fn known_metrics(foreseen: &[Vec<Metric>]) -> Vec<String> {
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
         foreseen.iter().flatten().partition(|one| one.primary);
@@ -168,8 +169,8 @@ pub fn known_metrics(foreseen: &[Vec<Metric>]) -> Vec<String> {
     names.filter(|name| seen.insert(name.clone())).collect()
 }
 
-/// Whether a trial with these metrics can have one of this name, be it that a report makes it of
-/// the times of phases and tasks, or that observers add it.
+/// True if a trial with these metrics can have a metric of this name, including those that reports
+/// derive from the times of phases and tasks, and those of observers.
 fn has_metric(foreseen: &[Metric], name: &str) -> bool {
     if foreseen.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name) {
         return true;

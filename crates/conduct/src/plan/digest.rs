@@ -1,4 +1,4 @@
-//! The fingerprint of a plan: whether two runs are of the same plan.
+//! Fingerprint of a plan, to find out if two runs are of the same plan.
 //!
 //! Over the plan's words, each behind its length, so that no two lists of words run into one
 //! another. It tells plans apart that people wrote, not forgeries.
@@ -10,9 +10,9 @@ use treering_model::{Accelerator, DeviceSpec, Fingerprint, Variant};
 
 use super::{Conditions, Machine, ObservedIn, Plan, PlannedJob};
 
-/// The beginning of every fingerprint. Another order or meaning of the words needs another one.
+/// First words of every fingerprint; must change with the order or meaning of the hashed words.
 const VERSION: &str = "treering plan 1";
-/// Those of fingerprints of parts of a plan.
+/// First words of the fingerprints of parts of a plan.
 const WORK_VERSION: &str = "treering work 1";
 const VARIANT_VERSION: &str = "treering variant 1";
 
@@ -32,7 +32,8 @@ impl Plan {
         }
         print.jobs(&self.jobs);
         print.conditions(&self.conditions);
-        // What is watched in measured rounds changes them. Words more only where there are some.
+        // Recording in measured rounds changes the results. Hashed only if enabled, so that other
+        // digests stay equal.
         let observing = &self.observing;
         if observing.is_wanted() && observing.place == ObservedIn::Measured {
             print.word("observed");
@@ -45,7 +46,7 @@ impl Plan {
     }
 
     /// 16 hexadecimal digits that are equal when two plans measure the same work in the same way,
-    /// whatever their variants are: what a series of measurements has to keep.
+    /// even on other variants. Constant within a series of measurements.
     pub fn work_digest(&self) -> String {
         let mut print = Words::begin(WORK_VERSION);
         print.jobs(&self.jobs);
@@ -53,8 +54,8 @@ impl Plan {
         print.print.text()
     }
 
-    /// 16 hexadecimal digits that are equal when two plans ask for the same variant, by its place
-    /// in this plan; the empty text where there is none.
+    /// 16 hexadecimal digits that are equal when two plans ask for the same variant; `variant` is
+    /// its index in this plan. Empty for an index beyond the last.
     pub fn variant_digest(&self, variant: usize) -> String {
         let Some(variant) = self.variants.get(variant) else { return String::new() };
         let mut print = Words::begin(VARIANT_VERSION);
@@ -101,7 +102,7 @@ impl Words {
         for flag in [conditions.warm_up, conditions.control, conditions.remount] {
             self.flag(flag);
         }
-        // So that -0 is 0.
+        // Adding 0 turns -0 into 0.
         self.number((conditions.settle_seconds + 0.0).to_bits());
         if conditions.machine == Machine::Reboot {
             self.word(conditions.machine.name());

@@ -1,5 +1,4 @@
-//! What is wrong with a plan, as its author reads it: the line, a caret, what is wrong there and
-//! what would be right.
+//! Errors in plan documents as shown to the author: the line, a caret, the problem and the remedy.
 //!
 //! A [`Fault`] is what the readers find; with the text and the name of the file it is the error
 //! that leaves this crate. Everything in it may come from a hostile document: marks are brought
@@ -11,38 +10,38 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-/// How wide a rendering may be.
+/// Maximum width of a rendering.
 const COLUMNS: usize = 100;
-/// How much of it a line of a hint takes.
+/// Maximum width of the lines of a hint, which the renderer indents.
 const HINT_COLUMNS: usize = 85;
-/// More of a message than this is cut off: some quote a value whole.
+/// Maximum length of a message, in characters: some quote a whole value.
 const MESSAGE_CHARS_MAX: usize = 400;
-/// More than this of a value is not quoted.
+/// Maximum length of a quoted value, in characters.
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// A place in the document, and what is to be said there.
+/// Position in the document, with the label beside its caret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Mark {
     span: Range<usize>,
     label: String,
 }
 
-/// What is wrong, without the text it is wrong in.
+/// Error in a plan, without the text of the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     message: String,
-    /// The first is the place itself, the others explain it.
+    /// Positions: the first is the error itself, the others explain it.
     marks: Vec<Mark>,
     hint: Option<String>,
 }
 
 impl Fault {
-    /// A fault of the document as a whole.
+    /// Fault without a position.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
         Self { message: shown(&message.into()), marks: Vec::new(), hint: None }
     }
 
-    /// A fault at a place. The label stands beside the caret and may be empty.
+    /// Fault at a position. The label stands beside the caret and may be empty.
     pub(crate) fn at(
         span: Range<usize>,
         message: impl Into<String>,
@@ -51,14 +50,14 @@ impl Fault {
         Self::whole(message).also(span, label)
     }
 
-    /// Another place that explains it.
+    /// Adds a position that explains the fault.
     #[must_use]
     pub(crate) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
         self.marks.push(Mark { span, label: shown(&label.into()) });
         self
     }
 
-    /// What would be right.
+    /// Sets the hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(shown(&hint.into()));
@@ -66,8 +65,8 @@ impl Fault {
     }
 }
 
-/// A plan that cannot be read. Displayed, it is the whole page: message, lines of the document with
-/// carets, and what would be right.
+/// Error of an unreadable plan. The display is the whole page: message, lines of the document with
+/// carets, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError {
     fault: Box<Fault>,
@@ -81,17 +80,17 @@ impl PlanError {
         Self { fault: Box::new(fault), text, file: shown(file) }
     }
 
-    /// What is wrong, in one line.
+    /// Error message in one line.
     pub fn message(&self) -> &str {
         &self.fault.message
     }
 
-    /// What would be right; the display contains it already.
+    /// Suggested remedy, which the display includes already.
     pub fn hint(&self) -> Option<&str> {
         self.fault.hint.as_deref()
     }
 
-    /// The display in colours, for a terminal.
+    /// Rendering with colours, for a terminal.
     pub fn coloured(&self) -> String {
         self.render(Renderer::styled())
     }
@@ -127,7 +126,7 @@ impl fmt::Display for PlanError {
 
 impl Error for PlanError {}
 
-/// A hint in lines; they are aligned by the renderer.
+/// Hint wrapped into lines, which the renderer aligns.
 fn wrapped(hint: &str) -> String {
     let mut lines = String::new();
     let mut columns = 0;
@@ -146,7 +145,7 @@ fn wrapped(hint: &str) -> String {
     lines
 }
 
-/// The part of a span on its first line, at the boundaries of characters of this text.
+/// Part of a span on its first line, moved to character boundaries of the text.
 fn within(text: &str, span: &Range<usize>) -> Range<usize> {
     let floor = |mut at: usize| {
         at = at.min(text.len());
@@ -161,7 +160,7 @@ fn within(text: &str, span: &Range<usize>) -> Range<usize> {
     start..first_line
 }
 
-/// A text as it may be shown: control characters spelled out, not longer than a message may be.
+/// Text safe to display: control characters are escaped, and the length is limited.
 fn shown(text: &str) -> String {
     let mut shown = String::new();
     for (count, character) in text.chars().enumerate() {
@@ -178,8 +177,8 @@ fn shown(text: &str) -> String {
     shown
 }
 
-/// A source of the same length in bytes, so that places in it stay. The renderer draws ASCII's
-/// control characters and leaves the others as they are.
+/// Source with invisible characters outside ASCII replaced, of the same length in bytes so that
+/// positions stay valid. The renderer draws control characters of ASCII but passes on the others.
 fn harmless(source: &str) -> String {
     let replaced = |c: char| match c.len_utf8() {
         2 if is_invisible(c) => '·',
@@ -189,8 +188,8 @@ fn harmless(source: &str) -> String {
     source.chars().map(replaced).collect()
 }
 
-/// Characters that a terminal obeys instead of showing them: controls, and marks that turn the
-/// direction of writing.
+/// True for characters that terminals interpret instead of showing: control characters, and marks
+/// that change the writing direction.
 pub(crate) fn is_invisible(character: char) -> bool {
     let turns = matches!(
         character,
@@ -199,7 +198,7 @@ pub(crate) fn is_invisible(character: char) -> bool {
     turns || character.is_control()
 }
 
-/// The beginning of a value, to be quoted in a message.
+/// Value in quotation marks for a message, shortened if it is long.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTE_CHARS_MAX) {
         Some((end, _)) => format!("`{}…`", &text[..end]),

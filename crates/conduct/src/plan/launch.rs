@@ -1,4 +1,4 @@
-//! Jobs on several ranks: how many, and what starts them.
+//! Jobs on several ranks: their number, and their launcher.
 
 use std::path::PathBuf;
 
@@ -7,39 +7,38 @@ use treering_script::{ConfigError, Job, OverRanks, Settings, Workload};
 use crate::apart::Apart;
 use crate::ranks::RANK;
 
-/// More ranks than this no plan asks for.
+/// Maximum number of ranks of a job.
 pub const RANKS_MAX: u32 = 65_536;
 
-/// For how many seconds a rank may be silent where nobody says it.
+/// Default timeout of a silent rank, in seconds.
 pub const RANK_TIMEOUT_SECONDS: u32 = 300;
 
-/// How a job is started on several ranks.
+/// Launch of a job on several ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// The number of ranks, 1 or more: a single one is started in the same way as several.
+    /// Number of ranks, 1 or more: a single rank is launched in the same way as several.
     pub ranks: u32,
-    /// The launcher and its options, to be followed by `-n RANKS PROGRAM …`; the `mpirun` of the
-    /// search path when empty.
+    /// Launcher and its options, to be followed by `-n RANKS PROGRAM …`; empty means the `mpirun`
+    /// of the search path.
     pub launcher: Vec<String>,
-    /// The treering that is built with MPI, at the same place on every machine; looked for when
-    /// not given.
+    /// Path of a treering built with MPI, the same on every machine; `None` searches for one.
     pub program: Option<PathBuf>,
-    /// A rank that is silent for so many seconds, or whose calls do not end, ends the trial.
+    /// Maximum silence of a rank, or duration of its calls, in seconds, before the trial is ended.
     pub timeout_seconds: u32,
 }
 
-/// A job of all ranks together.
+/// Job of all ranks together.
 pub struct JobOfRanks {
     /// The job.
     pub job: Box<dyn Job>,
-    /// Its settings.
+    /// Settings of the job.
     pub settings: Settings,
-    /// Where the workers are those of all ranks: the option that says how many, and the value that
-    /// each rank was asked for.
+    /// Option with the number of workers, and its value per rank, for jobs whose workers are
+    /// divided among the ranks.
     pub each: Option<(String, String)>,
 }
 
-/// The native job of so many ranks, where these settings say what each of them has.
+/// Native job for a number of ranks, from settings that describe a single rank.
 ///
 /// # Errors
 /// When the workload cannot be distributed over ranks; the hint names those of `all` that can. When
@@ -70,14 +69,14 @@ pub(crate) fn job_of_ranks(
     Ok(JobOfRanks { job: workload.native(&settings)?, settings, each })
 }
 
-/// Which of these workloads run on several ranks.
+/// Hint that lists the workloads able to run on several ranks.
 pub(super) fn which_can(all: &[&'static dyn Workload]) -> String {
     let can = all.iter().filter(|workload| workload.over_ranks() != OverRanks::Never);
     let can: Vec<&str> = can.map(|workload| workload.manifest().name).collect();
     format!("on several ranks: {}", can.join(", "))
 }
 
-/// Whether a directory is another for each rank.
+/// True if each rank has its own directory: the path contains `{rank}`.
 pub(crate) fn is_by_rank(path: &std::path::Path) -> bool {
     path.to_string_lossy().contains(RANK)
 }

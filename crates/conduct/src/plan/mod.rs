@@ -1,4 +1,4 @@
-//! A plan: which variants run which jobs, how often, in which order, and when it ends.
+//! Plans: variants, jobs, number and order of rounds, and the stopping rule.
 //!
 //! Plans come from a TOML document or from the quick flags of the command line; both make the same
 //! values. Nothing here touches a disk: a plan says what is wanted, the lab what can be had.
@@ -26,80 +26,82 @@ pub use observing::{ObservedIn, Observing};
 pub const QUICK_OPTIONS: [(&str, &str); 3] =
     [("dataset", "linux-6.1-small"), ("initial-dirs", "2"), ("runs", "6")];
 
-/// A plan, complete: every default filled in, every name found, every option accepted.
+/// Complete plan: defaults filled in, names resolved, options accepted by their workloads.
 pub struct Plan {
-    /// Its name in the store and in reports.
+    /// Name in the store and in reports.
     pub name: String,
-    /// The question it answers, in a sentence; empty when it tells none.
+    /// Question that the plan answers, in a sentence; may be empty.
     pub question: String,
-    /// What is compared; the first is the baseline.
+    /// Variants to compare; the first is the baseline.
     pub variants: Vec<Variant>,
-    /// The guests of variants whose kernels are named outside the plan, as `[guest]` describes
-    /// them; their own kernel is an empty path.
+    /// Guest from `[guest]` for variants whose kernels are named outside the plan; its kernel is an
+    /// empty path.
     pub guest: Option<GuestSpec>,
-    /// What is run on each of them.
+    /// Jobs to run on each variant.
     pub jobs: Vec<PlannedJob>,
-    /// When it ends.
+    /// Stopping rule.
     pub stopping: Stopping,
-    /// How each cell is run.
+    /// Conditions of each trial.
     pub conditions: Conditions,
-    /// What is watched beside the measuring.
+    /// Traces and layouts to record.
     pub observing: Observing,
-    /// What decides, and from which difference on.
+    /// Metrics and thresholds that decide the comparison.
     pub judging: Judging,
 }
 
 /// A job of a plan.
 pub struct PlannedJob {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: String,
     /// The workload's name.
     pub workload: String,
-    /// Its options as given, by name: enough to make it again.
+    /// Options as given, as (name, value): enough to construct the job again.
     pub options: Vec<(String, String)>,
-    /// The job itself; on several ranks, that of all of them together.
+    /// Configured job; on several ranks, the job of all of them together.
     pub job: Box<dyn Job>,
-    /// How it is started on several ranks; none where it runs in this process.
+    /// Launch on several ranks; `None` for a job in this process.
     pub launch: Option<Launch>,
-    /// What it was made of, with the files that its options name.
+    /// Inputs of the job, with the files that its options name.
     pub record: JobRecord,
 }
 
-/// When a plan ends: see the page on statistics for what each rule promises.
+/// Stopping rule of a plan: see the page on statistics for the guarantees of each rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stopping {
-    /// After so many rounds.
+    /// Stops after a fixed number of rounds.
     Fixed {
-        /// Rounds.
+        /// Number of rounds.
         rounds: u32,
     },
-    /// When the intervals of all primary metrics are narrow enough.
+    /// Stops when the confidence intervals of all primary metrics are narrow enough.
     Precision {
-        /// The half width they must reach, as a share: .015 is 1.5 %.
+        /// Required half width of the intervals, as a fraction: .015 is 1.5 %.
         half_width: f64,
-        /// The fewest rounds, 6 or more.
+        /// Minimum number of rounds, 6 or more.
         fewest: u32,
-        /// The most rounds.
+        /// Maximum number of rounds.
         most: u32,
     },
-    /// As many as fit into a time, which is no look at the results: the level stays what it is.
+    /// Runs as many rounds as fit into a time limit. No results are looked at, so the significance
+    /// level is unchanged.
     Time {
-        /// How long the measured rounds may take together, in minutes.
+        /// Time limit of all measured rounds, in minutes.
         minutes: f64,
-        /// The fewest rounds, however long they take.
+        /// Minimum number of rounds, even if they exceed the time limit.
         fewest: u32,
-        /// The most rounds.
+        /// Maximum number of rounds.
         most: u32,
     },
-    /// At planned looks, each at a lower level: as soon as every primary metric is decided.
+    /// Stops at the first planned look at which every primary metric is decided. Each look has a
+    /// lower significance level.
     Sequential {
-        /// After how many rounds it looks, rising; the last is the end.
+        /// Numbers of rounds before each look, rising; the last look ends the plan.
         looks: Vec<u32>,
     },
 }
 
 impl Stopping {
-    /// The most rounds that it can take.
+    /// Maximum number of rounds.
     pub fn most_rounds(&self) -> u32 {
         match self {
             Self::Fixed { rounds } => *rounds,
@@ -109,38 +111,38 @@ impl Stopping {
     }
 }
 
-/// How each cell is run.
+/// Conditions of each trial.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Conditions {
-    /// Decides the order of the cells, and what files are filled with.
+    /// Random seed of the order of the cells and of the payload.
     pub seed: u64,
-    /// Whether the first round is kept but not compared.
+    /// True if the first round is recorded but not compared.
     pub warm_up: bool,
-    /// Whether the baseline runs a second time in each round, as a control.
+    /// True if the baseline runs a second time in each round, as a control.
     pub control: bool,
-    /// Whether the filesystem is unmounted and mounted again between phases.
+    /// True if the filesystem is remounted between phases.
     pub remount: bool,
-    /// Rest between the preparation of a place and the trial, in seconds.
+    /// Pause between the preparation of the target and the trial, in seconds.
     pub settle_seconds: f64,
-    /// How variants come under their kernels.
+    /// Machine that runs the kernels of the variants.
     pub machine: Machine,
 }
 
-/// How variants come under their kernels.
+/// Machine that runs the kernels of the variants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Machine {
-    /// A file is booted in a guest; a release has to be the one that runs.
+    /// Kernel files are booted in a guest; a kernel release must be the running one.
     #[default]
     Guest,
-    /// This machine is booted anew into the kernel of each trial.
+    /// Reboots this machine into the kernel of each trial.
     Reboot,
 }
 
 impl Machine {
-    /// Every one.
+    /// Kinds of machines: guest and reboot.
     pub const ALL: [Self; 2] = [Self::Guest, Self::Reboot];
 
-    /// The word used in plans and on the command line.
+    /// Name in plans and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Guest => "guest",
@@ -162,14 +164,14 @@ impl Default for Conditions {
     }
 }
 
-/// What decides.
+/// Rules of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Judging {
-    /// The metrics that decide, as in JSON (`create/mib_per_second`); the workload's own choice
-    /// when empty.
+    /// Full names of the primary metrics, as in JSON (`create/mib_per_second`); empty for the
+    /// workload's own choice.
     pub primary: Vec<String>,
-    /// The smallest relative difference that matters: .03 is 3 %; by the kind of metric when not
-    /// given.
+    /// Minimum relevant difference, as a fraction: .03 is 3 %; `None` depends on the kind of
+    /// metric.
     pub threshold: Option<f64>,
 }
 
@@ -200,7 +202,8 @@ impl fmt::Debug for PlannedJob {
     }
 }
 
-/// A loop image with the defaults of every plan: its blocks allocated, past the host's cache.
+/// Loop image with the defaults of every plan: preallocated, with direct I/O past the host's page
+/// cache.
 pub fn loop_device(bytes: u64) -> DeviceSpec {
     DeviceSpec::Loop {
         bytes,

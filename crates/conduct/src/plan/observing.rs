@@ -1,4 +1,4 @@
-//! What a plan has watched beside the measuring, and in which rounds.
+//! Traces and layouts that a plan records, and the rounds in which it does.
 
 use treering_model::CellRole;
 use treering_observe::ObserverOptions;
@@ -6,38 +6,39 @@ use treering_observe::layout::LayoutSchedule;
 
 use super::Plan;
 
-/// The options of `treering run` by which something is watched, by their long names.
+/// Long names of the options of `treering run` that record traces and layouts.
 const OPTIONS: [&str; 3] = ["layout", "layout-every", "trace"];
 
-/// What is watched closely, and where. Nothing, by default.
+/// Traces and layouts to record, and the rounds for them. Nothing is recorded by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observing {
-    /// The requests that the devices get.
+    /// True if the block requests of the devices are traced.
     pub trace: bool,
-    /// Where the files lie after each phase.
+    /// True if the layout is recorded after each phase.
     pub layout: bool,
-    /// Where they lie also after every so many tasks; 0: not.
+    /// Number of tasks between two additional layouts; 0 disables them.
     pub layout_every: u32,
-    /// Which rounds it is done in.
+    /// Kind of rounds in which these are recorded.
     pub place: ObservedIn,
-    /// How many rounds of their own there are.
+    /// Number of additional rounds for [`ObservedIn::Own`].
     pub rounds: u32,
 }
 
-/// Which rounds are watched.
+/// Kind of rounds in which traces and layouts are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObservedIn {
-    /// Rounds of their own behind the others: what watching costs is in no figure.
+    /// Additional rounds after the measured ones, so that the overhead of recording affects no
+    /// result.
     Own,
-    /// The rounds that are measured, and their control.
+    /// Measured rounds and their control.
     Measured,
 }
 
 impl ObservedIn {
-    /// Both.
+    /// Kinds of rounds: own and measured.
     pub const ALL: [Self; 2] = [Self::Own, Self::Measured];
 
-    /// The word for it in plans and on the command line.
+    /// Name in plans and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Own => "own",
@@ -45,7 +46,7 @@ impl ObservedIn {
         }
     }
 
-    /// The place with this name.
+    /// Parses the name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|place| place.name() == name)
     }
@@ -59,17 +60,17 @@ impl Default for Observing {
 }
 
 impl Observing {
-    /// Whether anything is watched.
+    /// True if anything is recorded.
     pub fn is_wanted(&self) -> bool {
         self.trace || self.layout || self.layout_every > 0
     }
 
-    /// Whether rounds of their own are run for it.
+    /// True if additional rounds are run for the recording.
     pub(crate) fn is_in_own_rounds(&self) -> bool {
         self.is_wanted() && self.place == ObservedIn::Own
     }
 
-    /// As options of `treering run`, by their long names.
+    /// Options of `treering run` that record the same, as (long name, value).
     pub(crate) fn options(&self) -> Vec<(String, String)> {
         let switch = |is_on: bool| is_on.then(|| "true".to_owned());
         let every = (self.layout_every > 0).then(|| self.layout_every.to_string());
@@ -78,7 +79,7 @@ impl Observing {
         named.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    /// Whether these parameters of a trial say that just this was watched in it.
+    /// True if these parameters of a trial record exactly the same.
     pub(crate) fn is_said_by(&self, parameters: &[(String, String)]) -> bool {
         let watching = |(name, _): &&(String, String)| OPTIONS.contains(&name.as_str());
         parameters.iter().filter(watching).eq(&self.options())
@@ -86,7 +87,7 @@ impl Observing {
 }
 
 impl Plan {
-    /// What observers do in a trial of this role, and the parameters that say so.
+    /// Observer options of a trial of this role, and the parameters that record them.
     pub fn observed(&self, role: CellRole) -> (ObserverOptions, Vec<(String, String)>) {
         let observing = &self.observing;
         let is_watched = match role {

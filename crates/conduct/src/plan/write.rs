@@ -1,4 +1,4 @@
-//! A plan written as a document that reads back to the same plan, every default spelled out.
+//! Writes a plan as a document that reads back to the same plan, every default spelled out.
 //!
 //! The `toml` crate reads plans but does not write them: from a struct it would write the device of
 //! a variant as a table of its own behind the variant. Here a variant is one block.
@@ -11,8 +11,8 @@ use treering_model::{DeviceSpec, GuestSpec, Variant};
 use super::{Machine, ObservedIn, Plan, PlannedJob, RANK_TIMEOUT_SECONDS, Stopping};
 
 impl Plan {
-    /// The plan as a TOML document. Paths that are not UTF-8 have no spelling in TOML: what is not
-    /// is replaced.
+    /// Plan as a TOML document. TOML cannot spell paths that are not UTF-8: invalid bytes are
+    /// replaced.
     pub fn to_toml(&self) -> String {
         let mut to = String::new();
         line(&mut to, "name", &text(&self.name));
@@ -106,7 +106,7 @@ fn stopping(to: &mut String, rule: &Stopping) {
     }
 }
 
-/// What a guest is like, without its kernel.
+/// Keys of a guest, apart from its kernel.
 fn guest_keys(guest: &GuestSpec) -> Vec<(&'static str, String)> {
     let mut keys = vec![
         ("cpus", guest.cpus.to_string()),
@@ -190,7 +190,7 @@ fn job(to: &mut String, planned: &PlannedJob) {
     }
 }
 
-/// The device of all variants, when all have the same.
+/// Device of all variants, if they have the same.
 fn shared_device(variants: &[Variant]) -> Option<&DeviceSpec> {
     let first = &variants.first()?.device;
     variants.iter().all(|variant| variant.device == *first).then_some(first)
@@ -231,7 +231,7 @@ fn key(name: &str) -> String {
     if !name.is_empty() && name.chars().all(bare) { name.to_owned() } else { text(name) }
 }
 
-/// What reads back to the same text, as people would write it.
+/// TOML value that reads back to the same text: numbers and `true` are unquoted.
 fn option_value(value: &str) -> String {
     let is_number = value.parse::<u64>().is_ok_and(|number| number.to_string() == value);
     if is_number || value == "true" { value.to_owned() } else { text(value) }
@@ -246,7 +246,7 @@ fn texts(texts: &[String]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// A basic string of TOML.
+/// TOML basic string.
 fn text(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
@@ -264,7 +264,7 @@ fn text(text: &str) -> String {
     quoted
 }
 
-/// Bytes with the largest suffix that loses nothing.
+/// Size with the largest suffix that keeps it exact.
 fn size(bytes: u64) -> String {
     let suffixes = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let whole = |shift: &u32| bytes != 0 && bytes.trailing_zeros() >= *shift;
@@ -274,8 +274,8 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// A share as a percentage, exactly: the shortest decimal number that means this share, its point
-/// moved two places.
+/// Exact percentage of a fraction: its shortest decimal representation with the point moved two
+/// places.
 fn share(share: f64) -> String {
     let scientific = format!("{:e}", share.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

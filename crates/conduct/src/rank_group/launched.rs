@@ -1,5 +1,5 @@
-//! One of the ranks of a trial that a plan has launched: the first is told what is to be done,
-//! tells the others, and reports what happens.
+//! Rank of a trial launched by a plan: rank 0 receives the request, forwards it to the others, and
+//! reports the events.
 
 use std::io;
 use std::time::Duration;
@@ -17,15 +17,15 @@ use crate::messages::say_left_behind;
 use crate::plan::JobOfRanks;
 use crate::ranks::dir_of_rank;
 
-/// The program of a rank that a plan has launched.
+/// Interface of a launched rank to the plan that launched it.
 pub trait LaunchedRank {
-    /// The line that says what the ranks are to do.
+    /// Reads the line with the request to the ranks.
     ///
     /// # Errors
     /// When it cannot be read.
     fn job_line(&self) -> io::Result<Vec<u8>>;
 
-    /// Reports to the plan; says whether the report arrived.
+    /// Reports to the plan; returns true if the report arrived.
     fn tell(&self, report: &RankReport) -> bool;
 
     /// Shows a message.
@@ -35,7 +35,7 @@ pub trait LaunchedRank {
     fn unix_ms(&self) -> i64;
 }
 
-/// Does what the plan that launched the ranks asks for.
+/// Serves the request of the plan that launched the ranks.
 ///
 /// # Errors
 /// When the ranks are not those that were launched, another rank is lost, or the trial cannot take
@@ -69,7 +69,7 @@ fn lost(why: &str) -> Failure {
     Failure::new(FailureKind::Environment, why)
 }
 
-/// Whether this is what was launched.
+/// Checks that version and number of ranks are as requested.
 fn suits(job: &RanksJob, size: usize) -> Result<(), Failure> {
     let own = env!("CARGO_PKG_VERSION");
     if job.version != own {
@@ -120,7 +120,7 @@ fn conduct(
     Ok(())
 }
 
-/// The caution about machines on which nobody has dropped caches.
+/// Caution about hosts on which caches were not dropped.
 fn about_others(ranks: &Ranks<'_>, conductor: &str) -> Option<Caution> {
     let mut others = ranks.world.hosts();
     others.retain(|host| host != conductor);

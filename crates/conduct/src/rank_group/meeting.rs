@@ -1,5 +1,5 @@
-//! What ranks have to agree on before a trial: their versions, what they were asked to do, and the
-//! identity of the trial; then how their clocks are related.
+//! Handshake of the ranks before a trial: versions, command lines and the identity of the trial
+//! must agree; then the clock offsets are measured.
 
 use serde::{Deserialize, Serialize};
 use treering_engine::{RankError, World};
@@ -8,16 +8,16 @@ use treering_model::TrialId;
 use super::process::{RankProcess, failed};
 use crate::failure::{Failure, FailureKind};
 
-/// What a rank says of itself.
+/// Handshake message of a rank.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Card {
     version: String,
-    /// The command line, without the name of the program.
+    /// Command line, without the name of the program.
     words: Vec<String>,
     host: String,
 }
 
-/// What rank 0 answers.
+/// Reply of rank 0.
 #[derive(Serialize, Deserialize)]
 struct Answer {
     trial: TrialId,
@@ -25,7 +25,7 @@ struct Answer {
     problem: Option<(usize, String)>,
 }
 
-/// Ranks meet; says which trial it will be.
+/// Performs the handshake; returns the identity of the trial.
 pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<TrialId, Failure> {
     let own = Card {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -60,7 +60,7 @@ pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<Trial
     Ok(answer.trial)
 }
 
-/// The first rank that differs from rank 0, and in what.
+/// First rank that differs from rank 0, with a description of the difference.
 fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
     cards.iter().enumerate().find_map(|(rank, card)| {
         let why = match card {
@@ -78,7 +78,7 @@ fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
     })
 }
 
-/// The first words in which two command lines differ; nothing for one that ends before.
+/// First pair of words in which two command lines differ; empty for a line that has ended.
 fn apart<'w>(one: &'w [String], other: &'w [String]) -> (&'w str, &'w str) {
     let differ = |at: &usize| one.get(*at) != other.get(*at);
     let at = (0..one.len().max(other.len())).find(differ).unwrap_or(0);

@@ -20,8 +20,8 @@ pub use self::process::{Connection, RankProcess};
 pub use self::ranks::Ranks;
 use crate::failure::Failure;
 
-/// Meets the other ranks, runs this with them, and leaves them; a rank that is silent for longer
-/// than the limit is lost. Rank 0 shows a failure and gives the exit code.
+/// Performs the handshake, runs `run` on all ranks, and the final barrier. A rank that is silent
+/// for longer than the limit is lost. Only rank 0 shows failures and decides the exit code.
 pub fn together<E: From<Failure> + Display>(
     connection: &dyn Connection,
     process: &RankProcess<'_>,
@@ -36,7 +36,7 @@ pub fn together<E: From<Failure> + Display>(
     });
     match &done {
         Err(failure) => world.leave(&failure.to_string()),
-        // Who still waits for us learns that nothing more comes.
+        // Ranks that still wait for rank 0 learn that it has ended.
         Ok(_) if world.is_first() => world.leave("it has ended"),
         Ok(_) => {}
     }

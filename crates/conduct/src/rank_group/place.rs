@@ -1,4 +1,5 @@
-//! Where the ranks work: each in its directory, all on one filesystem, mounted alike.
+//! Target directories of the ranks: each rank has one, all on the same filesystem with equal mount
+//! options.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,33 +16,33 @@ use treering_sys::MountTable;
 use super::process::failed;
 use crate::failure::{Failure, FailureKind};
 
-/// How long a file of another client may take to be seen: attribute caches last for a minute at
-/// most where nobody has changed that.
+/// Time limit for a file of another client to become visible. Attribute caches keep entries for at
+/// most a minute by default.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a rank sees.
+/// Target directory as seen by a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Seen {
-    /// Why it sees nothing.
+    /// Error of opening the directory.
     problem: Option<String>,
-    /// The file of rank 0.
+    /// State of rank 0's token file.
     token: Token,
     /// Type and options of the mount.
     mount: String,
 }
 
-/// What a rank sees of a file that rank 0 wrote.
+/// State of the token file written by rank 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Token {
     Read,
-    /// Not there, or with other content.
+    /// Missing, or with other content.
     #[default]
     Absent,
-    /// There, and not to be read.
+    /// Present but unreadable.
     Failed(String),
 }
 
-/// Compares what the ranks see of their directories.
+/// Compares the target directories of the ranks.
 pub(crate) fn compare(
     world: &World<'_>,
     dir: &Path,

@@ -1,34 +1,33 @@
-//! One of the processes that a launcher started: its words and machine, and its connection with the
-//! others.
+//! Process started by a launcher: its command line, host, and connection with the other ranks.
 
 use treering_engine::{Link, RankError};
 use treering_script::Workload;
 
 use crate::failure::{Failure, FailureKind};
 
-/// This process, as the other ranks know it.
+/// Description of this process for the other ranks.
 pub struct RankProcess<'a> {
-    /// Its command line, without the name of the program.
+    /// Command line, without the name of the program.
     pub words: Vec<String>,
-    /// The name of its machine.
+    /// Host name.
     pub host: String,
-    /// The workloads that it can run.
+    /// Workloads that the process can run.
     pub workloads: &'a [&'static dyn Workload],
 }
 
-/// The connection of a rank with the others.
+/// Connection of a rank with the others.
 pub trait Connection {
-    /// Carries messages.
+    /// Link that carries the messages.
     fn link(&self) -> &dyn Link;
 
-    /// The name of the library that carries them.
+    /// Name of the message passing library.
     fn library(&self) -> String;
 
-    /// Ends all ranks at once.
+    /// Aborts all ranks at once.
     fn abort(&self) -> !;
 }
 
-/// A rank that was lost or has left.
+/// Failure of a rank that was lost or has left.
 pub(crate) fn failed(error: &RankError) -> Failure {
     Failure::of(FailureKind::Environment, error)
 }

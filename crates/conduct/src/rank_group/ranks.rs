@@ -1,4 +1,4 @@
-//! The ranks that a run is distributed over, and what each of them does.
+//! Ranks of a distributed run, and the work of each.
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +13,18 @@ use crate::failure::{Failure, FailureKind};
 use crate::plan::{JobOfRanks, job_of_ranks};
 use crate::ranks::{assist, dir_of_rank};
 
-/// The ranks that a run is distributed over.
+/// Ranks of a distributed run.
 pub struct Ranks<'w> {
-    /// All of them.
+    /// Ranks of the run.
     pub world: &'w World<'w>,
-    /// The identity of the trial, the same at all of them.
+    /// Identity of the trial, equal on all ranks.
     pub trial: TrialId,
     pub(super) library: String,
     pub(super) workloads: &'w [&'static dyn Workload],
 }
 
 impl Ranks<'_> {
-    /// The job of all ranks together, where these settings say what each has.
+    /// Job of all ranks together, from settings that describe a single rank.
     ///
     /// # Errors
     /// When the workload cannot be distributed over ranks, or a setting is wrong.
@@ -37,7 +37,7 @@ impl Ranks<'_> {
         job_of_ranks(workload, settings, ranks, self.workloads)
     }
 
-    /// The settings of rank 0 at all ranks, files that were read for them included.
+    /// Broadcasts the settings of rank 0, with the files that were read for them.
     ///
     /// # Errors
     /// When a rank is lost, or does not understand them.
@@ -63,7 +63,7 @@ impl Ranks<'_> {
         dir_of_rank(dir, self.world.rank())
     }
 
-    /// Runs the share of a rank that is not the first, which says what is to be said.
+    /// Runs the share of a rank other than rank 0, as rank 0 directs.
     ///
     /// # Errors
     /// When a directory cannot be opened, a call fails, or another rank is lost.
@@ -77,7 +77,7 @@ impl Ranks<'_> {
             Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
         })?;
         let _as_many_as_we_may = raise_open_files();
-        // What it means is judged by rank 0.
+        // Only rank 0 evaluates the findings.
         roots.first().map_or(Ok(()), |first| self.look(first).map(|_seen| ()))?;
         let opened: Result<Vec<Target>, _> = roots.iter().map(|root| Target::open(root)).collect();
         let opened = opened.map_err(|error| Failure::of(FailureKind::Environment, &error))?;
@@ -85,7 +85,8 @@ impl Ranks<'_> {
             .map_err(|error| Failure::of(FailureKind::Trial, &error))
     }
 
-    /// What is known of the ranks before the trial, and whether they see one filesystem.
+    /// Facts about the ranks before the trial, with cautions if they do not see the same
+    /// filesystem.
     ///
     /// # Errors
     /// When a rank cannot open its directory, or is lost.

@@ -1,4 +1,4 @@
-//! What decides a plan, and the rounds that it takes, before anything runs.
+//! Primary comparisons and the number of rounds of a plan before it runs.
 
 use std::fs;
 use std::path::Path;

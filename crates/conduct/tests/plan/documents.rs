@@ -109,7 +109,7 @@ fn job_files_of_a_plan_put_in_variables_of_the_environment() {
     assert!(error.contains("the environment has no variable NOTHING"), "{error}");
 }
 
-/// Nobody is to find out after an hour that an example needs a larger image.
+/// Checks that the loop images of an example are large enough for its jobs.
 fn fits(plan: &Plan) {
     for variant in &plan.variants {
         let DeviceSpec::Loop { bytes, count, .. } = variant.device else { continue };

@@ -1,4 +1,4 @@
-//! What is refused, and what is said then: one golden of all renderings.
+//! Errors of refused plans: a golden file of all renderings.
 
 use crate::{read_file, read_plan};
 

@@ -1,4 +1,4 @@
-//! Documents that want to do harm: each is read or refused soon, and nothing panics.
+//! Malicious documents: each is read or refused quickly, and nothing panics.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 
 use crate::read_plan;
 
-/// Far above what any takes, even on a busy machine in a debug build.
+/// Time limit far above the time of any document, even on a busy machine in a debug build.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
@@ -76,7 +76,7 @@ fn line_ends_of_windows_and_a_byte_order_mark_are_taken() {
     assert!(error.contains("plan.toml:2:14") && !error.contains('\r'), "{error}");
 }
 
-/// Words that plans are made of, so that much gets past the first check.
+/// Words of plans, so that much of the input passes the first check.
 fn piece() -> impl Strategy<Value = String> {
     let words = [
         "[[variant]]\n",

@@ -1,4 +1,4 @@
-//! Plan documents: what reads, what is refused and in which words, and what is written.
+//! Plan documents: accepted and refused ones with their messages, and writing.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
@@ -17,7 +17,7 @@ use std::path::Path;
 use treering_conduct::plan::document::{Known, read};
 use treering_conduct::plan::{Plan, PlanError};
 
-/// Reads a plan with everything that this program knows.
+/// Reads a plan with all workloads and filesystems of this program.
 fn read_plan(text: &str) -> Result<Plan, PlanError> {
     read_file(text, "plan.toml")
 }
@@ -26,7 +26,7 @@ fn read_file(text: &str, name: &str) -> Result<Plan, PlanError> {
     read_sized(text, name, false)
 }
 
-/// With the jobs at their full size, where they have one.
+/// Reads a plan, with its jobs at full size if `is_full_size`.
 fn read_sized(text: &str, name: &str, is_full_size: bool) -> Result<Plan, PlanError> {
     let filesystems = ["ext4", "ext3", "ext2", "xfs", "btrfs", "f2fs", "tmpfs"];
     let known = Known {

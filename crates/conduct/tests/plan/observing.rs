@@ -1,4 +1,4 @@
-//! What plans have watched: in rounds of their own behind the others, or in the measured ones.
+//! Recording of traces and layouts by plans: in additional rounds, or in the measured ones.
 
 use treering_conduct::plan::{ObservedIn, Observing};
 use treering_conduct::{observing_rounds, rounds};

@@ -1,4 +1,4 @@
-//! The order of the cells: what is compared stands together in a round, and no place is favoured.
+//! Order of the cells: compared cells stand together in a round, and no position is favoured.
 
 use treering_conduct::plan::Plan;
 use treering_conduct::{PlannedCell, observing_rounds, rounds};
@@ -19,7 +19,7 @@ fn plan() -> Plan {
     read_plan(THREE_BY_THREE).unwrap()
 }
 
-/// The jobs of a round in their order, each once for all its neighbours.
+/// Jobs of a round in their order, consecutive cells of a job counted once.
 fn blocks(round: &[PlannedCell]) -> Vec<usize> {
     let mut jobs: Vec<usize> = round.iter().map(|cell| cell.job).collect();
     jobs.dedup();

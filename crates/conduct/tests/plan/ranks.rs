@@ -1,4 +1,4 @@
-//! Jobs on several ranks: how many, started by what, and what then is refused.
+//! Jobs on several ranks: number of ranks, launchers, and refused settings.
 
 use std::path::Path;
 

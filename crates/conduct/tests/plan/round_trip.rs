@@ -1,4 +1,4 @@
-//! What is written reads back to the same plan; and what makes two plans the same.
+//! Written plans read back to the same plan; and equality of plans by digest.
 
 use std::fs;
 use std::path::PathBuf;
@@ -207,7 +207,7 @@ fn unique<T>(mut all: Vec<T>, name: impl Fn(&mut T) -> &mut String) -> Vec<T> {
     all
 }
 
-/// Some are compared with one above them.
+/// Makes some variants compare with an earlier one.
 fn some_against(mut variants: Vec<Variant>) -> Vec<Variant> {
     for place in 1..variants.len() {
         let above = variants[usize::try_from(variants[place].handicap_percent).unwrap() % place]

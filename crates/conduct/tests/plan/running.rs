@@ -13,12 +13,12 @@ use treering_sys::StopFlag;
 
 use crate::read_plan;
 
-/// Keeps trials in memory, and messages.
+/// Store and host that keep trials and messages in memory.
 #[derive(Default)]
 struct Memory {
     trials: RefCell<Vec<Trial>>,
     messages: RefCell<Vec<String>>,
-    /// Whether the store is full.
+    /// True if the store accepts no more events.
     is_full: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Conducting a session: phases, groups, workers, and the events they leave.
+//! Conducts a session: phases, groups, workers, and their events.
 //!
 //! A group of one runs on the calling thread; larger ones on threads of their own that start
 //! together. What a trial is, its beginning and its end, is the caller's.
@@ -31,7 +31,7 @@ use crate::{
     Recorder, RunOptions, TrialClock, World,
 };
 
-/// Runs a session to its end; no log of what is read and written is kept here.
+/// Runs a session to its end, without a log of reads and writes.
 pub(crate) fn conduct<P: Place + ?Sized>(
     place: &P,
     session: &mut dyn Session,
@@ -84,7 +84,7 @@ fn conduct_here<P: Place + ?Sized>(
     conductor.finish(ran)
 }
 
-/// The clock of the trial, which is that of rank 0.
+/// Clock of the trial, taken from rank 0.
 fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock, EngineError> {
     let Some(world) = world.filter(|world| world.size() > 1) else { return Ok(own) };
     let told = world.broadcast(&own.origin_ns().to_le_bytes())?;
@@ -92,7 +92,7 @@ fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock
     Ok(TrialClock::since(world.by_own(origin_ns)))
 }
 
-/// Conducts a session at a place.
+/// Conducts a session on a target.
 struct PlaceConductor<'r, P: Place + ?Sized> {
     place: &'r P,
     options: &'r EngineOptions,
@@ -101,33 +101,33 @@ struct PlaceConductor<'r, P: Place + ?Sized> {
     stop: &'r StopFlag,
     payload: Payload,
     workers: Vec<Worker<P::Caller>>,
-    /// Totals of the present phase so far. Its time ends with its last group: what the session
-    /// does after that is not in it.
+    /// Totals of the current phase so far. Its time ends with its last group and excludes later
+    /// work of the session.
     phase: Option<PhaseTotals>,
-    /// The number of the next phase.
+    /// Number of the next phase.
     next_phase: u32,
-    /// When the present phase began, by the monotonic clock. Where rank 0 said when, that may be a
-    /// moment to come: how the two clocks are related is not known to the nanosecond.
+    /// Start of the current phase, by the monotonic clock in nanoseconds. A start agreed on with
+    /// rank 0 may lie slightly in the future, since clock offsets are not known to the nanosecond.
     phase_began_ns: u64,
-    /// Tasks of the groups of the present phase that have ended.
+    /// Number of finished tasks in the groups of the current phase.
     tasks_before: u32,
-    /// What workers in processes of their own counted in its seconds.
+    /// Intervals of worker processes, one list per worker, in seconds of the phase.
     intervals: Vec<Vec<Interval>>,
-    /// Whether dropping caches has not failed yet.
+    /// True until dropping caches fails.
     drops_caches: bool,
-    /// All ranks, where there are several.
+    /// Ranks of the run; `None` on a single process.
     world: Option<&'r World<'r>>,
-    /// Whether each of them does all tasks, in a directory of its own, and not its share of them.
+    /// True if each rank does all tasks, in a directory of its own, instead of a share of them.
     apart: bool,
-    /// When the next group begins, by the monotonic clock, where they have agreed on it.
+    /// Agreed start of the next group, by the monotonic clock in nanoseconds.
     begins_ns: Option<u64>,
-    /// How long each of them worked in the present phase.
+    /// Time worked in the current phase, per rank.
     worked_ns: Vec<u64>,
-    /// Its barriers.
+    /// Barriers of the current phase.
     barriers: Barriers,
-    /// Programs that did the work, from the first one on.
+    /// Programs that did the work; `None` before the first.
     programs: Option<Programs>,
-    /// Why the run ended, from its first error on: the session knows no more than that it did.
+    /// First error of the run. The session only learns that the run has ended.
     error: Option<EngineError>,
 }
 
@@ -170,7 +170,8 @@ impl<P: Place + ?Sized> Conductor for PlaceConductor<'_, P> {
 }
 
 impl<P: Place + ?Sized> PlaceConductor<'_, P> {
-    /// Does what the session asks for, unless the run has ended; keeps the error that ends it.
+    /// Executes a request of the session, unless the run has ended; keeps the error that ends the
+    /// run.
     fn attempt<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, EngineError>,
@@ -184,7 +185,8 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         })
     }
 
-    /// Ends the last phase and what programs left running; returns why the run ended early.
+    /// Ends the last phase and all processes left by programs; returns the error that ended the run
+    /// early.
     fn finish(mut self, ran: SessionResult) -> Result<(), EngineError> {
         let ended = match (self.error.take(), ran) {
             (Some(error), _) => Err(error),
@@ -201,8 +203,8 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         }
     }
 
-    /// Unmounts the place and mounts it again, where that is asked for between phases. The workers
-    /// go, with all that they have open.
+    /// Remounts the target between phases, if requested. The workers are dismissed with all their
+    /// descriptors.
     fn renew_between_phases(&mut self) -> Result<(), EngineError> {
         if !self.place.is_renewed() {
             return Ok(());
@@ -251,7 +253,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    /// Ends the present phase, if there is one; `ended` says why it ended early.
+    /// Ends the current phase, if any; `ended` is the reason of an early end.
     fn end_phase(&mut self, mut ended: Result<(), EngineError>) -> Result<(), EngineError> {
         let Some(mut totals) = self.phase.take() else { return ended };
         let intervals = self.workers.iter_mut().map(|worker| worker.recorder.end_phase());
@@ -297,8 +299,8 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    /// Has the place unmounted and mounted again within a phase. The workers go, with all that they
-    /// have open; what they counted stays.
+    /// Remounts the target within a phase. The workers are dismissed with all their descriptors;
+    /// their counters are kept.
     fn renew(&mut self) -> Result<(), EngineError> {
         let workers = std::mem::take(&mut self.workers);
         self.intervals.extend(workers.into_iter().map(|mut worker| worker.recorder.end_phase()));
@@ -309,7 +311,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Err(EngineError::Renewal { source })
     }
 
-    /// Everything before a group that is not measured.
+    /// Prepares a group, outside of the measured time.
     fn prepare(&mut self, group: &ParallelGroup) -> Result<(), EngineError> {
         if group.remount {
             self.renew()?;
@@ -324,20 +326,20 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    /// What a group of so many tasks has of all ranks together: where they work apart each does all
-    /// of them, one rank's after the other's.
+    /// Number of tasks of a group over all ranks: `tasks` times the number of ranks if each rank
+    /// does all of them.
     fn everyones(&self, tasks: usize) -> usize {
         let apart = self.world.filter(|_| self.apart);
         apart.map_or(tasks, |world| tasks * world.size())
     }
 
-    /// Those of a group of so many tasks that are done here, among everyone's.
+    /// Share of this rank in the tasks of a group, as a range of indices over all ranks.
     fn own(&self, tasks: usize) -> Range<usize> {
         let all = self.everyones(tasks);
         self.world.map_or(0..all, |world| world.share(all))
     }
 
-    /// Sees to it that there are workers with these numbers. All that they need is allocated here.
+    /// Creates missing workers with these numbers. Everything that they need is allocated here.
     fn hire(&mut self, numbers: Range<usize>) -> Result<(), EngineError> {
         for worker in numbers {
             let at = self.workers.partition_point(|hired| hired.number < worker);
@@ -374,7 +376,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    /// Has the tasks of a group done, and reports each to the listener and the sinks.
+    /// Runs the tasks of a group, and reports each to the listener and the sinks.
     fn work_and_report(
         &mut self,
         mut group: ParallelGroup,
@@ -446,7 +448,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         if stopped { Err(EngineError::Halted) } else { Ok(()) }
     }
 
-    /// Says which tasks begin, at all ranks.
+    /// Reports the beginning of the tasks on all ranks.
     fn announce(&mut self, phase: u32, tasks: &[Task]) -> Result<(), EngineError> {
         let all = self.everyones(tasks.len());
         for (number, place) in (self.tasks_before..).zip(0..all) {
@@ -462,17 +464,17 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    /// The rank that does a task of everyone's.
+    /// Rank that does the task at this index over all ranks.
     fn rank_of(&self, place: usize, all: usize) -> usize {
         self.world.map_or(0, |world| world.rank_of(place, all))
     }
 
-    /// Whether a rank is another than this one, and works in a directory of its own.
+    /// True if the rank is not this one and works in a directory of its own.
     fn is_others(&self, rank: usize) -> bool {
         self.apart && self.world.is_some_and(|world| world.rank() != rank)
     }
 
-    /// What a task of a rank is done to, as all ranks together know it.
+    /// Subject of a task, prefixed with the rank's directory if each rank has its own.
     fn subject(&self, task: &Task, rank: usize) -> String {
         match self.world {
             Some(_) if self.apart => format!("{}/{}", own_directory(rank), task.subject),
@@ -480,7 +482,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         }
     }
 
-    /// Takes in when each rank began and ended in a group that all had a part in.
+    /// Adds the start and end times of the ranks in a group, if all took part in it.
     fn add_spans(&mut self, spans: &[Option<(u64, u64)>]) {
         let Some(world) = self.world.filter(|_| spans.iter().all(Option::is_some)) else { return };
         let spans = spans.iter().flatten();
@@ -489,7 +491,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         self.worked_ns.iter_mut().zip(worked).for_each(|(sum, worked)| *sum += worked);
     }
 
-    /// Does the tasks of a group, side by side, within their time: of several ranks each its own.
+    /// Runs this rank's tasks of a group in parallel, within the time limit.
     fn work(
         &mut self,
         listener: &mut dyn TaskListener,
@@ -567,7 +569,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         ticking(every, work, tick, tell)?
     }
 
-    /// A sync that belongs to no task.
+    /// Syncs the target outside of all tasks.
     fn sync_target(&mut self, scope: SyncScope) -> Result<(), EngineError> {
         // One on each machine, which has written.
         let first = self.world.map_or(0, |world| world.share(world.size()).start);
@@ -585,11 +587,10 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     }
 }
 
-/// How often a rank listens to the others while its tasks work.
+/// Polling interval for messages of other ranks while tasks work.
 const LISTEN_EVERY: Duration = Duration::from_millis(5);
 
-/// Sleeps nearly until then, and looks at the clock for the rest: the kernel may wake us 50 µs
-/// late.
+/// Sleeps until shortly before the time, then polls the clock: the kernel may wake us 50 µs late.
 fn wait_until(at_ns: u64) {
     const NEARLY_NS: u64 = 70_000;
     let left = at_ns.saturating_sub(monotonic_ns());

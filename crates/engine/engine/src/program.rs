@@ -1,5 +1,5 @@
-//! Another program that does the work of a run: what it reported becomes phases of the session. It
-//! is started and watched in `places`.
+//! External programs that do the work of a run: their reports become phases of the session.
+//! `places` starts and supervises them.
 
 use treering_model::{Caution, CautionCode, PhaseTotals, TrialEvent, TrialSink};
 use treering_script::{Program, ProgramEnd, ReportedPhase};
@@ -9,17 +9,17 @@ use crate::places::watched_program::Outlived;
 use crate::totals::add_op;
 use crate::{EngineError, Place, TrialClock};
 
-/// The programs of a run that do its work, one after the other.
+/// External programs of a run, one after the other.
 #[derive(Default)]
 pub(crate) struct Programs {
-    /// Processes that a watched program left running.
+    /// Processes that a supervised program left running.
     outlived: Option<Outlived>,
-    /// Whether the first phase that is reported has begun with the program.
+    /// True if the first reported phase began with the program.
     has_begun: bool,
 }
 
 impl Programs {
-    /// Runs a program to its end; one that is watched begins a phase of this number.
+    /// Runs a program to its end. A supervised program begins the phase with this number.
     pub(crate) fn run<P: Place + ?Sized>(
         &mut self,
         program: &Program,
@@ -39,7 +39,7 @@ impl Programs {
         place.program(program, clock, stop).map_err(cannot)
     }
 
-    /// Reports the phases of the last program, from this number on.
+    /// Reports the phases of the last program, numbered from `number`.
     pub(crate) fn report(
         &mut self,
         phases: Vec<ReportedPhase>,
@@ -53,7 +53,7 @@ impl Programs {
         Ok(())
     }
 
-    /// Ends what watched programs left running, and cautions about it.
+    /// Kills processes left by supervised programs, and cautions about them.
     pub(crate) fn end(self, sink: &mut dyn TrialSink) -> Result<(), EngineError> {
         let Some(message) = self.outlived.and_then(Outlived::end) else { return Ok(()) };
         let caution = Caution { code: CautionCode::ProcessesLeft, message };

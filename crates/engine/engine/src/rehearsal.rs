@@ -1,5 +1,4 @@
-//! The code of a session and of a task without an engine around it: one call after the other, in
-//! made-up time.
+//! Runs the code of a session or task without an engine: calls in sequence, in simulated time.
 //!
 //! For tests and for sequences that are only looked at: nothing is counted, and every call takes as
 //! long as is said. [`Actor`] stands still between its calls, so that several tasks can be led
@@ -16,7 +15,7 @@ use treering_script::{
 
 use crate::Caller;
 
-/// What a session asks for.
+/// Request of a session to its conductor.
 pub enum SessionRequest<'s> {
     /// A phase begins.
     Phase(Phase),
@@ -36,7 +35,7 @@ impl Conductor for RequestConductor<'_> {
     }
 }
 
-/// Runs a session without a place: `answer` receives its phases and groups, and may end it.
+/// Runs a session without a target: `answer` receives its phases and groups, and may end it.
 ///
 /// # Errors
 /// When the session cannot go on. A session that `answer` ended is no error.
@@ -50,7 +49,7 @@ pub fn rehearse_session(
     }
 }
 
-/// What is done with each call, and whether the task goes on.
+/// Callback for each call and its result; breaks to end the task.
 type Watch<'w> = &'w mut dyn FnMut(&Call<'_>, Result<Done, CallError>) -> ControlFlow<()>;
 
 struct Rehearsal<'w, C> {
@@ -61,8 +60,8 @@ struct Rehearsal<'w, C> {
     is_over: bool,
 }
 
-/// Runs a task's code, each call for so many nanoseconds of made-up time. `watch` learns of each
-/// call when it was made, and may end the task.
+/// Runs the code of a task in simulated time, `call_ns` nanoseconds for each call. `watch` is
+/// called after each call, and may end the task.
 ///
 /// # Errors
 /// When a call fails that the code does not expect. A task that `watch` ended is no error.
@@ -107,7 +106,7 @@ impl<C: Caller> Io for Rehearsal<'_, C> {
     }
 }
 
-/// A task that makes its next call when it is told to. One that is dropped ends there.
+/// Task that makes its calls on request. Dropping it ends the task.
 #[derive(Debug)]
 pub struct Actor<T> {
     cues: Option<Sender<()>>,
@@ -116,8 +115,8 @@ pub struct Actor<T> {
 }
 
 impl<T: Send + 'static> Actor<T> {
-    /// A task that has not begun, by a caller of its own. `describe` makes of each call what is to
-    /// be known of it.
+    /// A task that has not begun, with its own caller. `describe` converts each call for the
+    /// observer.
     ///
     /// # Panics
     /// When there is no thread for it.
@@ -145,8 +144,7 @@ impl<T: Send + 'static> Actor<T> {
 }
 
 impl<T> Actor<T> {
-    /// Ends it where it is and gives the task's code back, with what it took down; `None` where it
-    /// ended in a panic.
+    /// Ends the task at its current call and returns its code with its state; `None` after a panic.
     pub fn end(mut self) -> Option<Box<dyn Script>> {
         self.cues = None;
         self.thread.take()?.join().ok()
@@ -156,7 +154,7 @@ impl<T> Actor<T> {
 impl<T> Iterator for Actor<T> {
     type Item = T;
 
-    /// Lets it make its next call; `None` where it has ended.
+    /// Lets the task make its next call; `None` once it has ended.
     fn next(&mut self) -> Option<T> {
         self.cues.as_ref()?.send(()).ok()?;
         self.said.recv().ok()

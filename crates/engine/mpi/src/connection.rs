@@ -1,4 +1,4 @@
-//! The connection of a process with all others that its launcher started.
+//! MPI connection of a process with all others of its launch.
 #![expect(unsafe_code, reason = "what is being sent must stay where it is until it was sent")]
 
 use std::cell::RefCell;
@@ -11,25 +11,25 @@ use mpi::request::{Request, StaticScope};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use treering_engine::Link;
 
-/// All ranks of one launch. MPI ends when it is dropped; a process has one at most.
+/// MPI connection of all ranks of a launch. Dropping it finalises MPI; a process has at most one.
 pub struct Connection {
     world: SimpleCommunicator,
     rank: usize,
     size: usize,
     sending: RefCell<Vec<Sending>>,
-    /// The last to go.
+    /// Declared last, so that it is dropped last.
     _universe: Universe,
 }
 
-/// A message that is on its way, and what it is read from.
+/// Message in flight, with its buffer.
 struct Sending {
     request: Request<'static, [u8], StaticScope>,
     bytes: Arc<[u8]>,
 }
 
 impl Connection {
-    /// Connects with the others. Only this thread may use it. `None` where MPI cannot be used from
-    /// a process with threads, or was begun already.
+    /// Initialises MPI. Only this thread may use it. `None` if MPI does not support threads, or was
+    /// initialised already.
     pub fn open() -> Option<Self> {
         let (universe, threading) = mpi::initialize_with_threading(Threading::Funneled)?;
         if threading < Threading::Funneled {
@@ -42,12 +42,12 @@ impl Connection {
         Some(Self { world, rank, size, sending, _universe: universe })
     }
 
-    /// Ends all ranks at once, this one too, with this exit code.
+    /// Aborts all ranks at once, including this one, with this exit code.
     pub fn abort(&self, code: u8) -> ! {
         self.world.abort(i32::from(code))
     }
 
-    /// Forgets the messages that have left.
+    /// Drops the buffers of messages that were sent.
     fn sweep(&self) {
         let under_way = self.sending.take().into_iter().filter_map(|sending| {
             let Sending { request, bytes } = sending;
@@ -95,7 +95,7 @@ impl Link for Connection {
     }
 }
 
-/// The name and version of the MPI library, in one line.
+/// Name and version of the MPI library, in a line.
 pub fn library() -> String {
     let text = mpi::environment::library_version().unwrap_or_default();
     let (major, minor) = mpi::environment::version();

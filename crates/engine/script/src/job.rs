@@ -18,43 +18,43 @@ mod program;
 
 pub use program::{Program, ProgramEnd, ReportedPhase, Watch};
 
-/// Whether the kernel's caches are dropped before a group.
+/// Treatment of the kernel's caches before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Caches {
-    /// They stay.
+    /// Keeps the caches.
     #[default]
     Keep,
-    /// Page cache, dentries and inodes are dropped.
+    /// Drops page cache, dentries and inodes.
     Drop,
 }
 
-/// The code of one task.
+/// Code of a task.
 pub trait Script: Send {
-    /// Does it, from its beginning to its end.
+    /// Runs the task to its end.
     ///
     /// # Errors
     /// What a call ended with that the code does not expect: to be handed on as it is.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop>;
 
-    /// Receives what the task used, at its end.
+    /// Receives the resource usage of the task, at its end.
     fn used(&mut self, _usage: Usage) {}
 
-    /// What it counted for its session and its output, in a struct of its workload.
+    /// Counters for the session and its output, in a struct of the workload.
     fn counters(&mut self) -> Counters {
         Counters::default()
     }
 }
 
-/// What carries out the requests of a task while its script goes on.
+/// Asynchronous I/O queue of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// By which calls.
+    /// Kernel interface.
     pub kind: QueueKind,
-    /// How many may be under way at a time, at least 1.
+    /// Maximum queue depth, at least 1.
     pub depth: u16,
 }
 
-/// A kind of queue.
+/// Kernel interface of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueKind {
     /// Linux AIO: `io_submit` and `io_getevents`.
@@ -63,54 +63,54 @@ pub enum QueueKind {
     IoUring,
 }
 
-/// A user and a group, by their numbers.
+/// User and group of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The user.
+    /// User ID.
     pub user: u32,
-    /// The group.
+    /// Group ID.
     pub group: u32,
 }
 
-/// A named unit of work, done by one worker.
+/// Named unit of work, done by a single worker.
 pub struct Task {
-    /// What kind of work.
+    /// Kind of work, a key of the totals.
     pub kind: String,
-    /// What it is done to.
+    /// File, directory or tree that the task works on.
     pub subject: String,
-    /// The subject's state at the start, empty where there is none.
+    /// State of the subject at the start; may be empty.
     pub state: String,
     /// The imitated tool's summary row, empty in native mode.
     pub tally: String,
-    /// Bytes that the list in use names, 0 where there is none.
+    /// Bytes named by the list in use, 0 without a list.
     pub listed_bytes: u64,
-    /// Bytes it is expected to move, for progress; 0 when unknown.
+    /// Expected bytes read and written, for progress; 0 if unknown.
     pub expected_bytes: u64,
-    /// Each successful call of this kind counts as one file.
+    /// Op whose successful calls each count as a file.
     pub file_op: Op,
-    /// Whether its files are opened with `O_DIRECT`.
+    /// True if files are opened with `O_DIRECT`.
     pub direct: bool,
-    /// Whether its files are opened with `O_SYNC` or `O_DSYNC`.
+    /// Mode of synchronous opens: `O_SYNC`, `O_DSYNC` or neither.
     pub synchronous: SyncMode,
-    /// Whether it reads and writes by the calls that take vectors (`preadv2`, `readv`).
+    /// True if reads and writes are vectored (`preadv2`, `readv`).
     pub vectored: bool,
-    /// Whether it gives the kernel the whole path of each item, from where the user's own words
-    /// begin, and opens no directory.
+    /// True if calls have the whole path of each item, beginning as the user wrote it, and no
+    /// directory is opened.
     pub whole_paths: bool,
-    /// What carries its requests out, when it makes any.
+    /// Queue for asynchronous requests, if any.
     pub queue: Option<Queue>,
-    /// What it writes and reads into, where that is not the payload.
+    /// Buffers for reads and writes; `None` uses the payload.
     pub buffers: Option<Buffers>,
-    /// Where and how urgently it runs.
+    /// CPU affinity and priorities.
     pub scheduling: Scheduling,
-    /// As whom it works; as ourselves where nobody is named.
+    /// User and group of the worker; `None` keeps those of the process.
     pub identity: Option<Identity>,
-    /// Its code.
+    /// Code of the task.
     pub script: Box<dyn Script>,
 }
 
 impl Task {
-    /// A task of which no more is known: without state, tally and expected bytes.
+    /// A task with defaults: without state, tally and expected bytes.
     pub fn new(kind: &str, subject: &str, file_op: Op, script: Box<dyn Script>) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -139,131 +139,131 @@ impl fmt::Debug for Task {
     }
 }
 
-/// What a worker is.
+/// Kind of worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorkerKind {
-    /// A thread: workers share what is open and the memory they live in.
+    /// A thread: workers share descriptors and address space.
     #[default]
     Thread,
     /// A process of its own.
     Process,
-    /// A process in a session of its own: where the kernel groups by sessions, each worker has the
-    /// share of a group (`sched_autogroup_enabled`).
+    /// A process in a session of its own. If the kernel groups by sessions
+    /// (`sched_autogroup_enabled`), each worker gets the CPU share of a group.
     Session,
 }
 
-/// When the workers of a group go.
+/// Start of the workers of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupStart {
-    /// All at once.
+    /// Workers start together.
     #[default]
     Together,
-    /// Each as soon as it is there.
+    /// Each worker starts as soon as it is created.
     AsMade,
 }
 
-/// What a signal that asks to stop does to a group.
+/// Effect of a stop signal on a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnSignal {
-    /// Its tasks stop at the next step.
+    /// Tasks stop at the next step.
     #[default]
     Stop,
-    /// Its tasks are finished first.
+    /// Tasks are finished first.
     Finish,
 }
 
-/// What becomes of the tasks that had to end early.
+/// Treatment of tasks that ended early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unfinished {
-    /// They are none: only finished tasks are reported.
+    /// Discards unfinished tasks: only finished ones are reported.
     #[default]
     Dropped,
-    /// What they did until then counts, and is reported as if they were finished.
+    /// Reports the work done so far as if the task were finished.
     Reported,
 }
 
-/// For how long a group works.
+/// Time limit of a group.
 #[derive(Clone, Debug)]
 pub struct TimeLimit {
-    /// So long, from its start.
+    /// Duration from the start of the group.
     pub after: Duration,
-    /// What rings then.
+    /// Deadline that expires then.
     pub deadline: Deadline,
 }
 
-/// How the tasks of a group run side by side.
+/// Concurrent execution of the tasks of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SideBySide {
-    /// What does them.
+    /// Kind of workers.
     pub workers: WorkerKind,
-    /// When they go.
+    /// Start of the workers.
     pub start: GroupStart,
-    /// What ends them early.
+    /// Effect of a stop signal.
     pub on_signal: OnSignal,
-    /// What becomes of those that end early.
+    /// Treatment of tasks that end early.
     pub unfinished: Unfinished,
 }
 
-/// The tasks that run side by side between two barriers, one a worker.
+/// Tasks that run in parallel between two barriers, each on a worker of its own.
 #[derive(Debug, Default)]
 pub struct ParallelGroup {
-    /// A command for the shell before everything else. What comes of it is the user's.
+    /// Shell command before everything else. The user is responsible for its effects.
     pub command: Option<String>,
-    /// What happens to the caches before.
+    /// Treatment of the caches before the group.
     pub caches: Caches,
-    /// Whether the place is unmounted and mounted again before everything else.
+    /// True if the filesystem is remounted before everything else.
     pub remount: bool,
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// How they run side by side.
+    /// Concurrent execution of the tasks.
     pub side_by_side: SideBySide,
-    /// For how long they work, where it is time that ends them.
+    /// Time limit, for groups that are ended by time.
     pub time_limit: Option<TimeLimit>,
-    /// How often the session is asked how far it is, and its output reported.
+    /// Interval of ticks, at which the session reports progress and its output.
     pub tick_every: Option<Duration>,
 }
 
 impl ParallelGroup {
-    /// A group of these tasks and no more: without time limit, on threads.
+    /// A group with defaults: without a time limit, on threads.
     pub fn new(tasks: Vec<Task>) -> Self {
         Self { tasks, ..Self::default() }
     }
 }
 
-/// A part of a trial between barriers.
+/// Part of a trial between barriers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// How many tasks it will have.
+    /// Number of tasks in the phase.
     pub tasks: u32,
 }
 
 impl Phase {
-    /// A phase of so many tasks, or of `u32::MAX` where there are more.
+    /// A phase of a number of tasks, capped at `u32::MAX`.
     pub fn new(name: impl Into<String>, tasks: impl TryInto<u32>) -> Self {
         Self { name: name.into(), tasks: tasks.try_into().unwrap_or(u32::MAX) }
     }
 }
 
-/// Layouts that were measured while a session ran, in the order in which they were.
+/// Layouts measured while a session runs, in chronological order.
 #[derive(Clone, Debug, Default)]
 pub struct LayoutFeed {
     layouts: Arc<Mutex<Vec<Layout>>>,
 }
 
 impl LayoutFeed {
-    /// Adds one, from the observer.
+    /// Appends a layout; called by the observer.
     pub fn push(&self, layout: Layout) {
         self.layouts.lock().unwrap_or_else(PoisonError::into_inner).push(layout);
     }
 
-    /// Whether none was added since the last time.
+    /// True if no layout was added since the last [`take`](Self::take).
     pub fn is_empty(&self) -> bool {
         self.layouts.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Those that were added since the last time, for the session.
+    /// Removes and returns all layouts; called by the session.
     pub fn take(&self) -> Vec<Layout> {
         std::mem::take(&mut self.layouts.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -316,7 +316,7 @@ impl TaskListener for NoListener {
     fn task_ended(&mut self, _totals: &TaskTotals) {}
 }
 
-/// The reason for an early end of a session, passed on with `?`.
+/// Reason for an early end of a session, passed on with `?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionStop {
     /// The session cannot go on.
@@ -341,7 +341,7 @@ impl From<SessionError> for SessionStop {
     }
 }
 
-/// The result of what a session does, or asks of its conductor.
+/// Result of a session or of a request to its conductor.
 pub type SessionResult<T = ()> = Result<T, SessionStop>;
 
 /// Carries out the phases and groups of a session: at a real place, in memory, or by printing them.
@@ -405,7 +405,7 @@ impl dyn Conductor + '_ {
     }
 }
 
-/// One run of a job.
+/// Run of a job.
 pub trait Session: Send {
     /// Runs the job: asks the conductor for phases and groups, in the order of the tool's loops.
     ///
@@ -413,69 +413,70 @@ pub trait Session: Send {
     /// When the session cannot go on, or the conductor ended the run.
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult;
 
-    /// Where it hears the layout of the place after every task and phase, if it decides by that.
-    /// Asked once, before it begins.
+    /// Feed of layouts after every task and phase, for sessions that decide by them. Called once,
+    /// before the run.
     fn layouts(&self) -> Option<LayoutFeed> {
         None
     }
 
-    /// What it learnt of its tools, at the end.
+    /// Facts about the tools that the session used, at the end.
     fn facts(&self) -> Vec<Fact> {
         Vec::new()
     }
 
-    /// The headline numbers of what was done so far.
+    /// Headline metrics of the work done so far.
     fn metrics(&self) -> Vec<Metric>;
 
-    /// Cautions that the run itself raised so far.
+    /// Cautions raised by the run so far.
     fn cautions(&self) -> Vec<Caution> {
         Vec::new()
     }
 
-    /// The trees left standing. What is removed is what the run recorded as made, not these names.
+    /// Names of the trees left in place, for messages. Trees are removed by the record of the run,
+    /// not by these names.
     fn remains(&self) -> Vec<String>;
 
-    /// Files and trees that the imitated tool removes itself, whatever happens: they go also in
-    /// classic mode, where a run was ended early.
+    /// Files and trees that the imitated tool always removes itself. They are also removed after a
+    /// classic run that ended early.
     fn litter(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What a job will ask of a filesystem.
+/// Space and inodes that a job needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Files that will stand at the same time, at most.
+    /// Maximum number of files at the same time.
     pub peak_files: u64,
-    /// Directories that will stand at the same time, at most.
+    /// Maximum number of directories at the same time.
     pub peak_dirs: u64,
-    /// Bytes of content that will stand at the same time, at most.
+    /// Maximum bytes of content at the same time.
     pub peak_bytes: u64,
-    /// The same in whole blocks of the target.
+    /// Maximum content at the same time, in bytes rounded up to blocks of the target.
     pub peak_block_bytes: u64,
-    /// Files that will be written in all.
+    /// Total number of files written.
     pub written_files: u64,
-    /// Bytes that will be written in all.
+    /// Total bytes written.
     pub written_bytes: u64,
 }
 
-/// What a job may know of the place it will run in.
+/// Facts about the target that a job may use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetFacts {
-    /// Names that are there already.
+    /// Names of existing entries in the target directory.
     pub existing: Vec<String>,
-    /// Size of a block.
+    /// Block size in bytes.
     pub block_bytes: u64,
-    /// Bytes of the whole filesystem.
+    /// Capacity of the filesystem in bytes.
     pub capacity_bytes: u64,
-    /// Bytes that we may still write.
+    /// Bytes available to this user.
     pub free_bytes: u64,
-    /// Files that may still be made; `None` where the filesystem does not say.
+    /// Number of available inodes; `None` if the filesystem does not report one.
     pub free_inodes: Option<u64>,
 }
 
 impl TargetFacts {
-    /// An empty place of no stated size: what a dry run assumes.
+    /// Facts about an empty target of unknown size, which a dry run assumes.
     pub const fn unknown() -> Self {
         Self {
             existing: Vec::new(),
@@ -487,27 +488,27 @@ impl TargetFacts {
     }
 }
 
-/// A line of a dry run: one task in the words of the tool, without time and rate.
+/// Line of a dry run: a task in the words of the tool, without time and rate.
 pub type OutlineLine = String;
 
 /// A configured workload, ready to run.
 pub trait Job: Send + Sync {
-    /// Every parameter, complete and in a fixed order: what the store keeps and a repeat needs.
+    /// Parameters in a fixed order, complete: the store keeps them, and a repeat needs them.
     fn parameters(&self) -> Vec<(String, String)>;
 
     /// Classic or native.
     fn mode(&self) -> Mode;
 
-    /// Whether it can run in a place: the cautions about it, or why not.
+    /// Checks that the job can run on the target; returns cautions about it.
     ///
     /// # Errors
     /// When it cannot run there; says why and what to do.
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError>;
 
-    /// What it will ask of the target.
+    /// Space and inodes that the job needs on the target.
     fn footprint(&self, facts: &TargetFacts) -> Footprint;
 
-    /// The tasks in their order, one line each, without doing anything.
+    /// Lines that describe the tasks in order, without running them.
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine>;
 
     /// The metrics that its session will give, as far as they are known before it runs, in the
@@ -515,45 +516,45 @@ pub trait Job: Send + Sync {
     /// mean anything: the values are invented. Others may be among them that a run does not give.
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric>;
 
-    /// The full name of the one metric that speaks for the whole run, where there is one: what
-    /// decides a comparison in which each workload has one question.
+    /// Full name of the metric that represents the whole run, if any. Decides comparisons with a
+    /// single metric for each workload.
     fn overall_metric(&self) -> Option<&'static str> {
         None
     }
 
-    /// What decides how much it does.
+    /// Kind of limit on the amount of work.
     fn work(&self) -> Work {
         Work::Fixed
     }
 
-    /// Whether it needs the time of every call.
+    /// True if the job needs the latency of every call.
     fn times_all(&self) -> bool {
         false
     }
 
-    /// Whether it asks for its place to be unmounted and mounted again meanwhile.
+    /// True if the job remounts the filesystem during the run.
     fn remounts(&self) -> bool {
         false
     }
 
-    /// Whether each of several ranks does all of it in a directory of its own, instead of its share
-    /// of it in one for all.
+    /// True if each of several ranks does all of the work in a directory of its own, instead of a
+    /// share of it in a common one.
     fn works_apart(&self) -> bool {
         false
     }
 
-    /// Whether another program does the work: what the engine would do to calls and payload does
-    /// not reach it.
+    /// True if another program does the work, so that the engine cannot change its calls and
+    /// payload.
     fn is_by_program(&self) -> bool {
         false
     }
 
-    /// Why it cannot be done by several ranks, where that is not the workload's own.
+    /// Reason why the job cannot run on several ranks, unless the workload itself excludes them.
     fn refuses_ranks(&self) -> Option<&'static str> {
         self.is_by_program().then_some("another program does the work")
     }
 
-    /// How many tasks a run has, for progress.
+    /// Number of tasks in a run, for progress.
     fn tasks(&self, facts: &TargetFacts) -> u64 {
         self.outline(facts).len() as u64
     }

@@ -96,14 +96,14 @@ impl OptionSpec {
     }
 }
 
-/// A workload's name tag.
+/// Manifest of a workload: names, description and options.
 #[derive(Clone, Copy, Debug)]
 pub struct Manifest {
     /// The name: of the subcommand, of the link, in plans and in the store.
     pub name: &'static str,
     /// Further names of a link and of the subcommand.
     pub aliases: &'static [&'static str],
-    /// One-line description.
+    /// Description in a line.
     pub about: &'static str,
     /// Tool and version that the classic mode imitates; empty without a classic mode.
     pub imitates: &'static str,

@@ -39,7 +39,7 @@ impl FastForward {
 /// Look-ahead of a replay with a known future: only files deleted before its end are allocated.
 #[derive(Debug)]
 pub(super) struct Foreseen {
-    /// For each written file, in order: true if it is deleted or replaced before the end.
+    /// Fate of each written file, in order: true if it is deleted or replaced before the end.
     goes: Vec<bool>,
     /// Number of files written so far.
     written: usize,

@@ -47,7 +47,7 @@ pub(super) enum Action {
     Compact(Vec<LiveFile>, LiveFile),
 }
 
-/// One drawn operation.
+/// Operation drawn from the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Operation {
     /// Index of the population in the model.

@@ -18,7 +18,7 @@ const PATH_BYTES_MAX: usize = 3000;
 /// Largest accepted file size, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 40;
 
-/// One change of a commit.
+/// Change of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Writes a file of this size, replacing any old one.
@@ -184,8 +184,8 @@ pub(super) struct History {
 }
 
 impl History {
-    /// For each file written by the first `steps` commits, in order: true if they delete or replace
-    /// it later.
+    /// Fate of each file written by the first `steps` commits, in order: true if they delete or
+    /// replace it later.
     pub(super) fn goes(&self, steps: u64) -> Vec<bool> {
         let (mut goes, mut last) = (Vec::new(), HashMap::new());
         let mut begun = 0;

@@ -53,12 +53,12 @@ impl HistorySession {
         self.shared().replay.left()
     }
 
-    /// As many of them as are replayed at most, where a rule counts them.
+    /// Maximum number of commits still to replay, capped by a rule that counts operations.
     fn wanted(&self) -> u64 {
         self.progress.ending.operations_left().unwrap_or(u64::MAX).min(self.left())
     }
 
-    /// Whether all that stands is written.
+    /// True once every live file has real data.
     fn is_written(&self) -> bool {
         self.shared().foreseen.as_ref().is_none_or(Foreseen::is_written)
     }

@@ -22,7 +22,7 @@ use super::through::ThroughSession;
 use treering_compilebench::{AGING_PHASE, aging};
 use treering_kit::occupied::refuse_existing;
 
-/// What a dry run takes for half of the free space.
+/// Live bytes that a dry run assumes, in place of half of the free space.
 const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
 /// Operations of another workload that are planned where no rule counts them.
 const PLANNED_OPERATIONS: u64 = 2000;
@@ -33,7 +33,7 @@ const USED_MUCH: f64 = 0.25;
 /// Commits between two measurements, where nobody says.
 const COMMITS_EVERY: u64 = 100;
 
-/// Who carries the profile out.
+/// Source of the operations of a profile.
 enum By {
     Model(Model),
     Workload(Box<dyn Job>),
@@ -368,7 +368,7 @@ impl Job for AgeJob {
     }
 }
 
-/// Whether what is aged was used before: its layout then also tells of that.
+/// Caution about a target that was used before: its layout then also reflects the earlier use.
 fn not_fresh(facts: &TargetFacts) -> Option<Caution> {
     let found = facts.existing.iter().find(|name| *name != "lost+found");
     let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;

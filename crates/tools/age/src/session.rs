@@ -44,14 +44,15 @@ impl AgeSession {
         }
     }
 
-    /// Whether the filesystem is mounted anew before a part: between two steps, so often.
+    /// True if a remount is due at this number of operations.
     fn is_remounted(&self) -> bool {
         let aged = self.progress.ending.operations();
         let is_due = |every: u64| aged.is_multiple_of(every);
         self.progress.phase == Some(AGE) && self.remount_every.is_some_and(is_due)
     }
 
-    /// The same, but for the first of its steps: it is mounted anew between phases.
+    /// True if a remount is due before the next part. Excludes the first step, since the filesystem
+    /// is remounted between phases anyway.
     fn remounts_now(&self) -> bool {
         self.progress.ending.operations() > 0 && self.is_remounted()
     }

@@ -51,7 +51,7 @@ pub(super) struct BetweenText {
 /// Distribution of sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Sizes {
-    /// One constant size.
+    /// Constant size in bytes.
     Always(u64),
     /// Lognormal distribution with this standard deviation of the logarithm; larger sizes are cut
     /// off.

@@ -21,13 +21,13 @@ const BLOGS_FEWEST: u64 = 2;
 #[derive(Debug)]
 pub(super) struct BlogJob {
     config: Config,
-    /// Where the blogs are, in classic mode.
+    /// Directory of the blogs, in classic mode.
     directory: Option<String>,
     parameters: Vec<(String, String)>,
 }
 
 impl BlogJob {
-    /// From the classic command line.
+    /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Classic::read(settings)?;
         let config = Config::classic(&options)?;
@@ -36,7 +36,7 @@ impl BlogJob {
         Ok(Self { config, directory: Some(directory), parameters: options.parameters() })
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let options = Native::read(settings)?;
         let config = Config::native(&options)?;

@@ -1,4 +1,5 @@
-//! One run: everything is on disk, the threads work side by side, a row is taken each interval.
+//! Run of blogbench: syncs the filesystem, runs all threads in parallel, and takes a row each
+//! interval.
 
 use std::ffi::CString;
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub(super) const ROOT: &str = "blogbench-0";
 /// A run that takes twice its time and this has lost its rows.
 const GRACE_SECONDS: u64 = 60;
 
-/// How it is run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) config: Config,
@@ -40,7 +41,7 @@ pub(super) struct Run {
 pub(super) struct BlogSession {
     run: Run,
     common: Arc<Common>,
-    /// Of each thread.
+    /// Counts per thread.
     counts: Vec<Counts>,
     has_begun: bool,
     headline: Headline,

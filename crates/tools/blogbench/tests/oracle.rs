@@ -85,7 +85,7 @@ impl Actor {
         all
     }
 
-    /// All calls to the end.
+    /// Performs calls until the script ends.
     fn rest(&mut self) -> Vec<Said> {
         self.until(|_| false)
     }
@@ -430,7 +430,7 @@ fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
     });
 }
 
-/// What a run through the engine left and measured.
+/// Metrics and files of a run through the engine.
 struct Ran {
     metrics: Vec<Metric>,
     snapshot: Snapshot,
@@ -454,7 +454,8 @@ fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMap<
     (session.metrics(), files)
 }
 
-/// On a filesystem of its own kind: a sync elsewhere would wait for what others wrote.
+/// Runs the job on tmpfs if available: a sync of a shared filesystem would wait for the writes of
+/// other programs.
 fn on_disk(job: &dyn Job) -> Ran {
     let shared = Path::new("/dev/shm");
     let real = if shared.is_dir() { temp_dir_in(shared) } else { temp_dir() };

@@ -24,13 +24,13 @@ pub(super) struct BonnieJob {
 }
 
 impl BonnieJob {
-    /// From the classic command line.
+    /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let ClassicConfig { shape, parameters, process, .. } = ClassicConfig::read(settings)?;
         Ok(Self { shape, style: Style::Classic { process }, parameters })
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Native::read(settings)?;
         let shape = native::shape(&mut options)?;
@@ -124,7 +124,7 @@ impl Job for BonnieJob {
 }
 
 impl BonnieJob {
-    /// What a copy does in a test.
+    /// Description of a copy's work in a test.
     fn what(&self, test: Test) -> String {
         let shape = &self.shape;
         if let Some(files) = shape.files.filter(|_| !test.is_io()) {

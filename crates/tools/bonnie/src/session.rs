@@ -1,4 +1,4 @@
-//! One run: a phase for each test, with what it needs before and leaves after it.
+//! Run of bonnie++: a phase for each test, with the setup and cleanup around it.
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
@@ -19,12 +19,12 @@ use super::test::Test;
 /// The kind of tasks that belong to no test.
 pub(super) const SETUP: &str = "setup";
 
-/// Which way.
+/// Classic or native run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Style {
-    /// As bonnie++ 2.00a, in a process of this number.
+    /// Behaves like bonnie++ 2.00a.
     Classic {
-        /// The number.
+        /// Process id, part of the names of files.
         process: u32,
     },
     /// treering's own.
@@ -32,7 +32,7 @@ pub(super) enum Style {
 }
 
 impl Style {
-    /// Where a copy works.
+    /// Work directory and names of a copy.
     pub(super) fn home(self, copy: u16) -> Home {
         match self {
             Self::Classic { process } => Home::classic(process, copy),
@@ -49,7 +49,8 @@ enum Chore {
     /// Writes the large file for a test whose own tests left it out.
     FillFile,
     MakeDirs,
-    /// The same of the many files, with the names of the random tests or not.
+    /// Makes the many files for a test whose own tests left them out; true for the names of the
+    /// random tests.
     FillDirs(bool),
     ClearDirs,
 }
@@ -59,7 +60,8 @@ pub(super) struct BonnieSession {
     shape: Shape,
     style: Style,
     has_begun: bool,
-    /// Whether the large file is there, and the many files: with random names or not.
+    /// True if the large file exists; `has_files` is `Some` if the many files exist, and true if
+    /// their names are random.
     has_file: bool,
     has_files: Option<bool>,
     headline: Headline,
@@ -238,7 +240,7 @@ fn subject(home: &Home) -> String {
 /// A call that is never made: no file is counted.
 const NO_FILES: Op = Op::Truncate;
 
-/// What counts as a file.
+/// Op whose successful calls count as files in a test.
 fn file_op(test: Test, kind: Option<FileKind>) -> Op {
     match (test, kind) {
         (Test::SequentialStat | Test::RandomStat, _) => Op::Stat,

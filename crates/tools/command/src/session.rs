@@ -1,4 +1,4 @@
-//! One run of a command: what is run before, the command, what is run after, and what they came to.
+//! Run of a command: the programs before and after it, the command itself, and its metrics.
 
 use serde::{Deserialize, Serialize};
 use treering_model::metrics::{command, cpu, times};
@@ -21,16 +21,16 @@ const WORDS_LINES_MAX: usize = 4;
 /// Characters of each of them.
 const WORDS_CHARS_MAX: usize = 240;
 
-/// What is kept of a program that ran.
+/// Recorded result of a program.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
-    /// Its exit code, if it ended by itself.
+    /// Exit code; `None` if a signal ended the program.
     exit_code: Option<i32>,
     /// The signal that ended it.
     signal: Option<i32>,
-    /// Its standard output, shortened in its middle.
+    /// Standard output, shortened in the middle.
     output: String,
-    /// Its standard error, likewise.
+    /// Standard error, shortened in the middle.
     errors: String,
 }
 
@@ -78,7 +78,7 @@ impl<'j> CommandSession<'j> {
         }))
     }
 
-    /// What the command came to.
+    /// Extracts facts, metrics and cautions from the result of the command.
     fn measure(&mut self, end: &ProgramEnd, output: &str, errors: &str) {
         let mut said = [("command.output", output), ("command.errors", errors)];
         for (name, text) in &mut said {
@@ -176,7 +176,8 @@ impl Session for CommandSession<'_> {
         self.cautions.clone()
     }
 
-    /// What it made is the user's: the command after it removes it, or nobody does.
+    /// Empty: files made by the command belong to the user, and only the cleanup command removes
+    /// them.
     fn remains(&self) -> Vec<String> {
         Vec::new()
     }

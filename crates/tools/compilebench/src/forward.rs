@@ -29,7 +29,7 @@ impl LaterOperations {
 /// Look-ahead over the operations to come, and files allocated so far.
 #[derive(Debug)]
 pub(super) struct Forward {
-    /// For each operation, in order: the later operations on its tree.
+    /// Later operations on the tree of each operation, in order.
     later: VecDeque<LaterOperations>,
     /// Existing files that are only allocated, by tree.
     allocated: BTreeMap<String, BTreeMap<NameId, u64>>,

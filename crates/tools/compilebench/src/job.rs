@@ -21,7 +21,7 @@ use super::recipes::{NativeList, Recipe, Recipes};
 use super::session::{AgingSession, Style, kind_name, native_tree};
 use super::text;
 
-/// So many trees and operations are looked at for the kinds of operation that a run has.
+/// Numbers of trees and runs that are planned to find the kinds of operation of a run.
 const FORESEEN_TREES: u32 = 100;
 const FORESEEN_RUNS: u32 = 1_000;
 /// The largest request: what one call can move on Linux is a little below 2 GiB.
@@ -32,7 +32,7 @@ enum Shape {
     Classic(ClassicShape),
     Native {
         shape: NativeShape,
-        /// How full the filesystem is to be instead of a number of trees.
+        /// Target fraction of used space, in place of a number of trees.
         fill: Option<f64>,
     },
 }
@@ -46,12 +46,12 @@ pub(super) struct AgingJob {
     /// Directories of one tree in all its states.
     tree_dirs: u64,
     parameters: Vec<(String, String)>,
-    /// Whether files that go before the end are only allocated.
+    /// True if files that are removed before the end are only allocated.
     fast_forward: bool,
 }
 
 impl AgingJob {
-    /// From the classic command line.
+    /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Classic::read(settings)?;
         let chunk_bytes = chunk(options.buffer_size)?;
@@ -79,7 +79,7 @@ impl AgingJob {
         Ok(Self::new(Shape::Classic(shape), style, recipes, &dataset, options.parameters()))
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Native::read(settings)?;
         let chunk_bytes = chunk(options.buffer_size)?;
@@ -114,7 +114,7 @@ impl AgingJob {
         Ok(Self::new(shape, style, recipes, &dataset, options.parameters()))
     }
 
-    /// The same, with files that go before the end only allocated.
+    /// Sets whether files that are removed before the end are only allocated.
     pub(super) fn with_fast_forward(self, fast_forward: bool) -> Self {
         Self { fast_forward, ..self }
     }
@@ -143,7 +143,7 @@ impl AgingJob {
         }
     }
 
-    /// How many clean trees bring the filesystem to this share of its capacity.
+    /// Number of clean trees that fill the filesystem to this fraction of its capacity.
     fn trees_to(&self, fill: f64, facts: &TargetFacts) -> u32 {
         let used = facts.capacity_bytes.saturating_sub(facts.free_bytes);
         let wanted = facts.capacity_bytes as f64 * fill - used as f64;
@@ -283,7 +283,7 @@ impl AgingJob {
     }
 }
 
-/// Whether a data set is meant as a directory with the original's files, not by its name.
+/// True if the data set is a directory with the original's files rather than a name.
 fn is_directory(source: &str) -> bool {
     Path::new(source).join("dataset-unpatched").exists() || source.contains('/') || source == "."
 }

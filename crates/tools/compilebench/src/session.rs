@@ -1,4 +1,4 @@
-//! One run: carries a plan out, group by group, with the scripts of each operation.
+//! Run of compilebench: carries out a plan, group by group, with the scripts of each operation.
 
 use std::ffi::CString;
 use std::sync::{Arc, Mutex};
@@ -22,10 +22,11 @@ use treering_kit::ahead::{Counted, WRITE, refusal};
 /// The kind of task that removes the temporary tree.
 const REMOVE_NATIVE: &str = "remove native";
 
-/// How operations are carried out: what differs between classic and native.
+/// Differences between classic and native operations.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Style {
-    /// As compilebench 0.6 does it: append on create, stat on every walk, tops stay.
+    /// Behaves like compilebench 0.6: appends on create, calls stat on every walk, leaves top
+    /// directories in place.
     pub(super) classic: bool,
     /// Bytes per read and write.
     pub(super) chunk_bytes: u32,
@@ -38,14 +39,14 @@ pub(super) struct AgingSession {
     phases: Vec<PlannedPhase>,
     /// The temporary tree that shows the native order.
     native_tree: String,
-    /// Whether the tasks of the present phase count for the metrics.
+    /// True if the tasks of the current phase count for the metrics.
     is_measured: bool,
     /// The list whose order a walk is finding, and where the walk leaves it.
     finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
     standing: Vec<String>,
     headline: Headline,
     forward: Option<Forward>,
-    /// Why nothing was done.
+    /// Error of a run that was refused before any work.
     refusal: Option<SessionError>,
 }
 

@@ -12,7 +12,7 @@ use super::weigh::weigh;
 use crate::language::{Kind, Template, long_name};
 use treering_kit::occupied::refuse_existing;
 
-/// What all loads of the original work in.
+/// Top directory in all loads of the original.
 const CLIENTS: &str = "clients";
 
 /// dbench with all its settings.
@@ -22,12 +22,12 @@ pub(super) struct PlayJob {
 }
 
 impl PlayJob {
-    /// From the classic command line.
+    /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         Ok(Self { config: Config::classic(settings)? })
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         Ok(Self { config: Config::native(settings)? })
     }

@@ -1,5 +1,5 @@
-//! One run: natively its directory is made and filled; then all clients play side by side until it
-//! is over.
+//! Run of dbench: natively its directory is made and filled first; then all clients play in
+//! parallel until the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const SETUP: &str = "setup";
 const FILL: &str = "fill";
 pub(super) const PLAY: &str = "play";
 
-/// How often clients are looked at: as the original does, and natively.
+/// Polling intervals of the clients: the original's, and the native one.
 const TICK_CLASSIC: Duration = Duration::from_secs(1);
 const TICK_NATIVE: Duration = Duration::from_millis(50);
 /// Messages that a caution shows.
@@ -35,7 +35,7 @@ const SHOWN_MAX: usize = 8;
 pub(super) struct PlaySession<'j> {
     config: &'j Config,
     has_begun: bool,
-    /// Whether clients play the load, and do not only fill the directory.
+    /// True while clients play the load rather than fill the directory.
     is_playing: bool,
     common: Common,
     clock: Clock,
@@ -44,7 +44,7 @@ pub(super) struct PlaySession<'j> {
     messages: Vec<String>,
     unreported: u64,
     failure: Option<SessionError>,
-    /// What first came out otherwise than the load says in the worker that failed, before it did.
+    /// First deviation from the load in the failed worker, before its failure.
     before_failure: Option<String>,
 }
 
@@ -241,8 +241,7 @@ impl Session for PlaySession<'_> {
     }
 }
 
-/// Whether a message, `[LINE] WHAT`, tells of the failure itself: `client N failed at line LINE:
-/// WHAT`.
+/// True if a message `[LINE] WHAT` describes the failure `client N failed at line LINE: WHAT`.
 fn is_of_failure(message: &str, why: &str) -> bool {
     let place = why.split_once(" failed at line ").and_then(|(_, place)| place.split_once(": "));
     place.is_some_and(|(line, what)| message == format!("[{line}] {what}"))

@@ -91,7 +91,7 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
 }
 
 impl BenchJob {
-    /// From the classic command line.
+    /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Classic::read(settings)?;
         let (path, mut profile) = read_profile(settings, options.profile.as_deref())?;
@@ -106,7 +106,7 @@ impl BenchJob {
         Ok(Self { run, parameters })
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = Native::read(settings)?;
         if options.profile.is_none() {
@@ -161,7 +161,7 @@ fn as_original(drawing: &mut Drawing, profile: &mut Profile) {
     }
 }
 
-/// What the profile says, under names of its own.
+/// Parameters of the profile, with a prefix before their names.
 fn contents(profile: &Profile) -> impl Iterator<Item = (String, String)> {
     let all = language::parameters(profile).into_iter();
     all.map(|(name, value)| (format!("{PROFILE}.{name}"), value))

@@ -42,7 +42,7 @@ pub(super) enum LockMode {
 /// Concurrency of the workers on these files, which decides whether slots need atomic updates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concurrency {
-    /// One worker: load and store suffice.
+    /// Single worker: load and store suffice.
     One,
     /// Several.
     Many,

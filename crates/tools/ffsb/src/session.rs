@@ -1,5 +1,5 @@
-//! One run: the files are made, everything is on disk, the groups work side by side, everything is
-//! on disk again.
+//! Run of ffsb: files are made, the filesystem is synced, the groups work in parallel, and the
+//! filesystem is synced again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub(super) fn group_kind(group: usize) -> String {
     format!("threadgroup {group}")
 }
 
-/// How the profile is run.
+/// Parameters of a run of the profile.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) profile: Arc<Profile>,
@@ -47,7 +47,7 @@ pub(super) struct Run {
     pub(super) seed: u64,
     /// Operations in all after which it ends; else its time decides.
     pub(super) operations: Option<u64>,
-    /// Whether the profile's command is run.
+    /// True if the profile's command is run.
     pub(super) callout: bool,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct BenchSession {
     namespace: Namespace,
     common: Common,
     has_begun: bool,
-    /// Whether the thread groups have begun to work.
+    /// True once the thread groups have begun to work.
     is_measured: bool,
     /// Filesystems whose files are those of an earlier run.
     reused: Vec<bool>,
@@ -267,7 +267,7 @@ impl BenchSession {
 }
 
 impl Run {
-    /// Whether there is anything to do after the files are made.
+    /// True if there is work after the files are made.
     pub(super) fn works(&self) -> bool {
         self.operations.is_some() || self.profile.seconds > 0
     }

@@ -17,7 +17,7 @@ use super::text::report;
 use crate::language::{Action, CUSTOM, Value, Variable};
 use treering_kit::cautions;
 
-/// How a classic command line is run.
+/// Classic mode of a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let mut options = Classic::read(settings)?;
     let (understood, manner) = understand_classic(settings, &mut options)?;
@@ -52,7 +52,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-/// What there is to say of custom variables: of all, or of one.
+/// Help about custom variables: a list of all, or the parameters of one.
 fn custom_variables(asked: &str) -> Result<String, ConfigError> {
     let all = || CUSTOM.iter().map(|custom| custom.name).collect::<Vec<_>>();
     if asked == "all" {
@@ -76,10 +76,10 @@ fn custom_variables(asked: &str) -> Result<String, ConfigError> {
 
 struct Output {
     understood: Understood,
-    /// All that is to be said.
+    /// Complete output of a command line that runs nothing.
     only: Option<String>,
     sums: Vec<Tally>,
-    /// What the last snapshot reported, and when, where each begins anew.
+    /// Tallies at the last snapshot and its time, for snapshots that each count from zero.
     before: Vec<Tally>,
     reported_ns: u64,
     /// The work, from the first thread's start to the last one's end.
@@ -88,7 +88,7 @@ struct Output {
     reported: bool,
     /// The fileset whose files are being made.
     allocating: Option<String>,
-    /// When the phase of the filesets ended, until it is known whether the run failed in it.
+    /// End of the phase of the filesets, until it is known whether the run failed in it.
     filesets_ns: Option<u64>,
 }
 
@@ -101,7 +101,7 @@ fn out(words: String) -> Said {
     Said { out: words, ..Said::default() }
 }
 
-/// What was done since.
+/// Differences of the tallies since `before`.
 fn since(now: &[Tally], before: &[Tally]) -> Vec<Tally> {
     let one = |(now, before): (&Tally, &Tally)| Tally {
         count: now.count.saturating_sub(before.count),
@@ -253,7 +253,7 @@ impl Output {
         out(words + &line(at_ns, none))
     }
 
-    /// What is said of the filesets once it is known that all of them were made.
+    /// Lines about the filesets, printed once all of them are known to be made.
     fn filesets_end(&mut self) -> String {
         let Some(at_ns) = self.filesets_ns.take() else { return String::new() };
         let waiting = "Waiting for pre-allocation to finish (in case of a parallel pre-allocation)";

@@ -1,4 +1,4 @@
-//! One run: filesets are made, then all threads work; natively, everything is brought to disk
+//! Run of filebench: filesets are made, then all threads work; natively, the filesystem is synced
 //! before and after.
 
 use std::sync::Arc;
@@ -36,11 +36,11 @@ const ALLOCATORS: usize = 8;
 /// Seconds of events that wait at most.
 const EVENTS_SECONDS: u64 = 5;
 const SECOND_NS: u64 = 1_000_000_000;
-/// How often it is looked after events and snapshots.
+/// Polling interval for events and snapshots, and its minimum in nanoseconds.
 const TICK: Duration = Duration::from_millis(100);
 const TICK_LEAST_NS: u64 = 10_000_000;
 
-/// How a run is done.
+/// Options of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) classic: bool,
@@ -138,7 +138,7 @@ impl BenchSession {
         self.check()
     }
 
-    /// Why the run cannot go on.
+    /// Error that ends the run.
     fn failure(&self) -> Option<SessionError> {
         self.failure.clone().or_else(|| self.namespace.common.trouble())
     }
@@ -203,7 +203,8 @@ impl BenchSession {
         }
     }
 
-    /// What all have done, at the end of a period: asked for a moment before.
+    /// Counters of all workers at the end of a period. The workers are asked for them one tick
+    /// earlier.
     fn snapshot(&mut self, elapsed_ns: u64) -> Counters {
         let Some((period, _)) = self.namespace.plan.run_length.period else {
             return Counters::default();

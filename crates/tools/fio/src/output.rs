@@ -23,7 +23,7 @@ use super::tally::{Complaint, Line, Tally};
 use super::verify::{state, state_name};
 use treering_kit::cautions;
 
-/// How a classic command line is run.
+/// Classic mode of a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let (_, jobs) = read_jobs(settings, CLASSIC)?;
     let only_says = match (settings.flag("showcmd"), settings.flag("parse-only")) {
@@ -69,7 +69,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-/// Whether the jobs are such as the command line allows.
+/// Checks the jobs against `--warnings-fatal` and `--readonly`.
 fn check(settings: &Settings, jobs: &[Section]) -> Result<(), ConfigError> {
     let mut warnings = jobs.iter().flat_map(|job| &job.extras.warnings);
     if let Some(warning) = warnings.next().filter(|_| settings.flag(WARNINGS_FATAL)) {
@@ -118,15 +118,15 @@ struct Output {
     process: u32,
     laid_out: usize,
     reported: bool,
-    /// Where nothing is done, all that is said.
+    /// Complete output of a command line that runs nothing.
     only_says: Option<String>,
-    /// Whether a job names a directory, beside its files.
+    /// True if a job names a directory, beside its files.
     names_directory: bool,
     /// Files into which several clones write.
     shared_logs: HashMap<PathBuf, Vec<u8>>,
-    /// What the disk had done when it began, and when that was.
+    /// Disk counters at the start of the run, and the time of reading them in milliseconds.
     before: Option<(DiskCounts, u64)>,
-    /// Where relative paths begin.
+    /// Base directory of relative paths.
     base: PathBuf,
 }
 
@@ -139,7 +139,7 @@ impl Output {
         }
     }
 
-    /// What the jobs are warned of, for standard output or for standard error.
+    /// Warnings about the jobs, for standard output or for standard error.
     fn warnings(&self, for_output: bool) -> String {
         let all = self.scene.jobs.iter().flat_map(|job| &job.extras.warnings);
         let all = all.filter(|warning| warning.is_for_output() == for_output);
@@ -201,7 +201,7 @@ impl Output {
         }
     }
 
-    /// What is left of a clone whose writes can be verified.
+    /// Writes the verify state file of a clone with verifiable writes.
     fn save_state(&self, said: &mut Said, number: usize, tally: &Tally) {
         let job = &self.scene.workers[number].job;
         let verify = &job.extras.verify;
@@ -253,8 +253,8 @@ impl Output {
         })
     }
 
-    /// What the disk did so far, and in how many milliseconds, unless a job says that it is not to
-    /// be reported.
+    /// Disk counters since the start and the elapsed milliseconds; `None` if a job disables the
+    /// report.
     fn disk(&self, elapsed_ms: u64, witness: &mut dyn Witness) -> Option<(DiskCounts, u64)> {
         let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
         let mut jobs = self.scene.jobs.iter();
@@ -342,7 +342,8 @@ impl ClassicOutput for Output {
         true
     }
 
-    /// As the original reports them, the tallies of all clones each second would soon be gigabytes.
+    /// Drops the tallies of ticks, as the original does: all clones each second would soon be
+    /// gigabytes.
     fn keeps_ticks(&self) -> bool {
         false
     }
@@ -398,7 +399,7 @@ impl ClassicOutput for Output {
         }
     }
 
-    /// As the original: how many clones failed.
+    /// Number of failed clones, as in the original; `None` if all succeeded.
     fn exit_code(&self) -> Option<u8> {
         let failed = self.done.iter().flatten().filter(|tally| tally.errno != 0).count();
         (failed > 0).then(|| u8::try_from(failed).unwrap_or(u8::MAX))

@@ -1,5 +1,5 @@
-//! One run: the files are made, job after job; then the jobs work, those between two stonewalls
-//! side by side.
+//! Run of fio: the files are made, job after job; then the jobs work, those between two stonewalls
+//! in parallel.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ pub(super) struct JobSession {
     /// Directories that are to be made.
     missing: Vec<String>,
     has_begun: bool,
-    /// Where each clone works, or the error of one that cannot begin.
+    /// Extents of each clone, or the errno of a clone that cannot begin.
     extents: Vec<Result<Arc<Extents>, i32>>,
     headline: Headline,
     failure: Option<SessionError>,
@@ -163,7 +163,8 @@ impl JobSession {
         workers.iter().map(&mut share).collect()
     }
 
-    /// Who looks at the rates of whom: of those that are reported together the last one.
+    /// Steady-state checks per worker. Among jobs that are reported together, the last one checks
+    /// the rates of all.
     fn states(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<SteadyShare>> {
         let mut boards: HashMap<usize, Board> = HashMap::new();
         let together = |one: &Worker| one.job.group_reporting.then_some(one.group);
@@ -266,7 +267,8 @@ impl JobSession {
     }
 }
 
-/// When the longest of the jobs must be over, whether they hear of the time themselves or not.
+/// Time limit after the longest job, also for jobs that do not check the clock themselves; `None`
+/// if a job has no run time.
 fn limit(workers: &[(usize, &Arc<Worker>)], deadline: Deadline) -> Option<TimeLimit> {
     let mut longest = 0;
     for (_, worker) in workers {

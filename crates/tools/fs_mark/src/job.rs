@@ -24,7 +24,7 @@ pub(super) struct MarkJob {
 }
 
 impl MarkJob {
-    /// From the classic command line.
+    /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let config = ClassicConfig::read(settings)?;
         let roots: Vec<String> =
@@ -34,7 +34,7 @@ impl MarkJob {
         Ok(Self { shape, style, workers, parameters })
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let (shape, workers, parameters) = config::native(settings)?;
         Ok(Self { shape, style: Style::Native, workers, parameters })
@@ -51,7 +51,7 @@ impl MarkJob {
     }
 }
 
-/// Whether a name is that of a root of ours.
+/// True for the name of a native root, `fs_mark-N`.
 fn is_root(name: &str) -> bool {
     let number = name.strip_prefix("fs_mark-");
     number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))

@@ -1,4 +1,5 @@
-//! One run: iterations of workers side by side; natively with a setup before and unlinks after.
+//! Run of fs_mark: iterations of parallel workers; natively with a setup before and unlinks after
+//! them.
 
 use std::ffi::CString;
 
@@ -18,12 +19,12 @@ use super::worker::{Worker, c_string};
 /// The kind of task that makes roots.
 const SETUP: &str = "setup";
 
-/// Which way.
+/// Classic or native run.
 #[derive(Clone, Debug)]
 pub(super) enum Style {
-    /// As fs_mark 3.3.
+    /// Behaves like fs_mark 3.3.
     Classic {
-        /// When it began.
+        /// Start of the run, in milliseconds of Unix time.
         started_unix_ms: u64,
         /// The roots as the user named them.
         roots: Vec<String>,
@@ -163,7 +164,7 @@ impl MarkSession {
         c_string(&root_name(self.root_of(worker)))
     }
 
-    /// What a worker's task is done to: its root.
+    /// Subject of a worker's task: its root.
     fn subject(&self, worker: u16) -> String {
         let root = self.root_of(worker);
         match &self.style {
@@ -175,7 +176,7 @@ impl MarkSession {
     }
 }
 
-/// What the original says when files do not fit.
+/// Error message of the original for files that do not fit.
 pub(super) fn no_room(dir: &str, files: u64) -> String {
     format!("Insufficient free space in {dir} to create {files} new files, exiting")
 }
@@ -185,7 +186,7 @@ pub(super) fn root_name(root: u16) -> String {
     format!("fs_mark-{root}")
 }
 
-/// What decides a worker's names in an iteration.
+/// Random seed of a worker's names in an iteration.
 fn key(shape: &Shape, iteration: u32, worker: u16) -> u64 {
     Random::for_part(shape.seed, &format!("names of worker {worker} in {iteration}")).bits()
 }

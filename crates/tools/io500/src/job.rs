@@ -75,7 +75,7 @@ impl RehearsalJob {
         tests.session()
     }
 
-    /// What each worker does in a phase.
+    /// Description of each worker's part in a phase.
     fn what(&self, step: &Step, limits: &Limits) -> String {
         let most = |test| match test {
             Benchmark::IorEasy => {

@@ -1,4 +1,4 @@
-//! One run: the tests of mdtest and ior, led through the phases of IO500 in their order.
+//! Run of IO500: the tests of mdtest and ior, in the phases of IO500 and their order.
 
 use treering_model::metrics::{cpu, rates};
 use treering_model::workloads::io500::{
@@ -18,11 +18,11 @@ use treering_kit::span::Span;
 /// The kind of tasks that make room and are not measured.
 const SETUP: &str = "setup";
 
-/// What of a run is no matter of a single test.
+/// Options common to all tests of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub(super) workers: u16,
-    /// Whether caches are dropped before each phase.
+    /// True if caches are dropped before each phase.
     pub(super) cold: bool,
     pub(super) kind: WorkerKind,
 }
@@ -130,7 +130,7 @@ impl RehearsalSession {
     }
 }
 
-/// Whether a task of mdtest or ior is what a phase measures.
+/// True if a phase measures this kind of task of mdtest or ior.
 fn is_measured(kind: &str) -> bool {
     kind.starts_with("file-") || kind == "write" || kind == "read"
 }
@@ -152,7 +152,7 @@ struct StepConductor<'c> {
     step: &'static Step,
     /// The test whose groups these are.
     test: Option<Benchmark>,
-    /// Whether caches are dropped before the next group.
+    /// True if caches are dropped before the next group.
     drops: bool,
 }
 

@@ -28,7 +28,7 @@ impl IorJob {
         Self { shape: Arc::new(test.shape), parameters: test.parameters }
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let (shape, parameters) = native(settings)?;
         Ok(Self { shape: Arc::new(shape), parameters })
@@ -38,8 +38,8 @@ impl IorJob {
         self.shape.as_original.is_some()
     }
 
-    /// What is to be said where a cache answers what is read; in classic mode the ranks may be on
-    /// several machines, so that only what a rank wrote itself is certain to be in its cache.
+    /// Caution text for reads answered by a cache. In classic mode ranks may run on several
+    /// machines, so only data that a rank wrote itself are certain to be in its cache.
     fn answered_by_cache(&self) -> Option<String> {
         let shape = &self.shape;
         if shape.cold || shape.direct || !shape.reads || !shape.writes {

@@ -1,4 +1,4 @@
-//! One run: repetitions of tests, each of which all ranks do side by side.
+//! Run of ior: repetitions of tests, each done by all ranks in parallel.
 
 use std::ffi::CString;
 use std::ops::Range;
@@ -42,10 +42,11 @@ pub(super) struct IorSession {
     sums: RankSums,
     /// The memory of each rank, kept as by the original.
     buffers: Vec<Buffers>,
-    /// What was taken of the memory of this machine, until the end; or why it was not.
+    /// Memory taken from this machine until the end, or the reason why it was not; `None` before
+    /// that.
     taken: Option<Result<Taken, Lack>>,
-    /// When the first task began and the last one ended, by the clock of the trial: the same at all
-    /// ranks.
+    /// Start of the first task and end of the last one, by the clock of the trial, which is common
+    /// to all ranks.
     span: Option<(u64, u64)>,
 }
 
@@ -105,7 +106,7 @@ impl IorSession {
         self.run_group(tasks, Caches::Keep, conductor)
     }
 
-    /// What is done before the transfers of a part.
+    /// Prepares the transfers of a part: memory, directories and removals.
     fn prepare(
         &mut self,
         part: Part,

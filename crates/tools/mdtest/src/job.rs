@@ -22,13 +22,13 @@ pub(super) struct TestJob {
 }
 
 impl TestJob {
-    /// From the classic command line.
+    /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let ClassicConfig { shape, parameters, .. } = ClassicConfig::read(settings)?;
         Ok(Self { shape: Arc::new(shape), parameters })
     }
 
-    /// From native options.
+    /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let (shape, parameters) = native(settings)?;
         Ok(Self { shape: Arc::new(shape), parameters })
@@ -38,8 +38,8 @@ impl TestJob {
         self.shape.as_original.is_some()
     }
 
-    /// What is to be said where a cache answers what is looked at; in classic mode the ranks may be
-    /// on several machines, so that only what a rank made itself is certain to be in its cache.
+    /// Caution text for stat and read calls answered by a cache. In classic mode ranks may run on
+    /// several machines, so only items that a rank made itself are certain to be in its cache.
     fn answered_by_cache(&self) -> Option<String> {
         let shape = &self.shape;
         if shape.cold || !shape.acts.create {
@@ -67,7 +67,7 @@ impl TestJob {
         (!self.is_classic()).then(|| message.to_owned())
     }
 
-    /// What a part does, and who.
+    /// Outline of a part, a line for each rank that works in it.
     fn outline_of(&self, part: Part, iteration: u32) -> Vec<OutlineLine> {
         let shape = &self.shape;
         let line = |rank: u16, what: String| {

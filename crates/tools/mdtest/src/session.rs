@@ -1,4 +1,4 @@
-//! One run: iterations of parts, each of which all ranks do side by side between barriers.
+//! Run of mdtest: iterations of parts, each done by all ranks in parallel between barriers.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct TestSession {
     begun: usize,
     /// Items that each rank made in the present part.
     made: Vec<u64>,
-    /// Whether time ended the creation of the present part.
+    /// True if the time limit ended the creation of the current part.
     ended_by_time: bool,
     /// Items of a rank: of directories, and of files.
     standing: [u64; 2],

@@ -112,7 +112,7 @@ pub(super) struct ClassicCompat {
 /// Order in which items are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// In the order of their numbers.
+    /// Items in the order of their numbers.
     Sequential,
     /// Drawn with the C library's generator, from this seed and the rank.
     Original(u32),

@@ -13,12 +13,12 @@ const KEYS: [&str; 4] = ["command", "prepare", "cleanup", "metric"];
 const WANTED: &str = "an array of strings, or a string for the shell";
 const WANTED_METRIC: &str = "a table { name, regex or json, unit, better }, or an array of them";
 
-/// Whether the job has one of the keys.
+/// True if the job has one of the keys.
 pub(super) fn is_one(section: &Section<'_>) -> bool {
     KEYS.iter().any(|key| section.get(key).is_some())
 }
 
-/// What the keys say, as options; `None` where there are none.
+/// Keys of the job as options of the workload; `None` if the job has none of them.
 pub(super) fn given<'d>(
     section: &Section<'d>,
     workload: &str,
@@ -67,7 +67,8 @@ pub(super) fn given<'d>(
     Ok(Some(given))
 }
 
-/// Words as the shell reads them; where one has the directory in it, quoted as a variable is.
+/// Shell line of a command given as an array; the placeholder of the directory is quoted like a
+/// variable.
 fn shell_line(value: &Value<'_>) -> Result<String, Fault> {
     let mut words = Vec::new();
     for element in value.array(WANTED)? {

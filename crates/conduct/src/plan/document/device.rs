@@ -1,4 +1,4 @@
-//! What a variant is made on: a loop image, block devices or a directory.
+//! Device of a variant: a loop image, block devices or a directory.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -13,9 +13,9 @@ use super::section::{Section, Value};
 use crate::plan::error::{Fault, quoted};
 use crate::plan::loop_device;
 
-/// The device of variants that name none.
+/// Size of the loop image of variants that name no device.
 const DEFAULT_BYTES: u64 = 4 << 30;
-/// No filesystem is made on less.
+/// Minimum size of a device in bytes; no filesystem fits on less.
 const BYTES_MIN: u64 = 1 << 20;
 /// Largest file of any filesystem, so that sums over all images stay within bounds.
 const BYTES_MAX: u64 = 1 << 56;
@@ -23,11 +23,11 @@ const DEVICES_MAX: usize = 64;
 const KINDS: [&str; 3] = ["loop", "block", "directory"];
 const OF_LOOPS: [&str; 6] = ["count", "sparse", "direct-io", "sector-bytes", "images", "disk"];
 
-/// A device and where the document says so.
+/// Device with its position in the document.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedDevice {
     pub(super) spec: DeviceSpec,
-    /// The value that decides; nothing for the default.
+    /// Position of the value that names the device; `None` for the default.
     pub(super) span: Option<Range<usize>>,
 }
 
@@ -37,7 +37,7 @@ impl Default for PlacedDevice {
     }
 }
 
-/// The device that a section describes.
+/// Reads the device of a section.
 pub(super) fn device(section: &Section<'_>) -> Result<PlacedDevice, Fault> {
     let mut kinds = KINDS.into_iter().filter_map(|key| section.get(key));
     let Some(kind) = kinds.next() else {
@@ -104,7 +104,7 @@ fn images(section: &Section<'_>, value: &Value<'_>) -> Result<DeviceSpec, Fault>
     })
 }
 
-/// The device with the disk that `disk = ` beside it asks to be played over its images.
+/// Adds the simulated disk from the key `disk` to a loop device.
 pub(super) fn played(on: PlacedDevice, value: Option<&Value<'_>>) -> Result<PlacedDevice, Fault> {
     let Some(value) = value else { return Ok(on) };
     let PlacedDevice { spec, span } = on;
@@ -123,7 +123,7 @@ pub(super) fn played(on: PlacedDevice, value: Option<&Value<'_>>) -> Result<Plac
     Err(fault.hint("leave `disk` out, or give a device such as { loop = \"4GiB\" }"))
 }
 
-/// The name of a disk that is built in, or the path of a TOML file, which the lab reads.
+/// Reads the name of a built-in disk, or the path of a TOML file, which the lab reads.
 fn disk_of(value: &Value<'_>, bytes: u64) -> Result<String, Fault> {
     let name = value.word("the name of a disk, or the path of its file")?;
     if name.contains('/') {
@@ -168,7 +168,7 @@ fn block_devices(value: &Value<'_>) -> Result<Vec<PathBuf>, Fault> {
     Ok(paths)
 }
 
-/// A path that means the same wherever the command is typed.
+/// Reads an absolute path.
 fn path(value: &Value<'_>) -> Result<PathBuf, Fault> {
     let text = value.word("a path that begins with /")?;
     if text.starts_with('/') {

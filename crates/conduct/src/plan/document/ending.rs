@@ -1,4 +1,4 @@
-//! When a plan ends: `rounds`, or a rule in `[stopping]`.
+//! Stopping rule of a plan: `rounds`, or a rule in `[stopping]`.
 
 use super::nearest::nearest;
 use super::quantity::{self, share};
@@ -8,10 +8,10 @@ use crate::plan::error::{Fault, quoted};
 
 const DEFAULT_MOST: u32 = 30;
 const ROUNDS_MAX: u32 = 10_000;
-/// Below six rounds there is no interval.
+/// Minimum number of rounds; fewer give no confidence interval.
 const FEWEST_MIN: u32 = 6;
 const LOOKS_MAX: usize = 30;
-/// The rules, and the keys that belong to each.
+/// Stopping rules and their keys.
 const RULES: [(&str, &[&str]); 4] = [
     ("fixed", &["rounds"]),
     ("precision", &["half-width", "fewest", "most"]),
@@ -19,7 +19,7 @@ const RULES: [(&str, &[&str]); 4] = [
     ("time", &["minutes", "fewest", "most"]),
 ];
 
-/// The rule, its numbers by default such that a family of so many comparisons can be decided.
+/// Reads the stopping rule. Default numbers of rounds suffice to decide `family` comparisons.
 pub(super) fn stopping(top: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
     let rounds = top.get("rounds");
     let Some(value) = top.get("stopping") else {
@@ -93,14 +93,14 @@ fn time(section: &Section<'_>, family: u32) -> Result<Stopping, Fault> {
     Ok(Stopping::Time { minutes, fewest, most })
 }
 
-/// Between which numbers of rounds a rule may end.
+/// Reads the minimum and maximum number of rounds of a rule.
 fn fewest_and_most(section: &Section<'_>, family: u32) -> Result<(u32, u32), Fault> {
     let rounds = |key: &str, default| {
         let value = section.get(key);
         value.map_or(Ok(default), |value| few_rounds(&value)?.whole_u32(1..=ROUNDS_MAX))
     };
     let needed = Stopping::fixed_for(family).most_rounds();
-    // Where `most` is fewer than are needed, so be it.
+    // An explicit `most` below the needed number is respected.
     let most = section.get("most").and_then(|most| most.whole_u32(FEWEST_MIN..=ROUNDS_MAX).ok());
     let fewest = rounds("fewest", needed.min(most.unwrap_or(needed)))?;
     let most = rounds("most", DEFAULT_MOST.max(fewest))?;
@@ -117,7 +117,7 @@ fn fewest_and_most(section: &Section<'_>, family: u32) -> Result<(u32, u32), Fau
     Ok((fewest, most))
 }
 
-/// Refuses a number of rounds that can show nothing, with the reason.
+/// Refuses numbers of rounds that cannot show a difference, with the reason.
 fn few_rounds<'v, 'd>(value: &'v Value<'d>) -> Result<&'v Value<'d>, Fault> {
     let rounds = value.whole_u32(0..=u32::MAX)?;
     if rounds >= FEWEST_MIN {

@@ -1,5 +1,5 @@
-//! Kernels of variants: the release of one that runs, or one that is booted in a guest; and what
-//! the guest is like.
+//! Kernels of variants: the release that must be running, or a file to boot in a guest; and the
+//! settings of guests.
 
 use std::path::{Path, PathBuf};
 
@@ -12,26 +12,26 @@ use super::section::{GUEST, Section, Value};
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
 
-/// What no kernel boots with, and more than QEMU gives.
+/// Accepted guest memory, in MiB.
 const MEMORY_MIB: std::ops::RangeInclusive<u64> = 256..=1 << 20;
 const CPUS_MAX: u64 = 255;
-/// Less no emulated kernel needs to boot; a day is for ever.
+/// Accepted boot timeout: emulated kernels need at least 10 s; one day is the cap.
 const TIMEOUT_SECONDS: std::ops::RangeInclusive<u32> = 10..=86_400;
-/// How the file name of a package ends.
+/// File name extensions of kernel packages.
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 
-/// What a document says of guests, without their kernels.
+/// Guest of a plan document, without a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Guest(GuestSpec);
 
 impl Guest {
-    /// The same, with an empty path for the kernel.
+    /// Guest specification with an empty path as its kernel.
     pub(super) fn spec(self) -> GuestSpec {
         self.0
     }
 }
 
-/// What a section says of guests.
+/// Reads a `[guest]` section.
 pub(super) fn guest(value: &Value<'_>) -> Result<Guest, Fault> {
     let section = value.section(&GUEST)?;
     let mut spec = GuestSpec::new(PathBuf::new());
@@ -67,7 +67,8 @@ pub(super) fn guest(value: &Value<'_>) -> Result<Guest, Fault> {
     Ok(Guest(spec))
 }
 
-/// How variants come under their kernels. For reboots, each has to name one that is installed.
+/// Reads the machine that runs the kernels. With reboots, each variant must name an installed
+/// kernel.
 pub(super) fn machine(value: &Value<'_>, variants: &[Variant]) -> Result<Machine, Fault> {
     let known = Machine::ALL.map(|one| (one, one.name()));
     let machine = choice(value, "a machine", "machines", &known)?;
@@ -111,7 +112,7 @@ fn choice<T: Copy>(
     })
 }
 
-/// The kernel of a variant: the release that must run, or a guest with one of its own.
+/// Reads the kernel of a variant: the release that must be running, or a guest with its own kernel.
 pub(super) fn kernel_and_guest(
     section: &Section<'_>,
     shared: Option<&Guest>,

@@ -40,7 +40,7 @@ pub(super) fn jobs(top: &Section<'_>, known: &Known<'_>) -> Result<Vec<PlannedJo
     Ok(jobs)
 }
 
-/// The job of a plan that names none.
+/// Default job of a plan without jobs.
 fn quick(top: &Section<'_>, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let options = QUICK_OPTIONS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let without = || Fault::whole("the plan has no [[job]]").hint("write one with its `workload`");
@@ -53,7 +53,7 @@ fn quick(top: &Section<'_>, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record })
 }
 
-/// A job, and the place that gives it its name.
+/// Reads a job, with the position of the value that names it.
 fn job(
     top: &Section<'_>,
     section: &Section<'_>,
@@ -80,7 +80,7 @@ fn job(
         Some(value) => given(&value, workload.manifest())?,
         None => Vec::new(),
     };
-    // What is wrong at full size is found at the small one.
+    // Options of the full size are checked in small runs too.
     let at_full_size = match section.get("full") {
         Some(value) => given(&value, workload.manifest())?,
         None => Vec::new(),
@@ -109,9 +109,9 @@ fn job(
     Ok((PlannedJob { name, workload, options, job, launch, record }, span))
 }
 
-/// The options, with those of the full size instead of the ones of their names.
+/// Options of the job, with those of the full size in place of the ones with the same names.
 fn merged<'d>(options: Vec<Given<'d>>, full: Vec<Given<'d>>) -> Vec<Given<'d>> {
-    // Of parameters of a job file, those of the same name.
+    // Parameters of a job file are compared by their own names.
     fn name<'g>(given: &'g Given<'_>) -> &'g str {
         if given.name == SET { given.value.key } else { given.name }
     }
@@ -134,7 +134,7 @@ fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
     settings
 }
 
-/// The options in the order of their names. A flag that is false is as one that is not there.
+/// Reads options, sorted by name. Flags that are false are left out.
 fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, Fault> {
     let table = value.table("a table: [job.options]")?;
     let mut values: Vec<Value<'d>> =
@@ -161,10 +161,10 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
     Ok(given)
 }
 
-/// The option by which parameters inside a job file are set.
+/// Name of the option that sets parameters inside a job file.
 const SET: &str = "set";
 
-/// Of a workload with files of jobs, what is no option is a parameter inside the file.
+/// Reads an unknown key as a parameter inside the job file, for workloads with job files.
 fn parameter<'d>(value: Value<'d>, manifest: &Manifest) -> Result<Given<'d>, Fault> {
     let Some(set) = manifest.native.iter().find(|spec| spec.name == SET) else {
         return Err(unknown_option(&value, manifest));
@@ -192,7 +192,7 @@ fn unknown_option(value: &Value<'_>, manifest: &Manifest) -> Fault {
     Fault::at(value.key_span.clone(), message, "unknown option").hint(hint)
 }
 
-/// The text that stands for the value on a command line; `None` for a flag that is not set.
+/// Command-line form of a value; `None` for a flag that is not set.
 fn option_text(value: &Value<'_>, spec: &OptionSpec) -> Result<Option<String>, Fault> {
     match (spec.value, value.value) {
         (ValueKind::Flag, _) => Ok(value.flag()?.then(|| "true".to_owned())),
@@ -235,7 +235,7 @@ fn wanted(kind: ValueKind) -> &'static str {
     }
 }
 
-/// What the workload says against an option, at the value it speaks of.
+/// Fault for an option that the workload refuses, at the value that the error mentions.
 fn refusal(error: ConfigError, given: &[Given<'_>], workload: &str, place: Range<usize>) -> Fault {
     let words = error.message.strip_prefix("--");
     let about = words.and_then(|words| {
@@ -247,7 +247,7 @@ fn refusal(error: ConfigError, given: &[Given<'_>], workload: &str, place: Range
         given.iter().find(|given| !given.text.is_empty() && error.message.contains(&given.text))
     });
     let place = about.map_or(place, |given| given.value.span.clone());
-    // As it is written in the plan, unless several options are spoken of.
+    // Plans spell options without `--`; kept if the message mentions several options.
     let words = words.filter(|words| !words.contains("--")).unwrap_or(&error.message);
     let message = format!("{workload}: {words}");
     let fault = Fault::at(place, message, "");

@@ -35,30 +35,30 @@ pub use nearest::by_nearness;
 use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Judging, Plan, PlannedJob, family, foreseen, is_known, known_metrics};
 
-/// A larger document is no plan.
+/// Maximum size of a plan document.
 pub const BYTES_MAX: usize = 1 << 20;
 const METRICS_MAX: usize = 64;
-/// So many names of metrics stand in a hint.
+/// Maximum number of metric names in a hint.
 const METRICS_SHOWN: usize = 8;
 
-/// What a document can name.
+/// Names and settings that a document can refer to.
 #[derive(Default)]
 pub struct Known<'a> {
     /// The workloads.
     pub workloads: &'a [&'static dyn Workload],
     /// The names of the filesystems.
     pub filesystems: &'a [&'a str],
-    /// Directories in which a user's own files of a workload are looked for, best first.
+    /// Directories searched for a user's own files of a workload, best first.
     pub data_dirs: Vec<PathBuf>,
-    /// Variables of the environment, which a workload's files may put in.
+    /// Environment variables that a workload's files may refer to.
     pub environment: Vec<(String, String)>,
-    /// Whether jobs run at their full size, where they have one besides the small.
+    /// True if jobs run at full size, for those that also have a small one.
     pub is_full_size: bool,
-    /// Where relative paths in the plan begin; without it, in the present directory.
+    /// Base directory of relative paths in the plan; `None` means the current directory.
     pub base_dir: Option<PathBuf>,
 }
 
-/// Reads a plan. Workloads read the files that its options name; nothing else is touched.
+/// Reads a plan. Workloads read the files that their options name; no other files are opened.
 ///
 /// # Errors
 /// When it is not a plan that can be run; says where, and what would be right.
@@ -74,7 +74,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     }
     let document = DeTable::parse(text).map_err(|error| syntax(&error))?;
     let expanded = sweep::expanded(document.get_ref())?;
-    // What the plan lacks, it lacks at its end.
+    // Missing keys are reported at the end of the plan.
     let end = text.trim_end().len();
     let top = Section::new(&PLAN, expanded.as_ref().unwrap_or(document.get_ref()), end..end)?;
     let name = match top.get("name") {
@@ -85,7 +85,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         Some(value) => value.text("a question in quotation marks")?.to_owned(),
         None => String::new(),
     };
-    // What is wrong with the rule is said at once; its defaults follow from all the rest.
+    // Checks the rule first; its defaults depend on everything else.
     ending::stopping(&top, 1)?;
     let shared = match top.get("device") {
         Some(value) => device::device(&value.section(&DEVICE)?)?,
@@ -104,7 +104,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
 }
 
-/// What the TOML reader says, at its place.
+/// Converts an error of the TOML parser, with its position.
 fn syntax(error: &toml::de::Error) -> Fault {
     let (what, wanted) = match error.message().split_once(", expected ") {
         Some((what, "nothing")) => (what, String::new()),
@@ -112,7 +112,7 @@ fn syntax(error: &toml::de::Error) -> Fault {
         None => (error.message(), String::new()),
     };
     let (what, wanted) = match what {
-        // It says so of everything that is no value.
+        // The parser gives this message for a missing value too.
         "string values must be quoted" if error.span().is_some_and(|span| span.is_empty()) => {
             ("there is no value", String::new())
         }
@@ -138,7 +138,7 @@ fn syntax(error: &toml::de::Error) -> Fault {
     }
 }
 
-/// The name of a plan that has none: the file's.
+/// Default name of a plan: the stem of its file name.
 fn stem(name_of_file: &str) -> String {
     let stem = Path::new(name_of_file).file_stem().and_then(|stem| stem.to_str());
     let stem: String =
@@ -217,7 +217,7 @@ fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
     Ok(Judging { primary, threshold })
 }
 
-/// Which metric was perhaps meant, and some that there are.
+/// Hint for an unknown metric: the nearest name, and a list of known ones.
 fn known_names(metric: &str, foreseen: &[Vec<Metric>]) -> String {
     let known = known_metrics(foreseen);
     let shown: Vec<&str> = known.iter().map(String::as_str).take(METRICS_SHOWN).collect();

@@ -1,11 +1,11 @@
-//! Which known word an unknown one was perhaps meant to be.
+//! Suggestions for misspelt words.
 
 use strsim::osa_distance;
 
-/// Longer words are not compared: nobody mistypes so much.
+/// Maximum length of compared words, in characters.
 const CHARS_MAX: usize = 40;
 
-/// The known word that is a few changes of letters away from `word`, when there is one.
+/// Known word within a few edits of `word`, if any.
 pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = normal(word)?;
     let apart = |name: &'a str| Some((osa_distance(&word, &normal(name)?), name));
@@ -14,7 +14,7 @@ pub(super) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     (changes <= 1 || changes * 3 <= word.chars().count()).then_some(name)
 }
 
-/// Known words, those first that the fewest changes of letters make of `word`.
+/// Known words by edit distance from `word`, nearest first.
 pub fn by_nearness<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let normal_word = normal(word);
     let apart = |name: &str| Some(osa_distance(normal_word.as_ref()?, &normal(name)?));
@@ -23,14 +23,14 @@ pub fn by_nearness<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> 
     all
 }
 
-/// What differs only in case or in the dash is as good as the same.
+/// Word in lower case with dashes for underscores and spaces; `None` for words too long to compare.
 fn normal(word: &str) -> Option<String> {
     let short = word.chars().nth(CHARS_MAX).is_none();
     let plain = |c: char| if c == '_' || c == ' ' { '-' } else { c.to_ascii_lowercase() };
     short.then(|| word.chars().map(plain).collect())
 }
 
-/// The name that was perhaps meant, and all there are.
+/// Hint with the nearest known name, and all known ones.
 pub(super) fn suggestion(name: &str, known: &[&str], what: &str) -> String {
     let all = format!("{what}: {}", known.join(", "));
     match nearest(name, known.iter().copied()) {

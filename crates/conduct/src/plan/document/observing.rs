@@ -1,4 +1,4 @@
-//! `[observe]`: what is watched, and in which rounds.
+//! `[observe]`: traces and layouts to record, and the rounds for them.
 
 use super::section::{OBSERVE, Section};
 use crate::plan::error::{Fault, quoted};

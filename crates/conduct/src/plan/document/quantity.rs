@@ -1,4 +1,4 @@
-//! Values with a unit: sizes, shares, seconds.
+//! Values with a unit: sizes, percentages, durations.
 
 use toml::de::DeValue;
 use treering_script::parse_size;
@@ -6,10 +6,10 @@ use treering_script::parse_size;
 use super::section::Value;
 use crate::plan::error::{Fault, quoted};
 
-/// Longer numbers are slips or attacks.
+/// Maximum length of a number, in characters.
 const CHARS_MAX: usize = 40;
 
-/// A size in bytes, as `"8GiB"`.
+/// Reads a size in bytes, such as `"8GiB"`.
 pub(super) fn size(value: &Value<'_>) -> Result<u64, Fault> {
     let wanted = "a size in quotation marks, such as \"8GiB\"";
     let text = value.text(wanted)?;
@@ -19,7 +19,7 @@ pub(super) fn size(value: &Value<'_>) -> Result<u64, Fault> {
     })
 }
 
-/// A share as a percentage, as `"1.5%"`, within bounds.
+/// Reads a percentage such as `"1.5%"` within bounds, as a fraction.
 pub(super) fn share(value: &Value<'_>, least: f64, most: f64) -> Result<f64, Fault> {
     // A bare 3 could mean 3 % or three times.
     let text = value.text("a percentage in quotation marks, such as \"3%\"")?;
@@ -38,7 +38,8 @@ pub(super) fn share(value: &Value<'_>, least: f64, most: f64) -> Result<f64, Fau
     Err(value.fault(message, ""))
 }
 
-/// The point is moved in the text, not by a division: `3.3%` is the number that .033 is.
+/// Parses a percentage as a fraction. Moves the decimal point in the text instead of dividing, so
+/// that `3.3%` is exactly the number .033.
 fn percentage(text: &str) -> Option<f64> {
     let number = text.strip_suffix('%')?.trim_end();
     let digits = number.bytes().filter(u8::is_ascii_digit).count();
@@ -47,12 +48,12 @@ fn percentage(text: &str) -> Option<f64> {
     (is_plain && number.len() <= CHARS_MAX).then(|| format!("{number}e-2").parse().ok()).flatten()
 }
 
-/// Seconds, whole or not, at most a day.
+/// Reads a number of seconds, at most a day; may have decimals.
 pub(super) fn seconds(value: &Value<'_>) -> Result<f64, Fault> {
     number(value, "seconds", 0.0, 86_400.0)
 }
 
-/// Minutes, whole or not, from a hundredth to a week.
+/// Reads a number of minutes, from a hundredth to a week; may have decimals.
 pub(super) fn minutes(value: &Value<'_>) -> Result<f64, Fault> {
     number(value, "minutes", 0.01, 10_080.0)
 }

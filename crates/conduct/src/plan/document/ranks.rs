@@ -1,4 +1,4 @@
-//! Ranks of jobs: how many a launcher starts, which launcher, and what then is not possible.
+//! Ranks of jobs: their number, the launcher, and the settings that ranks exclude.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ use crate::plan::{Conditions, Launch, PlannedJob, RANK_TIMEOUT_SECONDS, RANKS_MA
 const LAUNCHER: &str = "launcher";
 const PROGRAM: &str = "mpi-program";
 const TIMEOUT: &str = "rank-timeout";
-/// The keys that mean nothing where nothing is launched.
+/// Keys that need `ranks`.
 const OF_RANKS: [&str; 3] = [LAUNCHER, PROGRAM, TIMEOUT];
-/// A day.
+/// Maximum timeout in seconds: a day.
 const TIMEOUT_MAX: u32 = 86_400;
 
-/// How a job is started: what it says itself, else what the plan says for all.
+/// Launch of a job: keys of the job take precedence over those of the plan.
 pub(super) fn launch(
     (top, section): (&Section<'_>, &Section<'_>),
     workload: &dyn Workload,
@@ -59,7 +59,7 @@ pub(super) fn launch(
     Ok(Some(Launch { ranks, launcher, program, timeout_seconds }))
 }
 
-/// A whole number; also as a text, which is what a sweep puts in.
+/// Reads a number of ranks; sweeps substitute it as a string.
 fn number(value: &Value<'_>) -> Result<u32, Fault> {
     let swept = value.value.as_str().and_then(|text| text.parse::<u32>().ok());
     match swept.filter(|ranks| (1..=RANKS_MAX).contains(ranks)) {
@@ -68,19 +68,19 @@ fn number(value: &Value<'_>) -> Result<u32, Fault> {
     }
 }
 
-/// The path of the program; a relative one begins where the plan is.
+/// Reads the path of the program, relative to the directory of the plan.
 fn program(value: &Value<'_>, known: &Known<'_>) -> Result<PathBuf, Fault> {
     let word = value.word("the path of treering-mpi")?;
     Ok(known.base_dir.as_deref().unwrap_or(Path::new("")).join(word))
 }
 
-/// What is unmounted while other ranks work in it is not there for them.
+/// Fault for a remount with ranks: the other ranks would lose the filesystem while they work in it.
 pub(super) fn is_mounted_again(span: Range<usize>) -> Fault {
     let message = "with ranks nothing is unmounted and mounted again";
     Fault::at(span, message, "").hint("leave `remount-every` out, or `ranks`")
 }
 
-/// What a plan with ranks cannot have, and what one without.
+/// Checks that the plan has no settings excluded by ranks, or, without ranks, none that need them.
 pub(super) fn suits(
     top: &Section<'_>,
     variants: &[Variant],

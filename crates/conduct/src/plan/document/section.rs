@@ -1,5 +1,5 @@
-//! Sections and values of a document, each with its place: what is read from them is what was
-//! asked for, or a fault that points at it.
+//! Sections and values of a document with their positions. Readers return a value of the requested
+//! type, or a fault at its position.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -9,13 +9,13 @@ use toml::de::{DeArray, DeTable, DeValue};
 use super::nearest::nearest;
 use crate::plan::error::{Fault, is_invisible, quoted};
 
-/// Names and other texts of a line.
+/// Maximum length of names and other single-line strings, in characters.
 const TEXT_CHARS_MAX: usize = 1_000;
 
-/// The keys a section may have.
+/// Title and allowed keys of a section.
 #[derive(Debug)]
 pub(super) struct Schema {
-    /// As it is written in the document.
+    /// Title of the section, as written in the document.
     pub(super) title: &'static str,
     pub(super) keys: &'static [&'static str],
 }
@@ -113,17 +113,17 @@ pub(super) static REPORT: Schema = Schema { title: "[report]", keys: &["primary"
 static ALL: [&Schema; 9] =
     [&PLAN, &STOPPING, &DEVICE, &VARIANT, &GUEST, &JOB, &METRIC, &OBSERVE, &REPORT];
 
-/// An option with its text and its place.
+/// Option with its text and its value in the document.
 pub(super) struct Given<'d> {
     pub(super) name: &'static str,
     pub(super) text: String,
     pub(super) value: Value<'d>,
 }
 
-/// A table of the document whose keys are all known.
+/// Table of the document in which every key is known.
 #[derive(Clone, Debug)]
 pub(super) struct Section<'d> {
-    /// Its header, or its braces.
+    /// Position of the header or the braces.
     pub(super) span: Range<usize>,
     table: &'d DeTable<'d>,
 }
@@ -149,7 +149,7 @@ impl<'d> Section<'d> {
         Some(Value::new(key, value))
     }
 
-    /// The first of these keys that is there.
+    /// First of these keys that the section has.
     pub(super) fn any_of(&self, keys: &[&str]) -> Option<Value<'d>> {
         keys.iter().find_map(|key| self.get(key))
     }
@@ -171,7 +171,7 @@ fn unknown_key(schema: &Schema, key: &str, span: Range<usize>) -> Fault {
     Fault::at(span, message, "unknown key").hint(hint)
 }
 
-/// A value with its place and the key it stands behind.
+/// Value with its key and positions.
 #[derive(Clone, Debug)]
 pub(super) struct Value<'d> {
     pub(super) key: &'d str,
@@ -193,12 +193,12 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// A fault of this value.
+    /// Fault at the position of the value.
     pub(super) fn fault(&self, message: impl Into<String>, label: impl Into<String>) -> Fault {
         Fault::at(self.span.clone(), message, label)
     }
 
-    /// It is of another type than is wanted here.
+    /// Fault for a value of another type than `wanted`.
     pub(super) fn wrong(&self, wanted: &str) -> Fault {
         let is = match self.value {
             DeValue::String(_) => "a string",
@@ -221,12 +221,12 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// Any string without control characters.
+    /// String without control characters.
     pub(super) fn text(&self, wanted: &str) -> Result<&'d str, Fault> {
         self.text_with(wanted, &[])
     }
 
-    /// The same for a text that another program reads, such as a shell: it may have several lines.
+    /// String for another program such as a shell: newlines and tabs are allowed.
     pub(super) fn script(&self, wanted: &str) -> Result<&'d str, Fault> {
         self.text_with(wanted, &['\n', '\t'])
     }
@@ -249,7 +249,7 @@ impl<'d> Value<'d> {
         Ok(text)
     }
 
-    /// A string of at least one character, without blanks around it.
+    /// String of at least one character, without surrounding blanks.
     pub(super) fn word(&self, wanted: &str) -> Result<&'d str, Fault> {
         let text = self.text(wanted)?;
         if text.is_empty() {
@@ -266,7 +266,7 @@ impl<'d> Value<'d> {
         self.value.as_bool().ok_or_else(|| self.wrong("true or false"))
     }
 
-    /// A whole number within a range.
+    /// Integer in the range.
     pub(super) fn whole(&self, range: RangeInclusive<u64>) -> Result<u64, Fault> {
         let wanted = format!("a whole number from {} to {}", range.start(), range.end());
         let DeValue::Integer(integer) = self.value else { return Err(self.wrong(&wanted)) };
@@ -280,7 +280,7 @@ impl<'d> Value<'d> {
             })
     }
 
-    /// The same in 32 bits.
+    /// Integer in the range, as `u32`.
     pub(super) fn whole_u32(&self, range: RangeInclusive<u32>) -> Result<u32, Fault> {
         let wide = u64::from(*range.start())..=u64::from(*range.end());
         Ok(u32::try_from(self.whole(wide)?).unwrap_or(*range.end()))
@@ -301,7 +301,7 @@ impl<'d> Value<'d> {
         array.iter().map(element).collect()
     }
 
-    /// The element that contains this text; the whole value when none does.
+    /// Array element that contains this text; the whole value if none does.
     pub(super) fn element_with(&self, text: &str) -> Self {
         let DeValue::Array(array) = self.value else { return self.clone() };
         let contains =
@@ -314,7 +314,7 @@ impl<'d> Value<'d> {
         Ok(table)
     }
 
-    /// The section with this header, of which there is one.
+    /// Single section with this header.
     pub(super) fn section(&self, schema: &'static Schema) -> Result<Section<'d>, Fault> {
         if matches!(self.value, DeValue::Array(_)) {
             let message = format!("there can be only one {}", schema.title);
@@ -325,7 +325,7 @@ impl<'d> Value<'d> {
         Section::new(schema, table, self.span.clone())
     }
 
-    /// The sections with this header, of which there may be several.
+    /// Sections with this header, any number of them.
     pub(super) fn sections(
         &self,
         schema: &'static Schema,
@@ -348,7 +348,7 @@ impl<'d> Value<'d> {
     }
 }
 
-/// A key or a number as far as it fits a message.
+/// Key or number shortened for a message.
 fn shortened(text: &str) -> String {
     quoted(text).trim_matches('`').to_owned()
 }

@@ -1,4 +1,4 @@
-//! Sweeps: a job or a variant with lists of values stands for one of each combination.
+//! Sweeps: a job or variant with lists of values expands to one for each combination.
 //!
 //! They are taken apart in the tree of the document, before anything is read: each combination is
 //! an element as if it had been written out, its values in its name (`make, threads=4`), so that
@@ -14,18 +14,18 @@ use super::command;
 use super::section::Value;
 use crate::plan::error::{Fault, quoted};
 
-/// Combinations that one sweep may have, and values of one key.
+/// Maximum number of combinations of a sweep, and of values of a key.
 const COMBINATIONS_MAX: usize = 128;
 const VALUES_MAX: usize = 64;
 const KEYS_MAX: usize = 4;
 
 const SWEEP: &str = "sweep";
-/// Keys of a job itself, not among its options.
+/// Keys of a job itself, rather than of its options.
 const OF_JOB: [&str; 2] = ["ranks", "launcher"];
 const WANTED: &str =
     "an array of values, or a range: \"1..8\", \"1..64x4\" (times 4), \"0..100+25\" (plus 25)";
 
-/// A key of a sweep with its values, as they are written in names and texts.
+/// Key of a sweep with its values, as written in names and texts.
 struct Swept {
     key: String,
     span: Range<usize>,
@@ -38,7 +38,7 @@ impl Swept {
     }
 }
 
-/// The document without sweeps.
+/// Document with all sweeps expanded; `None` if it has none.
 pub(super) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>, Fault> {
     let has_sweep =
         |name: &str| elements(document, name).is_some_and(|elements| elements.iter().any(is_swept));
@@ -75,7 +75,7 @@ fn is_swept(element: &Spanned<DeValue<'_>>) -> bool {
     matches!(element.get_ref(), DeValue::Table(table) if table.contains_key(SWEEP))
 }
 
-/// The elements that this one stands for; itself where nothing is swept.
+/// Elements that an element with a sweep expands to; the element itself without one.
 fn combinations<'d>(
     table: &DeTable<'d>,
     span: Range<usize>,
@@ -120,7 +120,7 @@ fn text<'d>(text: impl Into<String>) -> DeValue<'d> {
     DeValue::String(Cow::Owned(text.into()))
 }
 
-/// What the element is called without its values.
+/// Name of the element before the swept values are appended.
 fn name(table: &DeTable<'_>, is_job: bool) -> String {
     let text = |key: &str| match table.get(key)?.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
@@ -135,7 +135,7 @@ fn name(table: &DeTable<'_>, is_job: bool) -> String {
     text("name").or(kind).unwrap_or_else(|| default.to_owned())
 }
 
-/// The keys with their values.
+/// Reads the keys of a sweep with their values.
 fn swept(value: &Value<'_>) -> Result<Vec<Swept>, Fault> {
     let table = value.table("a table: sweep = { threads = [1, 4, 16] }")?;
     let mut keys: Vec<_> = table.iter().collect();
@@ -179,7 +179,7 @@ fn written(value: &Spanned<DeValue<'_>>) -> Option<String> {
     })
 }
 
-/// The values of a range: whole numbers, both ends among them where the steps meet the last.
+/// Values of a range of integers; the end is included if the steps meet it.
 fn range_of(range: &str) -> Option<Vec<String>> {
     let (from, rest) = range.split_once("..")?;
     let step = |rest: &str, sign| {
@@ -202,12 +202,12 @@ fn range_of(range: &str) -> Option<Vec<String>> {
             (rest.trim().parse().ok()?, Box::new(|at| at.checked_add(1)))
         };
     let all = std::iter::successors(Some(from), |at| next(*at)).take_while(|at| *at <= to);
-    // One more than is taken is enough to be refused.
+    // A value above the limit is enough for a refusal.
     Some(all.take(VALUES_MAX + 1).map(|at| at.to_string()).collect())
 }
 
-/// Puts a value in its place: into texts that have its key in braces, else among the options of a
-/// job or beside them, else into the variant itself.
+/// Substitutes a value: in strings with the key in braces, else as an option or key of a job, else
+/// as a key of the variant.
 fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
     let key = swept.key.as_str();
     let braced = format!("{{{key}}}");
@@ -222,13 +222,13 @@ fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
     }
     let empty = || Spanned::new(span.clone(), DeValue::Table(DeTable::new()));
     let options = one.entry(spanned(&span, "options")).or_insert_with(empty);
-    // What is wrong with it is said when it is read.
+    // Errors in other types are reported when the element is read.
     if let DeValue::Table(options) = options.get_mut() {
         options.insert(swept.spanned(), Spanned::new(span, text(value)));
     }
 }
 
-/// Whether a text in it has this word.
+/// True if a string in the value contains the braced word.
 fn has(value: &DeValue<'_>, braced: &str) -> bool {
     match value {
         DeValue::String(text) => text.contains(braced),

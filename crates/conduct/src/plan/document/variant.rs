@@ -1,4 +1,4 @@
-//! Variants: what is compared, each checked against what its filesystem takes.
+//! Variants to compare, each checked against the limits of its filesystem.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::plan::error::{Fault, quoted};
 
 const VARIANTS_MAX: usize = 128;
 
-/// The variants, the baseline first.
+/// Reads the variants, the baseline first.
 pub(super) fn variants(
     top: &Section<'_>,
     shared: (&PlacedDevice, Option<&Guest>),
@@ -69,7 +69,8 @@ pub(super) fn variants(
     Ok(variants)
 }
 
-/// The variant that one is compared with. It stands above, so that no two name each other.
+/// Reads the name of the variant to compare with. It must be defined above, so that no two variants
+/// name each other.
 fn against(value: &Value<'_>, place: usize, variants: &[Variant]) -> Result<String, Fault> {
     let name = value.word("the name of a variant")?;
     let names: Vec<&str> = variants[..place].iter().map(|variant| variant.name.as_str()).collect();
@@ -93,7 +94,7 @@ fn against(value: &Value<'_>, place: usize, variants: &[Variant]) -> Result<Stri
     Err(value.fault(message, "").hint(hint))
 }
 
-/// A variant, and the place that gives it its name.
+/// Reads a variant, with the position of the value that names it.
 fn variant(
     section: &Section<'_>,
     (shared, guest): (&PlacedDevice, Option<&Guest>),
@@ -170,7 +171,7 @@ fn name(value: &Value<'_>) -> Result<String, Fault> {
     Ok(name.to_owned())
 }
 
-/// The name of a saved image; whether there is one is found out by the lab.
+/// Reads the name of a saved image; the lab checks later that the image exists.
 fn image(value: &Value<'_>, section: &Section<'_>, on: &PlacedDevice) -> Result<String, Fault> {
     let name = value.word("the name of a saved image")?;
     if let Some(mkfs) = section.get("mkfs") {
@@ -210,7 +211,7 @@ fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault
     Err(value.fault(message, "").hint(suggestion(name, known.filesystems, "filesystems")))
 }
 
-/// A directory is used as it is.
+/// Refuses mkfs, mount and image options for a directory, which is used as it is.
 fn is_left_alone(section: &Section<'_>, on: &PlacedDevice) -> Result<(), Fault> {
     let Some(stray) = section.any_of(&["filesystem", "mkfs", "image", "mount"]) else {
         return Ok(());
@@ -224,7 +225,7 @@ fn is_left_alone(section: &Section<'_>, on: &PlacedDevice) -> Result<(), Fault> 
     Err(fault.hint(hint))
 }
 
-/// Says now what the lab would say in the middle of the night.
+/// Checks in advance everything that the lab would refuse hours later.
 fn suits(
     filesystem: &Filesystem,
     variant: &Variant,

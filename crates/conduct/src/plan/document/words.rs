@@ -6,8 +6,8 @@ use toml::de::DeValue;
 use super::section::Value;
 use crate::plan::error::Fault;
 
-/// Options for mkfs, or a launcher with its own: a string is split as a shell would, of an array
-/// each element is one argument.
+/// Reads a command such as mkfs options or a launcher: strings are split as a shell would, array
+/// elements are single arguments.
 pub(super) fn of_command(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     const WANTED: &str = "a string or an array of strings";
     match value.value {
@@ -28,7 +28,7 @@ pub(super) fn of_command(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     }
 }
 
-/// Mount options: between commas, or in an array, or both.
+/// Reads mount options: separated by commas, in an array, or both.
 pub(super) fn mount(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     const WANTED: &str = "a string or an array of strings";
     let elements = match value.value {
@@ -58,7 +58,7 @@ pub(super) fn mount(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     Ok(options)
 }
 
-/// Commas within quotation marks belong to the option, as for mount(8).
+/// Splits at commas outside quotation marks, as mount(8) does.
 fn split_commas(text: &str) -> Vec<&str> {
     let mut is_quoted = false;
     text.split(|c: char| {
@@ -68,7 +68,7 @@ fn split_commas(text: &str) -> Vec<&str> {
     .collect()
 }
 
-/// The words that a shell would make of it, without expanding anything.
+/// Splits into words as a shell does, without any expansion.
 fn split_shell(text: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -40,7 +40,7 @@ const LINES: usize = 8;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankReport {
-    /// All ranks have met: their number, and the MPI library that connects them.
+    /// Handshake completed: the number of ranks, and the MPI library in use.
     Met(usize, String),
     /// Event of the trial.
     Event(Box<TrialEvent>),

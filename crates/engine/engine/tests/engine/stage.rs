@@ -18,7 +18,7 @@ use crate::operations::{Operation, OperationScript};
 /// Session of given phases, each of given groups.
 pub(crate) struct Play {
     phases: Vec<(String, Vec<ParallelGroup>)>,
-    /// Whether the target is synced after each group.
+    /// True if the target is synced after each group.
     pub(crate) syncs: bool,
     pub(crate) reported: Vec<TaskTotals>,
     pub(crate) of_others: Vec<TaskTotals>,

@@ -1,79 +1,80 @@
-//! Another program that does the work of a session: how it is started, how it ended, and the phases
-//! that it reported.
+//! External programs that do the work of a session: their start, their result, and the phases that
+//! they report.
 
 use std::path::PathBuf;
 
 use treering_model::{Cpu, PhaseTotals, TaskTotals};
 
-/// Another program that does the work of a run, in a directory below the target.
+/// External program that does the work of a run, in a directory below the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
-    /// What is started: a path, or a name that is looked for as the shell does.
+    /// Path of the program, or a name that is looked up in `PATH` as the shell does.
     pub path: PathBuf,
-    /// Its arguments.
+    /// Arguments, without the name of the program.
     pub arguments: Vec<String>,
-    /// What it reads from its standard input.
+    /// Bytes for the standard input.
     pub input: Vec<u8>,
-    /// The directory below the target in which it is started; empty for the target itself.
+    /// Working directory below the target; empty for the target itself.
     pub directory: String,
-    /// How it is watched; not at all where it is trusted to end what it starts.
+    /// Supervision of the program; `None` if it is trusted to end the processes that it starts.
     pub watch: Option<Watch>,
 }
 
-/// How a program is run of which nothing is known.
+/// Supervision of an unknown program.
 ///
 /// `{dir}` in its arguments stands for the directory in which it is started, and so does the
 /// variable [`Watch::DIRECTORY`]. A signal that asks to stop ends its process group. What it
 /// started and left is ended after the last program of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watch {
-    /// The phase that it is, which begins with it and ends with the first phase told of it.
+    /// Name of the phase that begins with the program and ends with the first phase that it
+    /// reports.
     pub phase: String,
-    /// So many bytes of what it says are kept from the beginning, and as many from the end.
+    /// Number of output bytes kept from the beginning, and from the end.
     pub kept_bytes: usize,
-    /// Whether the target is synced after its end.
+    /// True if the target is synced after the program ends.
     pub sync_after: bool,
 }
 
 impl Watch {
-    /// What stands for the directory in an argument.
+    /// Placeholder of the working directory in an argument.
     pub const PLACE: &str = "{dir}";
-    /// The variable of its environment with the directory.
+    /// Environment variable with the working directory.
     pub const DIRECTORY: &str = "TREERING_DIR";
 }
 
-/// How a program ended.
+/// Result of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramEnd {
-    /// Its exit code; `None` where a signal ended it.
+    /// Exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// What it wrote to its standard output, up to a length that no report has.
+    /// Standard output, up to a limit far above the length of any report.
     pub output: Vec<u8>,
-    /// What it wrote to its standard error, likewise.
+    /// Standard error, up to the same limit.
     pub errors: Vec<u8>,
-    /// When it was started, in nanoseconds from the start of the trial.
+    /// Start of the program, in nanoseconds from the start of the trial.
     pub began_ns: u64,
-    /// How long it was there.
+    /// Wall time of the program.
     pub wall_ns: u64,
-    /// The signal that ended it, of a program that is watched.
+    /// Signal that ended a supervised program.
     pub signal: Option<i32>,
-    /// Why it could not be started, of a program that is watched.
+    /// Error of starting a supervised program.
     pub not_started: Option<String>,
-    /// CPU time that it used, with those of its children that it waited for; if watched.
+    /// CPU time of a supervised program and the children that it waited for.
     pub cpu: Cpu,
-    /// Bytes that they read from storage, likewise.
+    /// Bytes that these processes read from storage.
     pub read_bytes: u64,
-    /// Bytes that they wrote to storage, likewise.
+    /// Bytes that these processes wrote to storage.
     pub written_bytes: u64,
-    /// How long the sync after it took, 0 where there was none.
+    /// Duration of the sync after the program, 0 without one.
     pub sync_ns: u64,
 }
 
-/// A phase of which a program reported.
+/// Phase reported by a program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ReportedPhase {
-    /// The phase. Its number is counted on by the engine, and its sums are made of its tasks.
+    /// Totals of the phase. The engine numbers the phases and computes the sums from the tasks.
     pub totals: PhaseTotals,
-    /// Its tasks, in the order of their workers.
+    /// Totals of the tasks, in the order of the workers.
     pub tasks: Vec<TaskTotals>,
 }

@@ -1,6 +1,6 @@
 //! The twelve tests, in the order in which they are run and printed.
 
-/// One of the twelve tests.
+/// Test of bonnie++; there are twelve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Test {

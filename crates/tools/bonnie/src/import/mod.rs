@@ -215,7 +215,7 @@ fn head(text: &str, most: usize) -> &str {
     &text[..end]
 }
 
-/// One result, from its table, its CSV line, or both.
+/// Result of a run, from its table, its CSV line, or both.
 struct ReportedRun {
     run: Run,
     /// Name of the file that the log shows.

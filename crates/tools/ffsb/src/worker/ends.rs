@@ -22,9 +22,9 @@ pub(crate) enum Ends {
     After(u64),
     /// The used space has grown by this many bytes.
     Grown(u64),
-    /// This share of the filesystem is used, 0 to 1.
+    /// Used fraction of the filesystem, 0 to 1.
     Filled(f64),
-    /// This share is used; ends all workers that age the filesystem.
+    /// Used fraction, 0 to 1; ends all workers that age the filesystem.
     Aged(f64),
 }
 

@@ -1,4 +1,4 @@
-//! One run of the original: its directories are made, it is started, and what it reported is taken.
+//! Run of the original fio: makes its directories, starts it, and reads its report.
 
 use treering_model::{Fact, Metric, Op};
 use treering_script::{
@@ -24,7 +24,7 @@ pub(super) struct ForeignSession<'j> {
     job: &'j ForeignJob,
     has_begun: bool,
     headline: Option<Headline>,
-    /// What it said beside its result.
+    /// Output of fio apart from its report.
     said: String,
 }
 
@@ -35,7 +35,7 @@ impl<'j> ForeignSession<'j> {
 }
 
 impl ForeignSession<'_> {
-    /// What the original reported of its phases; `None` where it reported nothing.
+    /// Phases in the report of fio; `None` without a report.
     fn take_report(&mut self, end: &ProgramEnd) -> Option<Vec<ReportedPhase>> {
         let document = document(&end.output);
         let before = match &document {
