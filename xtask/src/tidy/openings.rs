@@ -80,11 +80,10 @@ mod tests {
     use crate::tidy::tree::Tree;
 
     fn problems(comments: &[&str]) -> usize {
-        let text: String = comments
-            .iter()
-            .enumerate()
-            .map(|(number, comment)| format!("/// {comment}\nconst A{number}: u8 = 0;\n"))
-            .collect();
+        let mut text = String::new();
+        for (number, comment) in comments.iter().enumerate() {
+            text += &format!("/// {comment}\nconst A{number}: u8 = 0;\n");
+        }
         check(&Tree::of(&[("crates/x/src/lib.rs", &text)])).len()
     }
 

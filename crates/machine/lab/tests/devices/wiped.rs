@@ -103,9 +103,9 @@ fn wipe(disk: &Disk, at: u64, bytes: u64) {
 
 /// True if any byte of the disk is not zero.
 fn holds_something(disk: &Disk) -> bool {
-    const PIECE: usize = 1 << 20;
+    let zeroes = vec![0; 1 << 20];
     let content = std::fs::read(&disk.image).unwrap();
-    content.chunks(PIECE).any(|piece| *piece != [0; PIECE][..piece.len()])
+    content.chunks(zeroes.len()).any(|piece| *piece != zeroes[..piece.len()])
 }
 
 fn is_copy_of(found: &Inspection, name: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Reading where SQLite cannot create its side files: a full disk, a read-only one, another user's
 //! directory.
+#![expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
 
 use std::fs::{self, File};
 use std::io::Write;
