@@ -31,7 +31,7 @@ const WORKLOADS: [Sizes; 13] = [
     Sizes {
         name: "fs_mark",
         own: &["fs_mark-"],
-        long: &["--files", "2000000", "--sync-method", "none"],
+        long: &["--files", "50", "--size", "512", "--iterations", "1000", "--sync-method", "none"],
         short: &["--files", "9"],
     },
     Sizes { name: "ffsb", own: &["ffsb-"], long: &["long.ffsb"], short: &["short.ffsb"] },
@@ -45,7 +45,7 @@ const WORKLOADS: [Sizes; 13] = [
     Sizes {
         name: "bonnie++",
         own: &["bonnie-"],
-        long: &["--size", "0", "--files", "2000000"],
+        long: &["--size", "0", "--files", "20000"],
         short: &["--size", "0", "--files", "9"],
     },
     Sizes {
@@ -58,19 +58,19 @@ const WORKLOADS: [Sizes; 13] = [
     Sizes {
         name: "mdtest",
         own: &["test-dir."],
-        long: &["--items", "2000000"],
+        long: &["--items", "2000", "--iterations", "100"],
         short: &["--items", "9"],
     },
     Sizes {
         name: "ior",
         own: &["ior-"],
-        long: &["--block", "1M", "--repetitions", "1000000", "--files", "own"],
+        long: &["--block", "1M", "--repetitions", "1000", "--files", "own"],
         short: &["--block", "1M"],
     },
     Sizes {
         name: "io500",
         own: &["io500-"],
-        long: &["--seconds", "600", "--space", "1G"],
+        long: &["--seconds", "600", "--space", "128M"],
         short: &["--seconds", "1", "--space", "64M"],
     },
     Sizes {
@@ -219,7 +219,7 @@ fn killed_mdtest(program: &Program) {
     let dir = program.home().join("w");
     let before = entries(&dir).len();
     let run =
-        program.start(["run", "mdtest", "--dir", "w", "-q", "--items", "2000000", "--no-store"]);
+        program.start(["run", "mdtest", "--dir", "w", "-q", "--items", "20000", "--no-store"]);
     wait_for_tree(&dir, before);
     run.send("KILL");
     run.finish();
