@@ -188,7 +188,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
     let program = program();
     let job = "[a]\nrw=randwrite\nsize=1m\nruntime=60\ntime_based\n";
     fs::write(program.home().join("a.fio"), job).unwrap();
-    let long: [&[&str]; 10] = [
+    let long: [&[&str]; 11] = [
         &["fs_mark", "--files", "200000", "--sync-method", "none"],
         &["fio", "a.fio"],
         &["filebench", "webproxy", "--seconds", "600"],
@@ -198,6 +198,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
         &["mdtest", "--items", "1000000"],
         &["ior", "--block", "64M", "--repetitions", "100000", "--files", "own"],
         &["io500", "--seconds", "600", "--space", "1G"],
+        &["postmark", "--number", "100000", "--size-high", "500", "--transactions", "10000000"],
         &["age", "--live", "100M", "--until", "operations=1000000"],
     ];
     for workload in treering_registry::workloads() {

@@ -21,7 +21,7 @@ struct Sizes {
 }
 
 const COMPILE: [&str; 6] = ["--dataset", "./lists", "--runs", "0", "--sync", "none"];
-const WORKLOADS: [Sizes; 13] = [
+const WORKLOADS: [Sizes; 14] = [
     Sizes {
         name: "compilebench",
         own: &["kernel-", "native-"],
@@ -74,6 +74,12 @@ const WORKLOADS: [Sizes; 13] = [
         short: &["--seconds", "1", "--space", "64M"],
     },
     Sizes {
+        name: "postmark",
+        own: &["postmark-"],
+        long: &["--number", "100000", "--size-high", "500", "--transactions", "10000000"],
+        short: &["--number", "9", "--transactions", "9"],
+    },
+    Sizes {
         name: "age",
         own: &["age-"],
         long: &["--live", "20M", "--until", "operations=100000000"],
@@ -83,7 +89,7 @@ const WORKLOADS: [Sizes; 13] = [
 ];
 
 /// Names like those of trees.
-const LIKE_TREES: [&str; 14] = [
+const LIKE_TREES: [&str; 15] = [
     "kernel-6",
     "native-0",
     "fs_mark-0",
@@ -96,6 +102,7 @@ const LIKE_TREES: [&str; 14] = [
     "test-dir.0-0",
     "ior-0",
     "io500-0",
+    "postmark-0",
     "age-0",
     "copy-1",
 ];

@@ -99,6 +99,7 @@ pages! {
     io500: "docs/workloads/io500.md",
     ior: "docs/workloads/ior.md",
     mdtest: "docs/workloads/mdtest.md",
+    postmark: "docs/workloads/postmark.md",
 }
 
 fn root_of_project() -> PathBuf {

@@ -33,6 +33,7 @@ const TOOLS: &[Tool] = &[
     treering_mdtest::TOOL,
     treering_ior::TOOL,
     treering_io500::TOOL,
+    treering_postmark::TOOL,
     treering_age::TOOL,
     treering_command::TOOL,
 ];

@@ -1,0 +1,35 @@
+//! PostMark: the small files of a mail server, which are read, appended to, created and deleted by
+//! chance, as PostMark 1.5 does it.
+//!
+//! `twister` gives the random numbers, `pool` draws the operations from them, `worker` makes the
+//! calls of an operation, `session` runs the phases. Nothing here calls the kernel.
+
+mod headline;
+mod import;
+mod job;
+mod options;
+mod pool;
+mod report;
+mod session;
+mod twister;
+mod worker;
+
+use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+
+/// The line of PostMark in the registry.
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&Postmark), importer: Some(&import::Postmark) };
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Postmark;
+
+impl Workload for Postmark {
+    fn manifest(&self) -> &'static Manifest {
+        &options::MANIFEST
+    }
+
+    fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
+        Ok(Box::new(job::PostmarkJob::native(settings)?))
+    }
+}
