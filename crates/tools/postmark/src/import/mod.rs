@@ -7,7 +7,7 @@ mod lines;
 mod trial;
 
 use treering_kit::import::log::Log;
-use treering_kit::import::stretch::Stretch;
+use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::Content;
 use treering_kit::import::{Importer, Reading, Remark, any_begins};
 
@@ -39,7 +39,7 @@ impl Importer for Postmark {
 
     fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
         let mut report = Report::default();
-        let mut stretch = Stretch::from(at);
+        let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) && !report.is_whole() {
             let next = stretch.next();
             let begins_again = next > at && report.seconds.is_some() && any_begins(log, next);
