@@ -28,13 +28,25 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
         None => &pipe,
         Some("terminal") => &terminal,
         Some("plain") => &mail,
-        Some(name) => formats::by_name(name).ok_or_else(|| {
-            let names: Vec<&str> = formats::ALL.iter().map(|format| format.name()).collect();
-            let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
-            Failure::new(Kind::Usage, message)
-        })?,
+        Some(name) => format_named(name)?,
     };
     with_writer(args.output.as_deref(), |out| format.render(report, out))
+}
+
+/// Refuses a format that does not exist, before the work for a page begins.
+pub(crate) fn check_format(args: &OutputArgs) -> Result<(), Failure> {
+    match args.format() {
+        None | Some("json" | "terminal" | "plain") => Ok(()),
+        Some(name) => format_named(name).map(|_| ()),
+    }
+}
+
+fn format_named(name: &str) -> Result<&'static dyn Format, Failure> {
+    formats::by_name(name).ok_or_else(|| {
+        let names: Vec<&str> = formats::ALL.iter().map(|format| format.name()).collect();
+        let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
+        Failure::new(Kind::Usage, message)
+    })
 }
 
 /// Writes a page, or its data if JSON is requested.

@@ -280,7 +280,10 @@ mod tests {
 
     #[test]
     fn panics_of_children_are_counted_for_the_parent() {
-        report_panics(|panic| eprintln!("{panic}"));
+        report_panics(|panic| {
+            let _unseen =
+                std::io::Write::write_all(&mut std::io::stderr(), panic.to_string().as_bytes());
+        });
         let child = fork_worker(None, || panic!("counted, and not reported")).unwrap();
         assert_eq!(end_all(vec![child]), [ForkEnd::Lost("it ended with code 70".to_owned())]);
         assert!(has_panicked());

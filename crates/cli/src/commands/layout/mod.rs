@@ -35,6 +35,8 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     if let Some(trace) = &args.heat {
         return heat::run(args, trace);
     }
+    // A walk may take minutes.
+    output::check_format(&args.output)?;
     let opened = ReadOnlyView::open(&args.path)?;
     let is_html = output::is_html(args.output.format());
     let plan = SurveyPlan {

@@ -122,7 +122,7 @@ mod tests {
         let again = began + 100 * LIMIT;
         let counted = 2 * beat_interval(LIMIT);
         let left = looks(&mut watch, again, |_, _| ());
-        assert_eq!(STEP * left, LIMIT - counted + STEP);
+        assert_eq!(STEP * left, LIMIT.saturating_sub(counted) + STEP);
     }
 
     #[test]

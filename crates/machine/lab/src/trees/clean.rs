@@ -31,6 +31,7 @@ pub fn remove_leftovers(
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, chown};
