@@ -1,7 +1,6 @@
-//! Conducts a session: phases, groups, workers, and their events.
-//!
-//! A group of one runs on the calling thread; larger ones on threads of their own that start
-//! together. What a trial is, its beginning and its end, is the caller's.
+//! Conducts a session: phases, groups, workers, and their events. A group of one runs on the
+//! calling thread; larger ones on threads of their own that start together. The caller begins and
+//! ends the trial.
 
 use std::ops::Range;
 use std::time::Duration;

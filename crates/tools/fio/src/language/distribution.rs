@@ -36,7 +36,7 @@ pub(crate) enum Distribution {
         /// Position of the most frequent block, as for Zipf's.
         center: Option<f64>,
     },
-    /// Bell-shaped distribution around a position, of at most half the deviation to either side.
+    /// Normal distribution around a position, cut off at half the deviation to either side.
     Normal {
         /// Standard deviation, in percent of the file.
         deviation: f64,

@@ -129,8 +129,10 @@ impl Replay {
 
     /// True if the log has requests of this direction.
     pub(super) fn goes(&self, wanted: Direction) -> bool {
-        let is_it = |one: &Entry| matches!(one.action, ReplayAction::Move { direction, .. } if direction == wanted);
-        self.entries.iter().any(is_it)
+        self.entries.iter().any(|entry| match entry.action {
+            ReplayAction::Move { direction, .. } => direction == wanted,
+            _ => false,
+        })
     }
 
     /// Bytes of all requests.
