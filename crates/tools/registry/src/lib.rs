@@ -1,4 +1,4 @@
-//! Registry of the tools in [`TOOLS`], and the import that asks each of them.
+//! Registry of the tools in `TOOLS`, and the import that asks each of them.
 //!
 //! The registry also imports treering's own exports (`own`), and result directories of MMTests.
 
