@@ -3,7 +3,9 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use treering_compilebench::Compilebench;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions};
+use treering_engine::{
+    EngineOptions, LatencyMode, PayloadKind, RunOptions, RunProgress, RunSessions,
+};
 use treering_model::{Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_sys::{StopFlag, ThreadCpu, monotonic_ns, thread_cpu};
@@ -90,11 +92,15 @@ pub struct Created {
 ///
 /// # Errors
 /// When it fails, or has no task.
-pub fn create<P: Run>(job: &dyn Job, place: &P, latency: LatencyMode) -> Result<Created, Fault> {
+pub fn create<P: RunSessions>(
+    job: &dyn Job,
+    place: &P,
+    latency: LatencyMode,
+) -> Result<Created, Fault> {
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     let mut watch = TaskWatch::default();
     let mut session = job.begin(&TargetFacts::unknown());
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     place.run(session.as_mut(), RunOptions::new(&options, &mut watch, &progress, &stop))?;
     watch.created.ok_or_else(|| "the job had no task".into())
 }

@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 
 use treering_datasets::Dataset;
-use treering_script::{Kind, NameId, Names};
+use treering_script::{NameId, NameTree, NodeKind};
 
 /// One move of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl FlatTree {
         let mut stack = vec![NameId::ROOT];
         for id in names.sorted_walk() {
             let Some(size) = sizes[id.index()] else { continue };
-            debug_assert_eq!(names.kind(id), Kind::File, "only files have a size");
+            debug_assert_eq!(names.kind(id), NodeKind::File, "only files have a size");
             tree.go_to(names, &mut stack, names.parent(id));
             let name = tree.name_of(names, id);
             tree.moves.push(Move::File(name, size));
@@ -60,7 +60,7 @@ impl FlatTree {
         tree
     }
 
-    fn go_to(&mut self, names: &Names, stack: &mut Vec<NameId>, dir: NameId) {
+    fn go_to(&mut self, names: &NameTree, stack: &mut Vec<NameId>, dir: NameId) {
         let mut path = Vec::new();
         let mut at = dir;
         while !stack.contains(&at) {
@@ -79,7 +79,7 @@ impl FlatTree {
         }
     }
 
-    fn name_of(&mut self, names: &Names, id: NameId) -> Name {
+    fn name_of(&mut self, names: &NameTree, id: NameId) -> Name {
         let place = |text: &Vec<u8>| u32::try_from(text.len()).expect("paths below 4 GiB");
         let path = place(&self.text);
         names.write_path(id, &mut self.text);

@@ -9,7 +9,9 @@ use std::process::Command;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::write;
 use serde::Serialize;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
+use treering_engine::{
+    EngineOptions, LatencyMode, PayloadKind, RunOptions, RunProgress, RunSessions, Target,
+};
 use treering_fs_mark::FsMark;
 use treering_model::filesystems::name_of;
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
@@ -209,7 +211,7 @@ fn engine(
     let mut session = job.begin(&target.facts()?);
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     let mut creates = Creates::default();
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     target.run(session.as_mut(), RunOptions::new(&options, &mut creates, &progress, &stop))?;
     for tree in session.remains() {
         let made = target.identity(&tree)?;

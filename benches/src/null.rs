@@ -6,9 +6,9 @@ use std::hint::black_box;
 use std::io;
 use std::path::PathBuf;
 
-use treering_engine::{Caller, Payload, Place, Reply, Run};
+use treering_engine::{CallReply, Caller, Payload, RunSessions, SessionPlace};
 use treering_script::{
-    Call, CallError, Completion, Done, Entries, Io, Queue, Stop, Subject, SyncMode,
+    Call, CallError, CallResult, CallSubject, Completion, DirEntries, Io, IoQueue, Stop, SyncMode,
 };
 
 /// Does nothing for so many turns at each call.
@@ -35,9 +35,9 @@ impl NullCaller {
     }
 }
 
-impl Run for NullPlace {}
+impl RunSessions for NullPlace {}
 
-impl Place for NullPlace {
+impl SessionPlace for NullPlace {
     type Caller = NullCaller;
 
     fn caller(&self, _payload: &Payload, _worker: u16) -> io::Result<NullCaller> {
@@ -47,26 +47,26 @@ impl Place for NullPlace {
 
 impl Caller for NullCaller {
     #[inline]
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         Self::spin(self.turns);
-        Ok(Reply::once(done(call)))
+        Ok(CallReply::once(done(call)))
     }
 
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&[])
+    fn entries(&self) -> DirEntries<'_> {
+        DirEntries::new(&[])
     }
 
     fn reaped(&self) -> &[Completion] {
         &[]
     }
 
-    fn path_of(&self, _subject: Subject<'_>) -> PathBuf {
+    fn path_of(&self, _subject: CallSubject<'_>) -> PathBuf {
         PathBuf::new()
     }
 
     fn open_through(&mut self, _direct: bool, _synchronous: SyncMode) {}
 
-    fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
+    fn open_queue(&mut self, _queue: Option<IoQueue>) -> io::Result<()> {
         Ok(())
     }
 
@@ -75,12 +75,12 @@ impl Caller for NullCaller {
 
 /// What a call comes to where everything works and every directory is empty.
 #[inline]
-const fn done(call: &Call<'_>) -> Done {
+const fn done(call: &Call<'_>) -> CallResult {
     match *call {
-        Call::Write { bytes, .. } => Done::Bytes(bytes as u64),
-        Call::Read { .. } => Done::Bytes(0),
-        Call::ReadDir { .. } => Done::Entries,
-        _ => Done::Plain,
+        Call::Write { bytes, .. } => CallResult::Bytes(bytes as u64),
+        Call::Read { .. } => CallResult::Bytes(0),
+        Call::ReadDir { .. } => CallResult::Entries,
+        _ => CallResult::Plain,
     }
 }
 
@@ -93,13 +93,13 @@ pub(crate) struct NullIo {
 
 impl Io for NullIo {
     #[inline(never)]
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         self.calls += 1;
         Ok(done(black_box(call)))
     }
 
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&[])
+    fn entries(&self) -> DirEntries<'_> {
+        DirEntries::new(&[])
     }
 
     fn reaped(&self) -> &[Completion] {

@@ -11,7 +11,9 @@ use std::thread;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statat};
 use rustix::io::{read, write};
 use serde::Serialize;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, Target};
+use treering_engine::{
+    EngineOptions, LatencyMode, PayloadKind, RunOptions, RunProgress, RunSessions, Target,
+};
 use treering_ffsb::Ffsb;
 use treering_filebench::Filebench;
 use treering_model::filesystems::name_of;
@@ -308,7 +310,7 @@ fn filebench(
     let payload = PayloadKind::Native { compressibility: 0 };
     let engine = EngineOptions::new(LatencyMode::Sampled, payload, 1);
     let mut heard = Benchmark::default();
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     target.run(session.as_mut(), RunOptions::new(&engine, &mut heard, &progress, &stop))?;
     for tree in session.remains() {
         let made = target.identity(&tree)?;
@@ -351,7 +353,7 @@ fn ffsb(target: &Target, options: &Options, threads: u32, round: usize) -> Resul
     let payload = PayloadKind::Native { compressibility: 0 };
     let engine = EngineOptions::new(LatencyMode::Sampled, payload, 1);
     let mut heard = Benchmark::default();
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     target.run(session.as_mut(), RunOptions::new(&engine, &mut heard, &progress, &stop))?;
     for tree in session.remains() {
         let made = target.identity(&tree)?;

@@ -5,11 +5,13 @@ use std::fmt;
 use std::hint::black_box;
 
 use serde::Serialize;
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions};
+use treering_engine::{
+    EngineOptions, LatencyMode, PayloadKind, RunOptions, RunProgress, RunSessions,
+};
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Conductor, File, Io, ParallelGroup, Phase, Script, Session, SessionResult, SessionStop, Stop,
-    TargetFacts, Task, TaskListener,
+    Conductor, FileSlot, Io, ParallelGroup, Phase, Script, Session, SessionResult, SessionStop,
+    Stop, TargetFacts, Task, TaskListener,
 };
 use treering_sys::StopFlag;
 
@@ -177,8 +179,10 @@ fn run_repeated(
 ) -> Result<u64, Fault> {
     let options = EngineOptions::new(latency, PayloadKind::Classic, 1);
     let mut watch = TaskCpu::default();
-    place
-        .run(session, RunOptions::new(&options, &mut watch, &Progress::new(), &StopFlag::new()))?;
+    place.run(
+        session,
+        RunOptions::new(&options, &mut watch, &RunProgress::new(), &StopFlag::new()),
+    )?;
     Ok(watch.cpu_ns)
 }
 
@@ -214,7 +218,7 @@ struct RepeatedScript {
 impl Script for RepeatedScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         for _call in 0..self.calls {
-            io.write(File(0), 1, 0)?;
+            io.write(FileSlot(0), 1, 0)?;
         }
         Ok(())
     }

@@ -96,7 +96,7 @@ fn profile_rates_tells_rates_and_scaling() {
 fn bare_loops_and_engine_make_the_same_tree() {
     use treering_benches::engine::{FIRST_TREE, create, create_job};
     use treering_benches::flat::FlatTree;
-    use treering_engine::{LatencyMode, Target, oracle::Snapshot};
+    use treering_engine::{LatencyMode, Target, oracle::TreeSnapshot};
 
     let dir = scratch();
     let target = Target::open(dir.path()).unwrap();
@@ -105,7 +105,7 @@ fn bare_loops_and_engine_make_the_same_tree() {
     treering_benches::bare::by_directory(target.dir(), "a", &tree, &buffer).unwrap();
     treering_benches::bare::by_path(target.dir(), "b", &tree.below("b"), &buffer).unwrap();
     create(create_job(SMALL).unwrap().as_ref(), &target, LatencyMode::Sampled).unwrap();
-    let made = |name: &str| Snapshot::of_directory(&dir.path().join(name)).unwrap();
+    let made = |name: &str| TreeSnapshot::from_directory(&dir.path().join(name)).unwrap();
     assert_eq!(made("a"), made("b"));
     assert_eq!(made("a"), made(FIRST_TREE));
 }

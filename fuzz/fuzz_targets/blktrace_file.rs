@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use treering_report::formats;
 use treering_report::pages::trace::{TracedRun, json, page};
 use treering_trace::{
-    BlktraceReader, BlktraceWriter, Entry, TraceReader, TraceWriter, Window, summarise,
+    BlktraceReader, BlktraceWriter, TraceEntry, TraceReader, TraceWriter, TraceWindow, summarise,
 };
 
 /// Entries that are looked at; a file of bytes cannot have more that differ.
@@ -16,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     // The first byte says where the file of the second CPU begins.
     let Some((cut, bytes)) = data.split_first() else { return };
     let (first, second) = bytes.split_at(bytes.len() * usize::from(*cut) / 256);
-    let mut entries: Vec<Entry> = Vec::new();
+    let mut entries: Vec<TraceEntry> = Vec::new();
     if let Ok(mut reader) = BlktraceReader::new(vec![first, second]) {
         while let Ok(Some(entry)) = reader.next_entry() {
             entries.push(entry);
@@ -30,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     }
     entries.truncate(ENTRIES);
     let mut next = entries.iter().cloned();
-    let summary = summarise(Window::default(), || Ok(next.next())).expect("nothing is read");
+    let summary = summarise(TraceWindow::default(), || Ok(next.next())).expect("nothing is read");
     let runs = [TracedRun { name: "trace".to_owned(), summary, on_disk: Vec::new() }];
     assert!(serde_json::from_str::<serde_json::Value>(&json(&runs)).is_ok());
     for format in formats::ALL {
@@ -47,15 +47,15 @@ fuzz_target!(|data: &[u8]| {
     let mut reader = TraceReader::new(own.as_slice()).expect("it is ours");
     let mut again = 0;
     while let Some(entry) = reader.next_entry().expect("what we wrote is whole") {
-        again += usize::from(matches!(entry, Entry::Event(_)));
+        again += usize::from(matches!(entry, TraceEntry::Event(_)));
     }
-    let events = entries.iter().filter(|entry| matches!(entry, Entry::Event(_))).count();
+    let events = entries.iter().filter(|entry| matches!(entry, TraceEntry::Event(_))).count();
     assert_eq!(again, events);
     let files: Vec<Vec<u8>> = blktrace.into_files().map(|(_, file)| file).collect();
     let files = files.iter().map(Vec::as_slice).collect();
     let mut reader = BlktraceReader::new(files).expect("it is blktrace's");
     while let Some(entry) = reader.next_entry().expect("what we wrote is whole") {
-        again -= usize::from(matches!(entry, Entry::Event(_)));
+        again -= usize::from(matches!(entry, TraceEntry::Event(_)));
     }
     assert_eq!(again, 0);
 });

@@ -2,13 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_script::{Kind, NamesBuilder};
+use treering_script::{NodeKind, NamesBuilder};
 
 fuzz_target!(|data: &[u8]| {
     let mut builder = NamesBuilder::default();
     let mut kept = Vec::new();
     for line in data.split(|&byte| byte == b'\n') {
-        let kind = if line.last() == Some(&b'!') { Kind::Directory } else { Kind::File };
+        let kind = if line.last() == Some(&b'!') { NodeKind::Directory } else { NodeKind::File };
         if let Ok(id) = builder.add(line, kind) {
             kept.push((id, line));
         }

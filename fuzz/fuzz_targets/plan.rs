@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use treering_compilebench::Compilebench;
 use treering_conduct::plan::document::{Known, read};
 use treering_fuzz::{folder, write_lists};
-use treering_script::{ClassicMode, ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, WorkloadManifest, Settings, Workload};
 
 const LISTS: [&[u8]; 4] =
     [b"a/b 1048576\n", b"a/b 1048577\n", b"a/b 1048576\na/b.o 9\n", b"a/b 1048577\na/b.o 9\n"];
@@ -19,7 +19,7 @@ const FILESYSTEMS: [&str; 7] = ["ext4", "ext3", "ext2", "xfs", "btrfs", "f2fs", 
 struct Small;
 
 impl Workload for Small {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         Compilebench.manifest()
     }
 

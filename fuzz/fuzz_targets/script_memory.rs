@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use libfuzzer_sys::fuzz_target;
 use treering_compilebench::Compilebench;
 use treering_engine::{
-    EngineError, EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress,
-    Run, RunOptions, StopFlag,
+    EngineError, EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, RunProgress,
+    RunSessions, RunOptions, StopFlag,
 };
 use treering_fuzz::{folder, write_lists};
 use treering_model::{SinkError, TrialEvent, TrialSink};
@@ -56,7 +56,7 @@ fn perform(job: &dyn Job, order: EntryOrder, classic: bool) {
     let options = EngineOptions::new(LatencyMode::Off, PayloadKind::Classic, 1);
     let place = MemoryFilesystem::new(order);
     let mut session = job.begin(&facts);
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     let ran = place.run(session.as_mut(), RunOptions::new(&options, &mut Nobody, &progress, &stop));
     match ran {
         Ok(()) => {}

@@ -31,9 +31,9 @@ pub fn assert_decides_as_foreseen(job: &dyn Job, metrics: &[Metric]) {
 
 /// Keeps the tasks that ended.
 #[derive(Default)]
-pub struct Tasks(pub Vec<TaskTotals>);
+pub struct TaskCollector(pub Vec<TaskTotals>);
 
-impl TrialSink for Tasks {
+impl TrialSink for TaskCollector {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         if let TrialEvent::TaskEnded(task) = event {
             self.0.push(task.clone());

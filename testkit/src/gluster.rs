@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::network::{Bridge, ip, run, set_link};
+use crate::network::{NetworkBridge, ip, run, set_link};
 use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
 
 /// How long a client waits for a server that says nothing, in seconds.
@@ -20,8 +20,8 @@ const PING_SECONDS: u32 = 3;
 
 /// Clients of one GlusterFS.
 #[derive(Debug)]
-pub struct Gluster {
-    bridge: Bridge,
+pub struct GlusterClients {
+    bridge: NetworkBridge,
     clients: Vec<PathBuf>,
     files: TempDir,
     /// Last: the server has to be gone.
@@ -38,12 +38,12 @@ pub fn cannot_gluster() -> Option<String> {
     missing.map(|tool| format!("{tool} is not installed")).or_else(|| cannot_loop_mount("xfs"))
 }
 
-impl Gluster {
+impl GlusterClients {
     /// With so many clients, at most 9, on a brick of this size.
     pub fn new(clients: usize, mebibytes: u64) -> Self {
         let (brick, files) = (LoopFs::new("xfs", mebibytes), temp_dir());
         let made = Self {
-            bridge: Bridge::new(),
+            bridge: NetworkBridge::new(),
             clients: (0..clients).map(|one| files.path().join(format!("c{one}"))).collect(),
             files,
             brick,
@@ -133,7 +133,7 @@ impl Gluster {
     }
 }
 
-impl Drop for Gluster {
+impl Drop for GlusterClients {
     fn drop(&mut self) {
         for (number, dir) in self.clients.iter().enumerate() {
             let _not_mounted = Command::new("umount").arg("-l").arg(dir).output();
@@ -145,7 +145,7 @@ impl Drop for Gluster {
     }
 }
 
-impl Gluster {
+impl GlusterClients {
     /// Ends the process whose number is in this file, and waits for its end.
     fn end(&self, file: &str) {
         let Ok(process) = std::fs::read_to_string(self.files.path().join(file)) else { return };

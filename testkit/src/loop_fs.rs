@@ -40,7 +40,7 @@ impl LoopFs {
         made.expect("an image can be made");
         let mounted = files.path().join("mounted");
         std::fs::create_dir(&mounted).expect("a mount point can be made");
-        let device = Device::attach(&image);
+        let device = AttachedLoop::attach(&image);
         let quiet = if kind == "ext4" { ["-q", "-F"].as_slice() } else { &["-q", "-f"] };
         let mkfs = format!("mkfs.{kind}");
         run_in_time(Command::new(mkfs).args(quiet).args(options).arg(&device.path));
@@ -59,9 +59,9 @@ impl LoopFs {
             let image = files.path().join(format!("image-{number}"));
             let made = std::fs::File::create(&image).and_then(|file| file.set_len(mebibytes << 20));
             made.expect("an image can be made");
-            Device::attach(&image)
+            AttachedLoop::attach(&image)
         });
-        let attached: Vec<Device> = attached.collect();
+        let attached: Vec<AttachedLoop> = attached.collect();
         let paths = || attached.iter().map(|device| &device.path);
         let mut mkfs = Command::new("mkfs.btrfs");
         run_in_time(mkfs.args(["-q", "-f", "-d", "raid0", "-m", "raid0"]).args(paths()));
@@ -70,7 +70,7 @@ impl LoopFs {
         let mut mount = Command::new("mount");
         mount.args(["-t", "btrfs", "-o", &members.join(",")]).args(paths().next()).arg(&mounted);
         run(&mut mount);
-        attached.into_iter().for_each(Device::detach);
+        attached.into_iter().for_each(AttachedLoop::detach);
         Self { mounted, _files: files }
     }
 
@@ -114,12 +114,12 @@ fn dir_for(bytes: u64) -> PathBuf {
 }
 
 /// An attached loop device; detached when it is dropped.
-struct Device {
+struct AttachedLoop {
     path: PathBuf,
     is_attached: bool,
 }
 
-impl Device {
+impl AttachedLoop {
     fn attach(image: &Path) -> Self {
         Self { path: attach(image).into(), is_attached: true }
     }
@@ -130,7 +130,7 @@ impl Device {
     }
 }
 
-impl Drop for Device {
+impl Drop for AttachedLoop {
     fn drop(&mut self) {
         if self.is_attached {
             let _reported_by_the_panic_before =

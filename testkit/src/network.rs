@@ -8,13 +8,13 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// A bridge with an address. It is gone when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Bridge {
+pub(crate) struct NetworkBridge {
     /// Of this process alone, and short enough for names of links that begin with it.
     name: String,
     network: String,
 }
 
-impl Bridge {
+impl NetworkBridge {
     pub(crate) fn new() -> Self {
         let one_more = MADE.fetch_add(1, Ordering::Relaxed);
         let number = (id() + one_more) % 200 + 20;
@@ -45,7 +45,7 @@ impl Bridge {
     }
 }
 
-impl Drop for Bridge {
+impl Drop for NetworkBridge {
     fn drop(&mut self) {
         let _not_there = ip(&["link", "del", &self.name]).output();
     }

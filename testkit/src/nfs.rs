@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-use crate::network::{Bridge, ip, run, set_link};
+use crate::network::{NetworkBridge, ip, run, set_link};
 use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
 
 const PORT: u16 = 12049;
@@ -34,7 +34,7 @@ pub struct GuestSystem<'s> {
 pub struct NfsGuests {
     guests: Vec<Child>,
     server: Option<Child>,
-    bridge: Bridge,
+    bridge: NetworkBridge,
     files: TempDir,
     /// Last: the server has to be gone.
     exported: LoopFs,
@@ -60,7 +60,7 @@ impl NfsGuests {
         let mut made = Self {
             guests: Vec::new(),
             server: None,
-            bridge: Bridge::new(),
+            bridge: NetworkBridge::new(),
             files: temp_dir(),
             exported: LoopFs::new("xfs", 400),
         };

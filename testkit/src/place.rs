@@ -46,13 +46,13 @@ pub fn tree_of(top: &Path) -> FileSizes {
 
 /// A file that takes what a filesystem has left, removed when it is dropped.
 #[derive(Debug)]
-pub struct Filler {
+pub struct SpaceFiller {
     path: PathBuf,
 }
 
 /// Takes all that is left of a filesystem, at once, by a file at this place.
-pub fn fill(path: &Path) -> Filler {
-    let filler = Filler { path: path.to_owned() };
+pub fn fill(path: &Path) -> SpaceFiller {
+    let filler = SpaceFiller { path: path.to_owned() };
     let file = File::create(path).expect("the filler can be made");
     let (mut taken, mut more) = (0, 1 << 30);
     while more >= 4096 {
@@ -65,7 +65,7 @@ pub fn fill(path: &Path) -> Filler {
     filler
 }
 
-impl Drop for Filler {
+impl Drop for SpaceFiller {
     fn drop(&mut self) {
         let _gone_with_its_filesystem = fs::remove_file(&self.path);
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-use crate::running::Running;
+use crate::running::RunningProgram;
 use crate::temp_dir;
 
 /// What decides a run from outside the command line.
@@ -65,7 +65,7 @@ impl Program {
     /// Made by a process of its own: a file that is open for writing in this one while another test
     /// starts a program could not be executed ('Text file busy').
     pub fn copy_to(&self, place: &Path) {
-        Ran::of(Command::new("cp").arg(&self.binary).arg(place)).ends_with(0);
+        FinishedCommand::run(Command::new("cp").arg(&self.binary).arg(place)).ends_with(0);
     }
 
     /// The home directory, in which commands are started.
@@ -115,19 +115,19 @@ impl Program {
     }
 
     /// Runs it to its end.
-    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Ran {
-        Ran::of(&mut self.command(arguments))
+    pub fn run<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> FinishedCommand {
+        FinishedCommand::run(&mut self.command(arguments))
     }
 
     /// Starts it, to be watched and stopped.
-    pub fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Running {
-        Running::start(&mut self.command(arguments))
+    pub fn start<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> RunningProgram {
+        RunningProgram::start(&mut self.command(arguments))
     }
 }
 
 /// A command that came to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct FinishedCommand {
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
@@ -136,7 +136,7 @@ pub struct Ran {
     pub stderr: String,
 }
 
-impl Ran {
+impl FinishedCommand {
     /// Runs a command to its end.
     pub fn of(command: &mut Command) -> Self {
         let Output { status, stdout, stderr } = command.output().expect("the program starts");
@@ -159,7 +159,7 @@ impl Ran {
     }
 }
 
-impl std::fmt::Display for Ran {
+impl std::fmt::Display for FinishedCommand {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { code, stdout, stderr } = self;
         write!(f, "exit code {code:?}\n--- stdout\n{stdout}\n--- stderr\n{stderr}\n---")

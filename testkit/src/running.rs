@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::Ran;
+use crate::FinishedCommand;
 
 /// Longer than anything here takes: a test that waits so long fails.
 const PATIENCE: Duration = Duration::from_secs(180);
 
 /// A started program. It is killed when this is dropped before its end.
 #[derive(Debug)]
-pub struct Running {
+pub struct RunningProgram {
     child: Child,
     lines: Receiver<String>,
     stderr: String,
     stdout: Option<JoinHandle<String>>,
 }
 
-impl Running {
+impl RunningProgram {
     /// Starts a command; both outputs must be piped.
     pub fn start(command: &mut Command) -> Self {
         let mut child = command.spawn().expect("the program starts");
@@ -88,7 +88,7 @@ impl Running {
 
     /// Waits for its end.
     #[track_caller]
-    pub fn finish(mut self) -> Ran {
+    pub fn finish(mut self) -> FinishedCommand {
         let began = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().expect("our own child") {
@@ -104,11 +104,11 @@ impl Running {
         }
         let stdout = self.stdout.take().map(|thread| thread.join().expect("text"));
         let stderr = std::mem::take(&mut self.stderr);
-        Ran { code: status.code(), stdout: stdout.unwrap_or_default(), stderr }
+        FinishedCommand { code: status.code(), stdout: stdout.unwrap_or_default(), stderr }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         let _it_ended_already = self.child.kill();
         let _nothing_to_wait_for = self.child.wait();

@@ -3,11 +3,11 @@
 use treering_engine::{SessionRequest, rehearse_session};
 use treering_model::TaskTotals;
 use treering_script::{
-    Call, Completion, Done, Entries, Io, Job, Script, Settings, Stop, TargetFacts, Task,
+    Call, CallResult, Completion, DirEntries, Io, Job, Script, Settings, Stop, TargetFacts, Task,
 };
 
 /// How a test words a call.
-pub type Words = fn(&Call<'_>) -> String;
+pub type CallFormatter = fn(&Call<'_>) -> String;
 
 /// Settings of `name=value`, a name alone for what is on.
 pub fn settings(words: &str) -> Settings {
@@ -21,25 +21,25 @@ pub fn settings(words: &str) -> Settings {
 }
 
 /// Does everything that it is asked for, and takes it down.
-struct Made {
+struct CallLog {
     calls: Vec<String>,
-    words: Words,
+    words: CallFormatter,
 }
 
-impl Io for Made {
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+impl Io for CallLog {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         self.calls.push((self.words)(call));
         Ok(match call {
             Call::Write { bytes, .. }
             | Call::Read { bytes, .. }
             | Call::WriteAt { bytes, .. }
-            | Call::ReadAt { bytes, .. } => Done::Bytes((*bytes).into()),
-            _ => Done::Plain,
+            | Call::ReadAt { bytes, .. } => CallResult::Bytes((*bytes).into()),
+            _ => CallResult::Plain,
         })
     }
 
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&[])
+    fn entries(&self) -> DirEntries<'_> {
+        DirEntries::new(&[])
     }
 
     fn reaped(&self) -> &[Completion] {
@@ -56,14 +56,14 @@ impl Io for Made {
 }
 
 /// The calls of a task.
-pub fn calls(script: &mut dyn Script, words: Words) -> Vec<String> {
-    let mut made = Made { calls: Vec::new(), words };
+pub fn calls(script: &mut dyn Script, words: CallFormatter) -> Vec<String> {
+    let mut made = CallLog { calls: Vec::new(), words };
     script.run(&mut made).expect("every call succeeds here");
     made.calls
 }
 
 /// The calls of one rank in each phase, with the name of the phase.
-pub fn phases(job: &dyn Job, words: Words, rank: u16) -> Vec<String> {
+pub fn phases(job: &dyn Job, words: CallFormatter, rank: u16) -> Vec<String> {
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
     let mut phases: Vec<(String, Vec<String>)> = Vec::new();

@@ -9,7 +9,7 @@ use crate::{skip, temp_dir};
 
 /// A system call with the process or thread that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Traced {
+pub struct TracedCall {
     /// The number of the process or thread, as text.
     pub process: String,
     /// The call with its arguments and its result, in one piece.
@@ -22,7 +22,7 @@ pub struct Traced {
 ///
 /// # Panics
 /// When the command fails.
-pub fn traced(command: &Command, dir: &Path, calls: &str) -> Option<Vec<Traced>> {
+pub fn traced(command: &Command, dir: &Path, calls: &str) -> Option<Vec<TracedCall>> {
     let record = temp_dir();
     let out = record.path().join("strace.out");
     let mut strace = Command::new("strace");
@@ -42,7 +42,7 @@ pub fn traced(command: &Command, dir: &Path, calls: &str) -> Option<Vec<Traced>>
 }
 
 /// Calls that were interrupted by those of another thread stand in two lines.
-fn in_one_piece(text: &str) -> Vec<Traced> {
+fn in_one_piece(text: &str) -> Vec<TracedCall> {
     let mut unfinished = BTreeMap::new();
     let mut all = Vec::new();
     for line in text.lines() {
@@ -56,7 +56,7 @@ fn in_one_piece(text: &str) -> Vec<Traced> {
             Some((_, rest)) => unfinished.remove(process).unwrap_or_default() + rest,
             None => call.to_owned(),
         };
-        all.push(Traced { process: process.to_owned(), call });
+        all.push(TracedCall { process: process.to_owned(), call });
     }
     all
 }

@@ -12,7 +12,7 @@ use std::thread;
 
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::ci::{self, Step};
+use crate::ci::{self, CiStep};
 use crate::fmt;
 
 /// Files outside every package that all of them depend on.
@@ -44,7 +44,7 @@ pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error
     let formatted = fmt::run_on(root, &files, true)?;
     // clippy does one crate after the other, and tests wait: each fills the gaps of the other.
     let (rules, tally) = thread::scope(|scope| {
-        let rules = scope.spawn(|| ci::run(root, 0, &[Step::Clippy, Step::Tidy]));
+        let rules = scope.spawn(|| ci::run(root, 0, &[CiStep::Clippy, CiStep::Tidy]));
         let tally = ci::run_some(&quick);
         (rules.join().expect("a step that fails does not panic"), tally)
     });

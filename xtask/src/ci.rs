@@ -14,14 +14,14 @@ use std::time::Instant;
 
 use clap::ValueEnum;
 
-use crate::tally::Tally;
+use crate::tally::TestTally;
 use crate::{checkout, fmt as format, fuzz, tidy};
 pub(crate) use programs::build;
 pub(crate) use running::run_some;
 
 /// A step, in the order in which they run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Step {
+pub(crate) enum CiStep {
     /// rustfmt on every file
     Fmt,
     /// clippy on all targets, warnings are errors
@@ -40,19 +40,19 @@ pub(crate) enum Step {
 
 /// What the steps came to, in the order of their ends.
 #[derive(Default)]
-struct Results {
+struct StepResults {
     lines: Vec<String>,
-    total: Tally,
+    total: TestTally,
 }
 
 /// Runs these steps, or all. Those after the tests only compute, and run while tests wait for
 /// devices.
-pub(crate) fn run(root: &Path, seconds: u32, steps: &[Step]) -> bool {
-    let mut results = Results::default();
-    let is_wanted = |step: &Step| steps.is_empty() || steps.contains(step);
-    let mut wanted = Step::value_variants().iter().copied().filter(is_wanted);
+pub(crate) fn run(root: &Path, seconds: u32, steps: &[CiStep]) -> bool {
+    let mut results = StepResults::default();
+    let is_wanted = |step: &CiStep| steps.is_empty() || steps.contains(step);
+    let mut wanted = CiStep::value_variants().iter().copied().filter(is_wanted);
     while let Some(step) = wanted.next() {
-        let mut beside = Results::default();
+        let mut beside = StepResults::default();
         let mut rest = || {
             for step in wanted.by_ref() {
                 beside.take(step, || run_step(root, step, seconds, &mut || ()));
@@ -73,15 +73,15 @@ pub(crate) fn run(root: &Path, seconds: u32, steps: &[Step]) -> bool {
     total.failed == 0
 }
 
-impl Results {
+impl StepResults {
     /// Runs one step.
-    fn take(&mut self, step: Step, run: impl FnOnce() -> Result<Tally, Box<dyn Error>>) {
+    fn take(&mut self, step: CiStep, run: impl FnOnce() -> Result<TestTally, Box<dyn Error>>) {
         let name = format!("{step:?}").to_lowercase();
         println!("== {name}");
         let began = Instant::now();
         let tally = run().unwrap_or_else(|error| {
             println!("{name}: {error}");
-            Tally::of_one(false)
+            TestTally::of_one(false)
         });
         let word = if tally.failed == 0 { "ok" } else { "FAILED" };
         let line = format!("{name:<7} {word:<6} {:>6.1} s  {tally}", began.elapsed().as_secs_f64());
@@ -94,42 +94,42 @@ impl Results {
 /// Runs a step; tests also the rest, when all that is left of them waits for devices.
 fn run_step(
     root: &Path,
-    step: Step,
+    step: CiStep,
     seconds: u32,
     rest: &mut dyn FnMut(),
-) -> Result<Tally, Box<dyn Error>> {
+) -> Result<TestTally, Box<dyn Error>> {
     let one = match step {
-        Step::Fmt => format::run(root, true)?,
-        Step::Clippy => succeeds(
+        CiStep::Fmt => format::run(root, true)?,
+        CiStep::Clippy => succeeds(
             checkout::cargo()
                 .args(["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])
                 .current_dir(root),
         )?,
-        Step::Tidy => tidy::run(root, false)?,
-        Step::Deny => return deny(root),
-        Step::Test => return running::run_all(root, &build(root)?, rest),
-        Step::Doc => succeeds(
+        CiStep::Tidy => tidy::run(root, false)?,
+        CiStep::Deny => return deny(root),
+        CiStep::Test => return running::run_all(root, &build(root)?, rest),
+        CiStep::Doc => succeeds(
             checkout::cargo()
                 .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
                 .env("RUSTDOCFLAGS", "-D warnings")
                 .current_dir(root),
         )?,
-        Step::Fuzz => return fuzz::run(root, seconds, None),
+        CiStep::Fuzz => return fuzz::run(root, seconds, None),
     };
-    Ok(Tally::of_one(one))
+    Ok(TestTally::of_one(one))
 }
 
 /// cargo-deny is used where it is installed. Advisories are left out, since their database comes
 /// from the network.
-fn deny(root: &Path) -> Result<Tally, Box<dyn Error>> {
+fn deny(root: &Path) -> Result<TestTally, Box<dyn Error>> {
     let is_there = checkout::cargo().args(["deny", "--version"]).output()?.status.success();
     if !is_there {
         let reason = "deny: cargo-deny is not installed (cargo install cargo-deny)".to_owned();
-        return Ok(Tally { skipped: vec![reason], ..Tally::default() });
+        return Ok(TestTally { skipped: vec![reason], ..Tally::default() });
     }
     let mut command = checkout::cargo();
     command.args(["deny", "check", "bans", "licenses", "sources"]).current_dir(root);
-    Ok(Tally::of_one(succeeds(&mut command)?))
+    Ok(TestTally::of_one(succeeds(&mut command)?))
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, Box<dyn Error>> {

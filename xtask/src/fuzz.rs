@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::checkout;
-use crate::tally::Tally;
+use crate::tally::TestTally;
 
 /// What cargo-fuzz passes to rustc, minus the sanitizers, which need nightly. Without them short
 /// comparisons would be inlined, out of libFuzzer's sight; `max-loads-per-memcmp` keeps them calls,
@@ -30,9 +30,13 @@ const INPUT_TIMEOUT_S: u32 = 10;
 const SHOWN_LINES: usize = 40;
 
 /// Runs every target, or the one named, for so many seconds each.
-pub(crate) fn run(root: &Path, seconds: u32, only: Option<&str>) -> Result<Tally, Box<dyn Error>> {
+pub(crate) fn run(
+    root: &Path,
+    seconds: u32,
+    only: Option<&str>,
+) -> Result<TestTally, Box<dyn Error>> {
     let targets = targets(root, only)?;
-    let mut tally = Tally::default();
+    let mut tally = TestTally::default();
     if targets.is_empty() {
         println!("fuzz: no targets in fuzz/fuzz_targets yet, nothing to run");
         return Ok(tally);

@@ -58,7 +58,7 @@ enum Command {
         target: Option<String>,
     },
     /// Compare filesystems with themselves, as they are and slowed, and count what is said (root)
-    Truth(truth::Truth),
+    Truth(truth::TruthOptions),
     /// Print the licences of all packages in the program
     Licenses {
         /// The target it is built for
@@ -76,7 +76,7 @@ enum Command {
         seconds: u32,
         /// Only these steps
         #[arg(value_enum)]
-        steps: Vec<ci::Step>,
+        steps: Vec<ci::CiStep>,
     },
 }
 

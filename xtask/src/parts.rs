@@ -20,13 +20,13 @@ const DEPTH: usize = 2;
 const NAMES: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// The packages in the program for a target, ours among them, by name and version.
-struct Parts {
+struct ProgramPackages {
     packages: Vec<Package>,
     /// What each of them is made of.
     uses: BTreeMap<PackageId, BTreeSet<PackageId>>,
 }
 
-impl Parts {
+impl ProgramPackages {
     fn read(root: &Path, target: &str) -> Result<Self, Box<dyn Error>> {
         let only = ["--locked", "--filter-platform", target].map(str::to_owned);
         let metadata = MetadataCommand::new().current_dir(root).other_options(only).exec()?;
@@ -72,7 +72,7 @@ fn reached(metadata: &Metadata) -> Option<BTreeMap<PackageId, BTreeSet<PackageId
 
 /// Every foreign package with its licences, and the text of each of them once.
 pub(crate) fn licenses(root: &Path, target: &str) -> Result<String, Box<dyn Error>> {
-    let parts = Parts::read(root, target)?;
+    let parts = ProgramPackages::read(root, target)?;
     let mut texts: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut page = "The packages that treering is made of, and their licences.\n\n".to_owned();
     for package in parts.foreign() {
@@ -112,7 +112,7 @@ fn files(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Box<dyn Error>> {
 
 /// The packages in CycloneDX 1.5, as JSON.
 pub(crate) fn sbom(root: &Path, target: &str) -> Result<String, Box<dyn Error>> {
-    let parts = Parts::read(root, target)?;
+    let parts = ProgramPackages::read(root, target)?;
     let checksums = checksums(&fs::read_to_string(root.join("Cargo.lock"))?)?;
     let reference = |package: &Package| format!("pkg:cargo/{}@{}", package.name, package.version);
     let component = |package: &Package| {

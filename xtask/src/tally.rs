@@ -4,14 +4,14 @@ use std::fmt;
 
 /// Counts of one step, or of all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
+pub(crate) struct TestTally {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
     /// Tests that skipped themselves, with their reasons.
     pub(crate) skipped: Vec<String>,
 }
 
-impl Tally {
+impl TestTally {
     pub(crate) fn of_one(passed: bool) -> Self {
         Self { passed: usize::from(passed), failed: usize::from(!passed), skipped: Vec::new() }
     }
@@ -23,7 +23,7 @@ impl Tally {
     }
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for TestTally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} passed, {} failed", self.passed, self.failed)?;
         match self.skipped.len() {
@@ -35,11 +35,11 @@ impl fmt::Display for Tally {
 
 #[cfg(test)]
 mod tests {
-    use super::Tally;
+    use super::TestTally;
 
     #[test]
     fn the_last_line_counts_and_names_skips_only_when_there_are_some() {
-        let mut tally = Tally { passed: 3, failed: 0, skipped: Vec::new() };
+        let mut tally = TestTally { passed: 3, failed: 0, skipped: Vec::new() };
         assert_eq!(tally.to_string(), "3 passed, 0 failed");
         tally.skipped.push("a: not root".to_owned());
         assert_eq!(tally.to_string(), "3 passed, 0 failed, 1 skipped");

@@ -27,11 +27,11 @@ echo "$kind" >"$CARGO_TARGET_DIR/$triple$folder/treering"
 "#;
 
 /// A target directory of its own, with the stand-in.
-struct Bench {
+struct BuildSandbox {
     target: PathBuf,
 }
 
-impl Bench {
+impl BuildSandbox {
     fn new(name: &str) -> Self {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _none_yet = fs::remove_dir_all(&target);
@@ -63,7 +63,7 @@ impl Bench {
 #[test]
 fn both_programs_stay_after_either_build() {
     for order in [["build.sh", "build-mpi.sh"], ["build-mpi.sh", "build.sh"]] {
-        let bench = Bench::new("either");
+        let bench = BuildSandbox::new("either");
         for script in [order[0], order[1], order[0]] {
             assert!(bench.run(script, None), "{script}");
         }
@@ -74,7 +74,7 @@ fn both_programs_stay_after_either_build() {
 
 #[test]
 fn a_failed_build_with_mpi_leaves_the_program_without_it() {
-    let bench = Bench::new("failed");
+    let bench = BuildSandbox::new("failed");
     assert!(bench.run("build.sh", None));
     fs::write(bench.target.join("fail"), "").unwrap();
     assert!(!bench.run("build-mpi.sh", None));
@@ -84,7 +84,7 @@ fn a_failed_build_with_mpi_leaves_the_program_without_it() {
 
 #[test]
 fn programs_with_mpi_for_tests_have_a_place_of_their_own() {
-    let bench = Bench::new("tests");
+    let bench = BuildSandbox::new("tests");
     fs::create_dir_all(bench.target.join("debug")).unwrap();
     fs::write(bench.target.join("debug/treering"), "plain").unwrap();
     assert!(bench.run("build-mpi.sh", Some("--tests")));

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use treering_engine::Target;
 use treering_model::{Artifact, SinkError, TrialEvent, TrialSink, is_unsafe};
-use treering_script::{Answer, ClassicOutput, DiskCounts, Room, Said, Witness};
-use treering_sys::{Semaphores, major_minor, write_whole_file};
-use treering_trace::Counters;
+use treering_script::{
+    ClassicOutput, ContextAnswer, DiskCounts, OutputContext, StatfsSpace, ToolOutput,
+};
+use treering_sys::{SemaphoreSet, major_minor, write_whole_file};
+use treering_trace::DiskCounters;
 
 use crate::clock::local_time;
 
@@ -20,7 +22,7 @@ pub(crate) struct Speaker {
     /// First target directory, whose free space the output may ask for.
     root: Target,
     /// Semaphores at which this run waits for other processes.
-    meetings: Option<Semaphores>,
+    meetings: Option<SemaphoreSet>,
     /// Error of the semaphore wait that ended the run.
     missed: Option<io::Error>,
 }
@@ -29,7 +31,7 @@ pub(crate) struct Speaker {
 pub(crate) struct Unopened {
     path: PathBuf,
     /// The tool's own message about the log; empty if it has none.
-    pub(crate) said: Said,
+    pub(crate) said: ToolOutput,
     error: io::Error,
 }
 
@@ -73,7 +75,7 @@ impl Speaker {
     }
 
     /// Adds the semaphores at which the run waits for other processes.
-    pub(crate) fn meeting_at(self, meetings: Option<Semaphores>) -> Self {
+    pub(crate) fn meeting_at(self, meetings: Option<SemaphoreSet>) -> Self {
         Self { meetings, ..self }
     }
 
@@ -93,14 +95,14 @@ impl Speaker {
     /// When standard output or the log does not take it. A reader that went away is no error.
     pub(crate) fn speak(
         &mut self,
-        words: impl FnOnce(&mut dyn ClassicOutput) -> Said,
+        words: impl FnOnce(&mut dyn ClassicOutput) -> ToolOutput,
     ) -> io::Result<()> {
         let said = words(self.output.as_mut());
         self.tell(&said)
     }
 
     /// Writes the text to its streams.
-    fn tell(&mut self, said: &Said) -> io::Result<()> {
+    fn tell(&mut self, said: &ToolOutput) -> io::Result<()> {
         if !said.err.is_empty() {
             let _nobody_listens = io::stderr().write_all(said.err.as_bytes());
         }
@@ -151,7 +153,7 @@ impl TrialSink for Speaking<'_> {
         }
         let is_kept = output.keeps_ticks() || !matches!(event, TrialEvent::Ticked { .. });
         for answer in answers.into_iter().filter(|_| is_kept) {
-            let made = Artifact::new(Answer::KIND, Answer::VERSION, &answer)
+            let made = Artifact::new(ContextAnswer::KIND, ContextAnswer::VERSION, &answer)
                 .map_err(|error| SinkError::new("cannot keep what was seen", error))?;
             self.hand_on(&TrialEvent::Produced(made))?;
         }
@@ -169,28 +171,28 @@ impl TrialSink for Speaking<'_> {
 /// Answers the output's queries from the clock and the first target directory.
 struct Looking<'t> {
     root: &'t Target,
-    meetings: Option<Semaphores>,
+    meetings: Option<SemaphoreSet>,
     missed: &'t mut Option<io::Error>,
     /// Answers given so far, to be stored with the trial.
-    answers: Vec<Answer>,
+    answers: Vec<ContextAnswer>,
 }
 
-impl Witness for Looking<'_> {
-    fn room(&mut self) -> Option<Room> {
+impl OutputContext for Looking<'_> {
+    fn room(&mut self) -> Option<StatfsSpace> {
         let room = self.root.room().ok();
-        self.answers.push(Answer::Room(room));
+        self.answers.push(ContextAnswer::Room(room));
         room
     }
 
     fn time(&mut self) -> String {
         let time = local_time();
-        self.answers.push(Answer::Time(time.clone()));
+        self.answers.push(ContextAnswer::Time(time.clone()));
         time
     }
 
     fn disk(&mut self) -> Option<DiskCounts> {
         let disk = disk_below(self.root.path());
-        self.answers.push(Answer::Disk(disk.clone()));
+        self.answers.push(ContextAnswer::Disk(disk.clone()));
         disk
     }
 
@@ -219,7 +221,7 @@ fn disk_below(directory: &Path) -> Option<DiskCounts> {
     let is_partition = folder.join("partition").exists();
     let disk = if is_partition { folder.parent()? } else { &folder };
     let stat = std::fs::read_to_string(disk.join("stat")).ok()?;
-    let counters = Counters::parse(&stat)?;
+    let counters = DiskCounters::parse(&stat)?;
     Some(DiskCounts {
         name: disk.file_name()?.to_str()?.to_owned(),
         requests: [counters.reads, counters.writes],

@@ -68,7 +68,7 @@ fn plain<T: Into<OsString>>(words: impl IntoIterator<Item = T>) -> Vec<Completio
 
 pub(crate) fn workloads() -> Vec<CompletionCandidate> {
     let manifests = treering_registry::workloads().iter().map(|workload| workload.manifest());
-    let one = |manifest: &treering_script::Manifest| {
+    let one = |manifest: &treering_script::WorkloadManifest| {
         CompletionCandidate::new(manifest.name).help(Some(manifest.about.into()))
     };
     manifests.map(one).collect()

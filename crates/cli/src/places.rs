@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use treering_script::Machine;
+use treering_script::MachineFacts;
 use treering_sys::{is_root, user_id};
 
 use crate::failure::{Failure, Kind};
@@ -90,12 +90,12 @@ pub(crate) fn staging_dirs() -> Vec<PathBuf> {
 }
 
 /// Facts about the machine that classic tools read before they start.
-pub(crate) fn machine() -> Machine {
+pub(crate) fn machine() -> MachineFacts {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let memory = read("/proc/meminfo");
     let kib =
         memory.lines().find_map(|line| line.strip_prefix("MemTotal:")?.split(' ').rev().nth(1));
-    Machine {
+    MachineFacts {
         name: read("/proc/sys/kernel/hostname").trim().to_owned(),
         memory_bytes: kib.and_then(|kib| kib.parse().ok()).map_or(0, |kib: u64| kib << 10),
         is_root: is_root(),

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_age::operations_of;
-use treering_engine::Progress;
+use treering_engine::RunProgress;
 use treering_model::{
-    Artifact, LAYOUT_ARTIFACT, Layout, SinkError, TaskTotals, TrialEvent, TrialSink,
+    Artifact, FileLayout, LAYOUT_ARTIFACT, SinkError, TaskTotals, TrialEvent, TrialSink,
 };
 
 use crate::classic_output::say;
@@ -37,7 +37,7 @@ pub(crate) struct ProgressShow {
 
 impl ProgressShow {
     /// Starts the display of a run of `operations` operations.
-    pub(crate) fn begin(operations: u64, progress: &Arc<Progress>) -> Self {
+    pub(crate) fn begin(operations: u64, progress: &Arc<RunProgress>) -> Self {
         if !stderr().is_terminal() || is_dumb() || is_launched() {
             return Self { bar: None, ticker: None, phase: String::new(), aging: None };
         }
@@ -120,7 +120,7 @@ impl AgingLines {
         if artifact.kind != LAYOUT_ARTIFACT || artifact.name.is_empty() {
             return None;
         }
-        let layout: Layout = serde_json::from_str(&artifact.body).ok()?;
+        let layout: FileLayout = serde_json::from_str(&artifact.body).ok()?;
         self.scores.extend(layout.traversal_score);
         let percent =
             |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.1}%", share * 100.0));
@@ -176,7 +176,7 @@ struct Ticker {
 }
 
 impl Ticker {
-    fn begin(bar: ProgressBar, progress: Arc<Progress>) -> Self {
+    fn begin(bar: ProgressBar, progress: Arc<RunProgress>) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&over);
         let renew = move || {

@@ -165,7 +165,7 @@ pub(crate) fn own_dir(below: &Path, make: bool) -> Result<PathBuf, String> {
 /// Name prefix of the staged files of a store, by which a store finds its own.
 fn prefix(place: &Path) -> String {
     let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
-    format!("{}-", Fingerprint::of(absolute.as_os_str().as_encoded_bytes()).text())
+    format!("{}-", Fingerprint::from_bytes(absolute.as_os_str().as_encoded_bytes()).text())
 }
 
 /// Staged stores of a store path in a directory, each with its manifest, if any.

@@ -2,7 +2,7 @@
 //! workers share memory within a process and cannot be divided among ranks.
 
 use treering_engine::own_directory;
-use treering_model::{Caution, Fact, Metric, Mode, Work};
+use treering_model::{Caution, Fact, Metric, RunMode, WorkLimit};
 use treering_script::{
     Conductor, ConfigError, Footprint, Job, LayoutFeed, OutlineLine, Session, SessionResult,
     TargetFacts,
@@ -47,7 +47,7 @@ impl Job for Apart {
         self.job.parameters()
     }
 
-    fn mode(&self) -> Mode {
+    fn mode(&self) -> RunMode {
         self.job.mode()
     }
 
@@ -89,12 +89,12 @@ impl Job for Apart {
         self.job.overall_metric()
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> WorkLimit {
         self.job.work()
     }
 
-    fn times_all(&self) -> bool {
-        self.job.times_all()
+    fn times_every_call(&self) -> bool {
+        self.job.times_every_call()
     }
 
     fn remounts(&self) -> bool {

@@ -4,17 +4,22 @@
 use std::path::Path;
 
 use treering_engine::LatencyMode;
-use treering_lab::{LabError, Workplace};
-use treering_model::{Beginning, TrialId};
+use treering_lab::{LabError, OwnedDirectory};
+use treering_model::{TrialHeader, TrialId};
 use treering_script::{Job, Workload};
 
 /// Beginning event of a trial of this job, on any machine.
-pub fn beginning(trial: TrialId, workload: &str, job: &dyn Job, started_unix_ms: i64) -> Beginning {
-    Beginning {
+pub fn beginning(
+    trial: TrialId,
+    workload: &str,
+    job: &dyn Job,
+    started_unix_ms: i64,
+) -> TrialHeader {
+    TrialHeader {
         started_unix_ms,
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         parameters: job.parameters(),
-        ..Beginning::new(trial, workload, job.mode())
+        ..TrialHeader::new(trial, workload, job.mode())
     }
 }
 
@@ -22,15 +27,15 @@ pub fn beginning(trial: TrialId, workload: &str, job: &dyn Job, started_unix_ms:
 ///
 /// # Errors
 /// When it cannot be had, or has such trees.
-pub fn take(dir: &Path) -> Result<Workplace, LabError> {
-    let place = Workplace::take(dir)?;
+pub fn take(dir: &Path) -> Result<OwnedDirectory, LabError> {
+    let place = OwnedDirectory::take(dir)?;
     place.refuse_leftovers()?;
     Ok(place)
 }
 
 /// Default selection of the calls whose latency is recorded.
 pub fn usual_latency(job: &dyn Job) -> LatencyMode {
-    if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled }
+    if job.times_every_call() { LatencyMode::All } else { LatencyMode::Sampled }
 }
 
 /// Workload with this name.

@@ -4,12 +4,13 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use treering_engine::{
-    EngineError, EngineOptions, HeatLog, Progress, Renewable, Renewing, Run, RunOptions, Target,
-    World,
+    EngineError, EngineOptions, HeatLog, RenewablePlace, RenewableTarget, RunOptions, RunProgress,
+    RunSessions, Target, World,
 };
-use treering_lab::{LabError, LeftTree, PlanIdentity, Workplace};
+use treering_lab::{LabError, OwnedDirectory, PlanIdentity, RunTree};
 use treering_model::{
-    Beginning, Caution, CautionCode, Ending, Fact, Mode, SinkError, TrialEvent, TrialSink, Work,
+    Caution, CautionCode, Ending, Fact, RunMode, SinkError, TrialEvent, TrialHeader, TrialSink,
+    WorkLimit,
 };
 use treering_observe::layout::LayoutSchedule;
 use treering_observe::{Findings, ObserverContext, ObserverOptions, look, watch};
@@ -25,7 +26,7 @@ use crate::watched::{Heated, Watched, tell};
 /// A trial to be conducted.
 pub struct TrialPlan<'a> {
     /// Beginning event of the trial: identity, labels and parameters.
-    pub beginning: Beginning,
+    pub beginning: TrialHeader,
     /// Job to run.
     pub job: &'a dyn Job,
     /// Engine options of the run.
@@ -59,7 +60,7 @@ pub struct Conclusion {
     /// Errors of the removals after the trial; empty if nothing was left behind.
     pub left_behind: Vec<String>,
     /// Trees that the trial made and kept.
-    pub kept: Vec<LeftTree>,
+    pub kept: Vec<RunTree>,
 }
 
 /// Conducts a trial in a directory. `removing` is called with each tree that is removed afterwards.
@@ -69,15 +70,15 @@ pub struct Conclusion {
 /// is a conclusion, not an error.
 pub fn conduct(
     plan: TrialPlan<'_>,
-    place: &mut Workplace,
+    place: &mut OwnedDirectory,
     sink: &mut dyn TrialSink,
-    progress: &Progress,
+    progress: &RunProgress,
     stop: &StopFlag,
     removing: &mut dyn FnMut(&str),
 ) -> Result<Conclusion, CampaignError> {
     let target_facts = place.target().facts()?;
     let admitted = admit(&plan, place, &target_facts)?;
-    let cleans = plan.job.mode() == Mode::Native;
+    let cleans = plan.job.mode() == RunMode::Native;
     if cleans {
         let of_plan = plan.beginning.cell.as_ref().map(PlanIdentity::from);
         place.mark(&plan.beginning.trial.text(), of_plan.as_ref())?;
@@ -105,13 +106,13 @@ pub fn conduct(
 #[derive(Default)]
 struct Cleaned {
     left_behind: Vec<String>,
-    kept: Vec<LeftTree>,
+    kept: Vec<RunTree>,
 }
 
 /// Removes the trees that a trial made, even if it failed. Trees are removed before the mark that
 /// lists them, and the mark stays if a tree could not be removed. Returns errors as text, since the
 /// reason why the trial ended matters more.
-fn clean_up(place: &mut Workplace, keeps: bool, removing: &mut dyn FnMut(&str)) -> Cleaned {
+fn clean_up(place: &mut OwnedDirectory, keeps: bool, removing: &mut dyn FnMut(&str)) -> Cleaned {
     let made = match place.made_trees() {
         Ok(made) => made,
         Err(error) => return Cleaned { left_behind: vec![error.to_string()], kept: Vec::new() },
@@ -135,7 +136,7 @@ fn clean_up(place: &mut Workplace, keeps: bool, removing: &mut dyn FnMut(&str)) 
 
 /// Removes files that the imitated tool would have removed itself and that did not exist before the
 /// run; returns the errors.
-fn remove_litter(place: &Workplace, litter: &[String]) -> Vec<String> {
+fn remove_litter(place: &OwnedDirectory, litter: &[String]) -> Vec<String> {
     let mut left = Vec::new();
     for name in litter {
         let Ok(made) = place.target().identity(name) else { continue };
@@ -148,14 +149,14 @@ fn remove_litter(place: &Workplace, litter: &[String]) -> Vec<String> {
 /// Recipient of the events, progress counters and stop flag of a trial.
 struct Listeners<'a> {
     sink: &'a mut dyn TrialSink,
-    progress: &'a Progress,
+    progress: &'a RunProgress,
     stop: &'a StopFlag,
 }
 
 /// Runs the trial and reports all of its events, from `Began` to `Ended`.
 fn perform(
     plan: &TrialPlan<'_>,
-    place: &mut Workplace,
+    place: &mut OwnedDirectory,
     admitted: Admitted,
     target_facts: &TargetFacts,
     to: &mut Listeners<'_>,
@@ -207,7 +208,7 @@ fn perform(
     };
     let done = tally.done(renewals);
     let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
-    *litter = session.litter();
+    *litter = session.left_paths();
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
     seen.facts.extend(session.facts());
@@ -234,7 +235,7 @@ fn after_each_task(wanted: ObserverOptions) -> ObserverOptions {
 /// remounts.
 fn run_session(
     plan: &TrialPlan<'_>,
-    place: &mut Workplace,
+    place: &mut OwnedDirectory,
     session: &mut dyn Session,
     options: RunOptions<'_>,
 ) -> (Result<(), EngineError>, u32) {
@@ -245,14 +246,14 @@ fn run_session(
         (None, None) => place.roots().run(session, options),
         (Some(again), _) => {
             let holder = &mut Remounted { place, again, count: &mut renewals };
-            Renewing::new(holder).run(session, options)
+            RenewablePlace::new(holder).run(session, options)
         }
     };
     (ran, renewals)
 }
 
 /// Log of reads and writes, if requested.
-fn heat_log(plan: &TrialPlan<'_>, place: &Workplace) -> Option<HeatLog> {
+fn heat_log(plan: &TrialPlan<'_>, place: &OwnedDirectory) -> Option<HeatLog> {
     let name = |target: &Target| target.path().display().to_string();
     Some(HeatLog::new(plan.wanted.heat_half_life?, place.roots().iter().map(name).collect()))
 }
@@ -265,9 +266,9 @@ fn once_each(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
 }
 
 /// Fact about the amount of work, unless the parameters alone fix it.
-fn work(work: Work) -> Option<Fact> {
-    let fact = Fact { name: Work::FACT.to_owned(), value: work.name().to_owned() };
-    (work != Work::Fixed).then_some(fact)
+fn work(work: WorkLimit) -> Option<Fact> {
+    let fact = Fact { name: WorkLimit::FACT.to_owned(), value: work.name().to_owned() };
+    (work != WorkLimit::Fixed).then_some(fact)
 }
 
 /// Caution about a deliberate slowdown.
@@ -278,12 +279,12 @@ fn handicapped(percent: u32) -> Option<Caution> {
 
 /// Target that is remounted between phases.
 struct Remounted<'a> {
-    place: &'a mut Workplace,
+    place: &'a mut OwnedDirectory,
     again: Remount<'a>,
     count: &'a mut u32,
 }
 
-impl Renewable for Remounted<'_> {
+impl RenewableTarget for Remounted<'_> {
     fn target(&self) -> &Target {
         self.place.target()
     }
@@ -305,7 +306,7 @@ struct Admitted {
 /// Checks that the job can run here, and fits.
 fn admit(
     plan: &TrialPlan<'_>,
-    place: &Workplace,
+    place: &OwnedDirectory,
     facts: &TargetFacts,
 ) -> Result<Admitted, CampaignError> {
     let mut cautions = plan.cautions.clone();
@@ -313,7 +314,7 @@ fn admit(
     cautions.extend(plan.job.check(facts).map_err(CampaignError::Job)?);
     let footprint = plan.job.footprint(facts);
     if let Some((needs, has)) = shortage(&footprint, facts) {
-        if plan.job.mode() == Mode::Native {
+        if plan.job.mode() == RunMode::Native {
             return Err(CampaignError::TooLittleRoom { needs, has });
         }
         let message = format!("{needs}, but {has}");

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use treering_engine::{EngineOptions, PayloadKind, Progress, TrialClock, World};
-use treering_lab::Workplace;
-use treering_model::{Beginning, Caution, Cell, Fact, TrialId, TrialSink};
+use treering_engine::{EngineOptions, PayloadKind, RunProgress, TrialClock, World};
+use treering_lab::OwnedDirectory;
+use treering_model::{Caution, Cell, Fact, TrialHeader, TrialId, TrialSink};
 use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
 use treering_script::Job;
@@ -119,7 +119,7 @@ impl HandedRun<'_> {
     /// Conducts the trial; returns the errors of the removals after it.
     pub(crate) fn run(
         self,
-        place: &mut Workplace,
+        place: &mut OwnedDirectory,
         sink: &mut dyn TrialSink,
     ) -> Result<Vec<String>, Failure> {
         let signals = SignalWatch::begin().map_err(|error| {
@@ -130,7 +130,7 @@ impl HandedRun<'_> {
         let wanted = self.handed.wanted();
         let HandedTrial { workload, trial, cell, label, parameters, facts, cautions, .. } =
             self.handed;
-        let mut beginning = Beginning {
+        let mut beginning = TrialHeader {
             label,
             target: place.target().path().to_string_lossy().into_owned(),
             cell: Some(cell),
@@ -154,7 +154,7 @@ impl HandedRun<'_> {
             world: self.world,
         };
         let stop = signals.flag();
-        let concluded = conduct(plan, place, sink, &Progress::new(), stop, &mut |_| {});
+        let concluded = conduct(plan, place, sink, &RunProgress::new(), stop, &mut |_| {});
         stop.lift_halt();
         Ok(concluded?.left_behind)
     }

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_engine::Progress;
-use treering_lab::{BootLoader, Continuation, PlanIdentity};
+use treering_engine::RunProgress;
+use treering_lab::{BootLoader, ContinuationUnit, PlanIdentity};
 use treering_model::{Caution, Cell, TrialId, TrialSink};
 use treering_script::{Job, JobRecord, Workload};
 use treering_stats::StoppingRule;
@@ -158,7 +158,7 @@ pub trait Host {
     fn unix_ms(&self) -> i64;
 
     /// Further sinks for the events of a trial of this job, such as a display.
-    fn listeners(&self, _job: &dyn Job, _progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
+    fn listeners(&self, _job: &dyn Job, _progress: &Arc<RunProgress>) -> Vec<Box<dyn TrialSink>> {
         Vec::new()
     }
 
@@ -169,7 +169,7 @@ pub trait Host {
     ///
     /// # Errors
     /// When the program cannot be started that way.
-    fn continuation(&self) -> Result<Continuation, Failure> {
+    fn continuation(&self) -> Result<ContinuationUnit, Failure> {
         let message = "this program does not continue plans after a boot";
         Err(Failure::new(FailureKind::Usage, message))
     }

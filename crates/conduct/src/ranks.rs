@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use treering_engine::{
-    Barriers, EngineError, EngineOptions, Progress, RankError, RankSkew, Run, RunOptions, StopFlag,
-    Target, World, middle_ns, own_directory,
+    EngineError, EngineOptions, PhaseBarriers, RankError, RankSkew, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target, World, middle_ns, own_directory,
 };
 use treering_model::metrics::times::{BARRIER_SECONDS, RANK_SKEW_PERCENT, START_SPREAD_SECONDS};
 use treering_model::{
@@ -43,7 +43,7 @@ pub(crate) fn tell_place(world: &World<'_>, facts: &TargetFacts) -> Result<(), R
 /// Runs this rank's share of a trial that rank 0 conducts, in the same directories.
 ///
 /// # Errors
-/// As [`Run::run`], and when rank 0 does not begin.
+/// As [`RunSessions::run`], and when rank 0 does not begin.
 pub(crate) fn assist(
     job: &dyn Job,
     roots: &[Target],
@@ -58,7 +58,7 @@ pub(crate) fn assist(
         why: format!("what it says of the place is not understood: {error}"),
     })?;
     let mut session = job.begin(&facts);
-    let (progress, mut nowhere) = (Progress::new(), Nowhere);
+    let (progress, mut nowhere) = (RunProgress::new(), Nowhere);
     let apart = job.works_apart();
     let run = RunOptions::new(engine, &mut nowhere, &progress, stop);
     let run = RunOptions { world: Some(world), apart, ..run };
@@ -88,7 +88,7 @@ pub(crate) fn run_apart(
 fn metrics_of(skew: &RankSkew) -> [Metric; 3] {
     let of = || Scope::Phase(skew.name.clone());
     let seconds = |all: &[u64]| middle_ns(all) as f64 / 1e9;
-    let Barriers { took_ns, start_spreads_ns } = &skew.barriers;
+    let PhaseBarriers { took_ns, start_spreads_ns } = &skew.barriers;
     [
         RANK_SKEW_PERCENT.of(of(), skew.percent()),
         BARRIER_SECONDS.of(of(), seconds(took_ns)),

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use treering_lab::{
-    CacheDrop, Device, DeviceCaution, EraseList, FilesystemTemplate, FormatRecord, Lab, LabError,
-    MountedVolume, SavedImage, SettleLimits, Volume, drop_and_verify, settle,
+    CacheDrop, DeviceCaution, EraseList, FilesystemTemplate, FormatRecord, Lab, LabDevice,
+    LabError, MountedVolume, SavedImage, SettleLimits, Volume, drop_and_verify, settle,
 };
 use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
@@ -36,7 +36,7 @@ type Recipe = (DeviceSpec, String, Vec<String>);
 pub(crate) struct Devices<'l> {
     lab: &'l Lab,
     erasing: EraseList,
-    held: HashMap<Key, Device>,
+    held: HashMap<Key, LabDevice>,
     /// Templates that guests start from, one per recipe; `None` if the template cannot be stored.
     patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
     /// Saved images by name and device, each read once.
@@ -51,7 +51,7 @@ impl<'l> Devices<'l> {
         lab: &'l Lab,
     ) -> Result<Self, LabError> {
         for variant in variants {
-            Device::check(variant, lab)?;
+            LabDevice::check(variant, lab)?;
             if let Some(name) = &variant.image {
                 let image = lab.library().load(name)?;
                 image.suits(&variant.filesystem, &variant.device)?;
@@ -62,7 +62,7 @@ impl<'l> Devices<'l> {
         let mut devices = Self { lab, erasing: erasing.clone(), held, patterns, saved };
         for variant in variants {
             if let Entry::Vacant(place) = devices.held.entry(key(variant)) {
-                place.insert(Device::acquire(variant, erasing, lab)?);
+                place.insert(LabDevice::acquire(variant, erasing, lab)?);
             }
         }
         Ok(devices)
@@ -78,7 +78,7 @@ impl<'l> Devices<'l> {
         let device = match self.held.remove(&key(variant)) {
             Some(device) => device,
             // A failure took the last one away.
-            None => Device::acquire(variant, &self.erasing, self.lab)?,
+            None => LabDevice::acquire(variant, &self.erasing, self.lab)?,
         };
         let mut cautions: Vec<Caution> =
             device.cautions().iter().map(DeviceCaution::caution).collect();
@@ -122,7 +122,7 @@ impl<'l> Devices<'l> {
     fn for_guest(
         &mut self,
         variant: &Variant,
-        device: Device,
+        device: LabDevice,
     ) -> Result<(Volume, Vec<Fact>), LabError> {
         let recipe = (variant.device.clone(), variant.filesystem.clone(), variant.mkfs.clone());
         let of =
@@ -149,7 +149,7 @@ impl<'l> Devices<'l> {
         &mut self,
         name: &str,
         spec: &DeviceSpec,
-        device: Device,
+        device: LabDevice,
     ) -> Result<(Volume, Vec<Fact>), LabError> {
         let (image, pattern) = match self.saved.entry((name.to_owned(), spec.clone())) {
             Entry::Occupied(known) => known.into_mut(),
@@ -188,7 +188,7 @@ impl<'l> Devices<'l> {
 
     /// Releases all devices.
     pub(crate) fn release(self) -> Result<(), LabError> {
-        let freed: Vec<_> = self.held.into_values().map(Device::release).collect();
+        let freed: Vec<_> = self.held.into_values().map(LabDevice::release).collect();
         freed.into_iter().collect()
     }
 }
@@ -262,14 +262,18 @@ fn key(variant: &Variant) -> Key {
 }
 
 /// Facts about the preparation of the target: variant, mkfs, device size and mount options.
-fn facts(variant: &Variant, record: Option<&FormatRecord>, device: Option<&Device>) -> Vec<Fact> {
+fn facts(
+    variant: &Variant,
+    record: Option<&FormatRecord>,
+    device: Option<&LabDevice>,
+) -> Vec<Fact> {
     let mut facts = vec![fact("variant.name", variant.name.clone())];
     if let Some(record) = record.filter(|record| !record.command.is_empty()) {
         facts.push(fact("mkfs.command", record.command.join(" ")));
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
         facts.push(fact("mkfs.output", record.output.trim().to_owned()));
     }
-    let bytes = device.map(Device::members).unwrap_or_default();
+    let bytes = device.map(LabDevice::members).unwrap_or_default();
     let bytes: u64 = bytes.iter().map(|member| member.bytes).sum();
     if bytes > 0 {
         facts.push(fact("variant.device_bytes", bytes.to_string()));

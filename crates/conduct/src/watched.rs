@@ -50,7 +50,7 @@ impl<'a> Watched<'a> {
     fn hot_data(&self, phase: u32) -> Vec<Artifact> {
         let Some(Heated { log, map_of }) = &self.heat else { return Vec::new() };
         // Names are those below one directory, or there is no telling whose they are.
-        let map_of = map_of.as_deref().filter(|_| log.is_of_one_place());
+        let map_of = map_of.as_deref().filter(|_| log.is_single_place());
         // Errors are ignored: the layout has already reported a filesystem without extent maps.
         let map = map_of.and_then(|target| map_of_calls(target, log).ok());
         let map = map.filter(|map| !map.cells.is_empty());
@@ -109,14 +109,14 @@ mod tests {
     use treering_model::{
         Artifact, Fact, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
     };
-    use treering_observe::{ActiveObservers, Findings, Watch};
+    use treering_observe::{ActiveObservers, Findings, TrialWatch};
 
     use super::{Watched, tell};
 
     /// Observer that records the events it receives.
     struct Ears(Vec<String>);
 
-    impl Watch for Ears {
+    impl TrialWatch for Ears {
         fn phase_begins(&mut self, phase: u32, name: &str) {
             self.0.push(format!("{phase} {name}"));
         }

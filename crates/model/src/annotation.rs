@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Kind of annotation. The last one of a kind is effective.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
-pub enum Change {
+pub enum AnnotationKind {
     /// Change of the label.
     Relabelled {
         /// New label; empty for none.
@@ -30,15 +30,15 @@ pub struct Annotation {
     pub at_unix_ms: i64,
     /// Kind of change.
     #[serde(flatten)]
-    pub change: Change,
+    pub change: AnnotationKind,
 }
 
 impl Annotation {
     /// New label, if this is a change of the label.
     pub fn label(&self) -> Option<&str> {
         match &self.change {
-            Change::Relabelled { label, .. } => Some(label),
-            Change::Excluded { .. } | Change::Included => None,
+            AnnotationKind::Relabelled { label, .. } => Some(label),
+            AnnotationKind::Excluded { .. } | AnnotationKind::Included => None,
         }
     }
 
@@ -46,9 +46,9 @@ impl Annotation {
     /// if it is included.
     pub fn exclusion(all: &[Self]) -> Option<&str> {
         let last = all.iter().rev().find_map(|one| match &one.change {
-            Change::Excluded { reason } => Some(Some(reason.as_str())),
-            Change::Included => Some(None),
-            Change::Relabelled { .. } => None,
+            AnnotationKind::Excluded { reason } => Some(Some(reason.as_str())),
+            AnnotationKind::Included => Some(None),
+            AnnotationKind::Relabelled { .. } => None,
         });
         last.flatten()
     }
@@ -56,16 +56,16 @@ impl Annotation {
 
 #[cfg(test)]
 mod tests {
-    use super::{Annotation, Change};
+    use super::{Annotation, AnnotationKind};
 
     #[test]
     fn the_last_exclusion_or_inclusion_is_effective() {
         let at = |at_unix_ms, change| Annotation { at_unix_ms, change };
-        let excluded = |reason: &str| Change::Excluded { reason: reason.to_owned() };
-        let label = Change::Relabelled { label: "new".to_owned(), was: String::new() };
+        let excluded = |reason: &str| AnnotationKind::Excluded { reason: reason.to_owned() };
+        let label = AnnotationKind::Relabelled { label: "new".to_owned(), was: String::new() };
         let all = [
             at(1, excluded("cron")),
-            at(2, Change::Included),
+            at(2, AnnotationKind::Included),
             at(3, excluded("backup")),
             at(4, label),
         ];

@@ -82,19 +82,19 @@ mod tests {
     use super::Counters;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
-    struct Counted {
+    struct SampleCounters {
         files: u64,
         share: f64,
     }
 
     #[test]
     fn counters_round_trip_and_other_types_are_rejected() {
-        let counted = Counted { files: u64::MAX, share: 0.1 };
+        let counted = SampleCounters { files: u64::MAX, share: 0.1 };
         let counters = Counters::of(&counted).with_bulk(vec![7]);
         assert_eq!(counters.json(), r#"{"files":18446744073709551615,"share":0.1}"#);
-        assert_eq!(counters.read::<Counted>(), Some(counted));
+        assert_eq!(counters.read::<SampleCounters>(), Some(counted));
         assert_eq!(counters.read::<Vec<u64>>(), None);
-        assert_eq!(Counters::default().read::<Counted>(), None);
+        assert_eq!(Counters::default().read::<SampleCounters>(), None);
         let json = serde_json::to_string(&counters).unwrap();
         assert_eq!(json, counters.json(), "named JSON within other JSON");
         let back: Counters = serde_json::from_str(&json).unwrap();

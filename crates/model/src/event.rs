@@ -13,14 +13,14 @@ pub const EVENT_VERSION: u32 = 2;
 /// Mode of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Hash)]
 #[serde(rename_all = "snake_case")]
-pub enum Mode {
+pub enum RunMode {
     /// Runs as the imitated tool does.
     Classic,
     /// Runs in treering's own way.
     Native,
 }
 
-impl Mode {
+impl RunMode {
     /// Name in tables and in the store.
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Mode {
 
 /// Facts known before the trial begins.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Beginning {
+pub struct TrialHeader {
     /// Version of the following events.
     pub event_version: u32,
     /// Identity of the trial.
@@ -44,7 +44,7 @@ pub struct Beginning {
     /// Workload name.
     pub workload: String,
     /// Classic or native mode.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// User-defined label; empty for none.
     pub label: String,
     /// Directory under test.
@@ -56,9 +56,9 @@ pub struct Beginning {
     pub cell: Option<Cell>,
 }
 
-impl Beginning {
+impl TrialHeader {
     /// Builds an empty record in the current event version, with start time 0.
-    pub fn new(trial: TrialId, workload: &str, mode: Mode) -> Self {
+    pub fn new(trial: TrialId, workload: &str, mode: RunMode) -> Self {
         Self {
             event_version: EVENT_VERSION,
             trial,
@@ -88,7 +88,7 @@ pub struct Fact {
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum TrialEvent {
     /// Start of the trial, always the first event.
-    Began(Beginning),
+    Began(TrialHeader),
     /// Environment of the trial, before the first phase.
     Environment {
         /// Facts about the environment.

@@ -29,7 +29,7 @@ mod variant;
 mod work;
 pub mod workloads;
 
-pub use annotation::{Annotation, Change};
+pub use annotation::{Annotation, AnnotationKind};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{
     BASELINE_FACT, Cell, CellRole, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT, THRESHOLD_FACT,
@@ -37,7 +37,7 @@ pub use cell::{
 };
 pub use counters::Counters;
 pub use ending::Ending;
-pub use event::{Beginning, EVENT_VERSION, Fact, Mode, TrialEvent};
+pub use event::{EVENT_VERSION, Fact, RunMode, TrialEvent, TrialHeader};
 pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
@@ -47,14 +47,15 @@ pub use imported::{
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};
-pub use metric::{Better, Metric, Scope, Unit};
+pub use metric::{BetterDirection, Metric, Scope, Unit};
 pub use observed::artifact::Artifact;
 pub use observed::fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
 pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use observed::layout::{
-    LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, Layout, LayoutCount,
-    LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes, LayoutIntervals,
-    LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutPassed, LayoutQuantiles, LayoutRead, LayoutUse,
+    FileLayout, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION,
+    LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes,
+    LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutQuantiles, ModelledRead,
+    SkippedEntries, UsedBytes,
 };
 pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
 pub use observed::played::{PLAYED_STATUS, PlayedCounts, PlayedParts, PlayedStatus};
@@ -63,8 +64,8 @@ pub use observed::ranks::{
 };
 pub use op::Op;
 pub use sink::{SinkError, TrialSink};
-pub use totals::{Cpu, Interval, OpTotals, PhaseTotals, TaskTotals};
+pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
 pub use variant::{DeviceSpec, Variant};
-pub use work::Work;
+pub use work::WorkLimit;

@@ -69,14 +69,14 @@ impl Unit {
 /// Better direction of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Better {
+pub enum BetterDirection {
     /// Higher is better, as for rates.
     Higher,
     /// Lower is better, as for times and costs.
     Lower,
 }
 
-impl Better {
+impl BetterDirection {
     /// Name in data and tables.
     pub const fn word(self) -> &'static str {
         match self {
@@ -129,7 +129,7 @@ pub struct Metric {
     /// Unit of the value.
     pub unit: Unit,
     /// Better direction.
-    pub better: Better,
+    pub better: BetterDirection,
     /// True if the metric is among the few that decide a comparison.
     pub primary: bool,
     /// Number of tasks behind the value; for latencies of requests the number of timed requests.
@@ -143,7 +143,7 @@ impl Metric {
         scope: Scope,
         value: f64,
         unit: Unit,
-        better: Better,
+        better: BetterDirection,
     ) -> Self {
         Self { name: name.into(), scope, value, unit, better, primary: false, tasks: 1 }
     }

@@ -9,14 +9,14 @@ use crate::{Counters, Latency, Op};
 
 /// CPU time of a worker thread in nanoseconds, from the kernel's accounting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cpu {
+pub struct CpuTime {
     /// User time.
     pub user_ns: u64,
     /// System time.
     pub system_ns: u64,
 }
 
-impl Cpu {
+impl CpuTime {
     /// Sum of user and system time.
     pub const fn total_ns(self) -> u64 {
         self.user_ns + self.system_ns
@@ -80,10 +80,10 @@ pub struct TaskTotals {
     pub sync_ns: u64,
     /// CPU time of the worker, including the sync.
     #[serde(default)]
-    pub cpu: Cpu,
+    pub cpu: CpuTime,
     /// Sync part of the CPU time.
     #[serde(default)]
-    pub sync_cpu: Cpu,
+    pub sync_cpu: CpuTime,
     /// Number of processed files.
     #[serde(default)]
     pub files: u64,
@@ -106,7 +106,7 @@ pub struct TaskTotals {
 
 /// One second of a phase; the last one may be shorter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interval {
+pub struct IntervalTotals {
     /// Second of the phase, counted from 0.
     pub second: u32,
     /// Calls that ended in this second.
@@ -138,11 +138,11 @@ pub struct PhaseTotals {
     pub bytes: u64,
     /// CPU time of all workers.
     #[serde(default)]
-    pub cpu: Cpu,
+    pub cpu: CpuTime,
     /// Totals by kind of call over all tasks.
     pub ops: Vec<OpTotals>,
     /// Calls and bytes per second; seconds without a call are omitted.
-    pub intervals: Vec<Interval>,
+    pub intervals: Vec<IntervalTotals>,
 }
 
 impl TaskTotals {
@@ -170,7 +170,7 @@ fn per_second(amount: f64, wall_ns: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cpu, TaskTotals};
+    use super::{CpuTime, TaskTotals};
 
     #[test]
     fn rates_are_finite_and_use_the_listed_bytes() {
@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn cpu_never_goes_below_zero() {
-        let little = Cpu { user_ns: 1, system_ns: 2 };
-        assert_eq!(little.minus(Cpu { user_ns: 5, system_ns: 1 }).total_ns(), 1);
+        let little = CpuTime { user_ns: 1, system_ns: 2 };
+        assert_eq!(little.minus(CpuTime { user_ns: 5, system_ns: 1 }).total_ns(), 1);
         assert_eq!(little.plus(little).total_ns(), 6);
     }
 }

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{
-    Annotation, Artifact, Beginning, Caution, Ending, Fact, Metric, PhaseTotals, TaskTotals,
-    TrialEvent,
+    Annotation, Artifact, Caution, Ending, Fact, Metric, PhaseTotals, TaskTotals, TrialEvent,
+    TrialHeader,
 };
 
 /// Trial with all of its records.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Facts known at the start.
-    pub beginning: Beginning,
+    pub beginning: TrialHeader,
     /// Environment.
     pub facts: Vec<Fact>,
     /// Completed phases.
@@ -38,7 +38,7 @@ pub struct Trial {
 
 impl Trial {
     /// Builds a trial that has just begun; interrupted until an end event arrives.
-    pub fn new(beginning: Beginning) -> Self {
+    pub fn new(beginning: TrialHeader) -> Self {
         Self {
             beginning,
             facts: Vec::new(),
@@ -128,13 +128,13 @@ impl TrialBuilder {
 #[cfg(test)]
 mod tests {
     use super::{TrialBuilder, TrialOrderError};
-    use crate::{Beginning, Ending, Mode, TrialEvent, TrialId};
+    use crate::{Ending, RunMode, TrialEvent, TrialHeader, TrialId};
 
     fn beginning() -> TrialEvent {
-        TrialEvent::Began(Beginning {
+        TrialEvent::Began(TrialHeader {
             target: "/mnt".into(),
             parameters: vec![("seed".into(), "1".into())],
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+            ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
         })
     }
 

@@ -3,7 +3,7 @@
 
 /// Limit of the work in a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Work {
+pub enum WorkLimit {
     /// The parameters fix the amount: equal in every trial.
     #[default]
     Fixed,
@@ -13,8 +13,8 @@ pub enum Work {
     Timed,
 }
 
-impl Work {
-    /// Name of the fact; a trial without it counts as [`Work::Fixed`].
+impl WorkLimit {
+    /// Name of the fact; a trial without it counts as [`WorkLimit::Fixed`].
     pub const FACT: &str = "work.amount";
 
     /// Value of the fact.
@@ -26,7 +26,7 @@ impl Work {
         }
     }
 
-    /// Parses the fact's value; unknown values count as [`Work::Fixed`].
+    /// Parses the fact's value; unknown values count as [`WorkLimit::Fixed`].
     pub fn from_name(name: &str) -> Self {
         [Self::Drawn, Self::Timed].into_iter().find(|work| work.name() == name).unwrap_or_default()
     }
@@ -34,13 +34,13 @@ impl Work {
 
 #[cfg(test)]
 mod tests {
-    use super::Work;
+    use super::WorkLimit;
 
     #[test]
     fn names_round_trip() {
-        for work in [Work::Fixed, Work::Drawn, Work::Timed] {
-            assert_eq!(Work::from_name(work.name()), work);
+        for work in [WorkLimit::Fixed, WorkLimit::Drawn, WorkLimit::Timed] {
+            assert_eq!(WorkLimit::from_name(work.name()), work);
         }
-        assert_eq!(Work::from_name("?"), Work::Fixed);
+        assert_eq!(WorkLimit::from_name("?"), WorkLimit::Fixed);
     }
 }

@@ -14,7 +14,7 @@ use std::time::Instant;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use treering_stats as stats;
-use treering_stats::{Comparison, Criteria, Direction, Question, Role, Scale};
+use treering_stats::{Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Scale};
 
 const BATCHES: usize = 7;
 
@@ -57,7 +57,7 @@ fn compared(n: usize) -> Comparison {
 fn comparisons() {
     let criteria = Criteria {
         direction: Direction::HigherIsBetter,
-        role: Role::Primary,
+        role: CorrectionRole::Primary,
         effect_threshold: stats::THRESHOLD_THROUGHPUT,
     };
     for n in [6, 10, 30, 50] {
@@ -70,7 +70,7 @@ fn comparisons() {
     let compare =
         || stats::compare_unpaired(black_box(&base), &variant, Scale::Ratio, stats::ALPHA);
     measure("unpaired comparison, 10 against 10", 200, compare);
-    let question = Question { comparison: compared(10), criteria };
+    let question = ComparisonQuestion { comparison: compared(10), criteria };
     measure("verdict of one unclear comparison (with rounds needed)", 100, || {
         stats::judge(black_box(&question), stats::ALPHA)
     });

@@ -11,7 +11,7 @@ use crate::quantile::quantile_of_sorted;
 
 /// Descriptive figures of one series, in the unit of the series unless noted otherwise.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Description {
+pub struct SeriesDescription {
     /// Number of values.
     pub n: usize,
     /// Arithmetic mean.
@@ -46,7 +46,7 @@ pub struct Description {
 }
 
 /// Describes one series of at least one finite value.
-pub fn describe(values: &[f64]) -> Result<Description, StatsError> {
+pub fn describe(values: &[f64]) -> Result<SeriesDescription, StatsError> {
     require_finite(values)?;
     require_count(values.len(), 1)?;
     let ascending = sorted(values);
@@ -58,7 +58,7 @@ pub fn describe(values: &[f64]) -> Result<Description, StatsError> {
     let positive = ascending[0] > 0.0;
     // `numpy` truncates 0.2 n; integer division by five is the same.
     let trimmed = &ascending[n / 5..n - n / 5];
-    Ok(Description {
+    Ok(SeriesDescription {
         n,
         mean,
         standard_deviation,

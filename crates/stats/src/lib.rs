@@ -23,7 +23,7 @@ mod quantile;
 mod rank;
 mod series;
 
-pub use describe::{Description, describe, mean_interval};
+pub use describe::{SeriesDescription, describe, mean_interval};
 pub use error::StatsError;
 pub use inference::hodges_lehmann::{
     FEWEST_ROUNDS, HodgesLehmann, hodges_lehmann, hodges_lehmann_shift,
@@ -43,9 +43,9 @@ pub use inference::student::{StudentTest, student_test};
 pub use input::{LARGEST_VALUE, SMALLEST_RATIO_VALUE};
 pub use interval::{Interval, IntervalMethod, TestMethod};
 pub use judging::comparison::{
-    ALPHA, Comparison, Design, RoundDrift, Scale, compare_paired, compare_unpaired,
+    ALPHA, Comparison, RoundDrift, RunPairing, Scale, compare_paired, compare_unpaired,
 };
-pub use judging::control::{Control, check_control};
+pub use judging::control::{ControlResult, check_control};
 pub use judging::decision::{decision_interval, decision_levels};
 pub use judging::load_search::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms};
 pub use judging::multiplicity::{benjamini_hochberg, holm};
@@ -57,22 +57,22 @@ pub use judging::rounds::{
     LOG_RATIO_RESOLUTION, PairedRounds, RELATIVE_RESOLUTION, differences, pair_rounds,
 };
 pub use judging::stopping::{
-    BoundaryShape, Look, Progress, RECOMMENDED_LOOK_ALPHA, RECOMMENDED_LOOKS, StoppingDecision,
-    StoppingRule, group_sequential,
+    BoundaryShape, CampaignProgress, PlannedLook, RECOMMENDED_LOOK_ALPHA, RECOMMENDED_LOOKS,
+    StoppingDecision, StoppingRule, group_sequential,
 };
 pub use judging::verdict::{
-    Criteria, Direction, Finding, Question, Role, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99,
-    THRESHOLD_THROUGHPUT, Verdict, judge, judge_family,
+    ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, THRESHOLD_ERRORS,
+    THRESHOLD_LATENCY_P99, THRESHOLD_THROUGHPUT, Verdict, judge, judge_family,
 };
 pub use quantile::{median, quantile};
 pub use series::autocorrelation::autocorrelation;
 pub use series::change_point::{
     ChangePoint, ChangePointPlan, LONGEST_CHANGE_SERIES, change_points, split_statistics,
 };
-pub use series::heat::{Access, Heat, concentration};
+pub use series::heat::{Access, HeatStatistics, concentration};
 pub use series::knee::{KNEE_FEWEST_POINTS, Knee, knee};
 pub use series::level_shift::{
-    HistoryPoint, LevelShift, Newest, NoiseShift, SHIFT_PLAN, level_shifts, newest_differs,
+    HistoryPoint, LevelShift, NewestPoint, NoiseShift, SHIFT_PLAN, level_shifts, newest_differs,
     noise_shift, residuals,
 };
 pub use series::ljung_box::{LjungBox, ljung_box};

@@ -9,9 +9,9 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use treering_stats as stats;
 
-struct Source(Xoshiro256PlusPlus);
+struct RandomSource(Xoshiro256PlusPlus);
 
-impl Source {
+impl RandomSource {
     fn seeded(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
@@ -39,7 +39,7 @@ fn close(found: f64, expected: f64, relative: f64) {
 
 #[test]
 fn exact_mann_whitney_with_its_interval() {
-    let mut source = Source::seeded(1);
+    let mut source = RandomSource::seeded(1);
     for (m, n) in [(4, 4), (5, 9), (9, 5), (10, 10), (3, 20), (20, 21), (30, 19)] {
         for shift in [0.0, 2.0, 6.0] {
             let (a, b) = (source.series(m, 0.0), source.series(n, shift));
@@ -63,7 +63,7 @@ fn exact_mann_whitney_with_its_interval() {
 
 #[test]
 fn tied_mann_whitney_by_the_normal_approximation() {
-    let mut source = Source::seeded(2);
+    let mut source = RandomSource::seeded(2);
     for (m, n) in [(6, 7), (12, 9), (60, 70), (300, 200)] {
         let (a, b) = (source.tied(m), source.tied(n));
         for correction in [true, false] {
@@ -78,7 +78,7 @@ fn tied_mann_whitney_by_the_normal_approximation() {
 
 #[test]
 fn exact_signed_rank_with_its_interval() {
-    let mut source = Source::seeded(3);
+    let mut source = RandomSource::seeded(3);
     for n in [6, 7, 10, 15, 20, 33, 49] {
         for shift in [-5.0, -5.5, -4.0, -7.0] {
             let differences = source.series(n, shift);
@@ -107,7 +107,7 @@ fn exact_signed_rank_with_its_interval() {
 
 #[test]
 fn large_signed_rank_by_the_normal_approximation() {
-    let mut source = Source::seeded(4);
+    let mut source = RandomSource::seeded(4);
     for n in [60, 200, 1_000] {
         let (x, y) = (source.tied(n), source.tied(n));
         let theirs =
@@ -121,7 +121,7 @@ fn large_signed_rank_by_the_normal_approximation() {
 
 #[test]
 fn t_tests() {
-    let mut source = Source::seeded(5);
+    let mut source = RandomSource::seeded(5);
     for n in [2, 3, 5, 10, 40] {
         let (a, b) = (source.series(n, 0.0), source.series(n, 1.0));
         let two_sided = || Alternative::TwoSided;
@@ -136,7 +136,7 @@ fn t_tests() {
 #[test]
 fn multiplicity() {
     type Adjust = fn(&[f64]) -> Result<Vec<f64>, stats::StatsError>;
-    let mut source = Source::seeded(7);
+    let mut source = RandomSource::seeded(7);
     let cases: [(Adjust, PAdjustMethod); 2] =
         [(stats::holm, PAdjustMethod::Holm), (stats::benjamini_hochberg, PAdjustMethod::BH)];
     for n in [1, 2, 7, 50, 400] {
@@ -152,7 +152,7 @@ fn multiplicity() {
 
 #[test]
 fn serial_statistics() {
-    let mut source = Source::seeded(8);
+    let mut source = RandomSource::seeded(8);
     for n in [8, 25, 90] {
         let x = source.series(n, 0.0);
         let theirs = oracle::ljung_box(&x, 5, 0).unwrap();

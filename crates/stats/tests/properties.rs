@@ -6,7 +6,9 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use treering_stats as stats;
-use treering_stats::{Criteria, Direction, Finding, Question, Role, Scale, StatsError};
+use treering_stats::{
+    ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale, StatsError,
+};
 
 /// Anything at all.
 fn wild() -> impl Strategy<Value = f64> {
@@ -149,10 +151,10 @@ proptest! {
             prop_assert!(contained, "{comparison:?}");
             let criteria = Criteria {
                 direction: Direction::HigherIsBetter,
-                role: Role::Primary,
+                role: CorrectionRole::Primary,
                 effect_threshold: threshold,
             };
-            let question = Question { comparison, criteria };
+            let question = ComparisonQuestion { comparison, criteria };
             let judged = stats::judge_family(&[question; 3], 0.05);
             prop_assert_eq!(judged.is_ok(), (0.0..=1e60).contains(&threshold));
             if let Ok(verdicts) = judged
@@ -177,8 +179,8 @@ proptest! {
             prop_assert!(near(one.low * other.high, 1.0) && near(one.high * other.low, 1.0));
         }
         let finding = |comparison, direction| {
-            let criteria = Criteria { direction, role: Role::Primary, effect_threshold: threshold };
-            stats::judge(&Question { comparison, criteria }, 0.05).unwrap().finding
+            let criteria = Criteria { direction, role: CorrectionRole::Primary, effect_threshold: threshold };
+            stats::judge(&ComparisonQuestion { comparison, criteria }, 0.05).unwrap().finding
         };
         // Twice as much is better exactly where half as much is worse.
         let one = finding(forward, Direction::HigherIsBetter);

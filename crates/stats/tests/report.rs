@@ -6,7 +6,8 @@
 
 use treering_stats as stats;
 use treering_stats::{
-    Comparison, Criteria, Direction, Finding, PairedRounds, Question, Role, Scale,
+    Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, PairedRounds,
+    Scale,
 };
 
 const ROUNDS: usize = 10;
@@ -31,9 +32,13 @@ fn compared(base: &[Option<f64>], variant: &[Option<f64>]) -> Comparison {
     stats::compare_paired(&base, &variant, Scale::Ratio, stats::ALPHA).expect("valid rounds")
 }
 
-fn question(comparison: Comparison, direction: Direction, effect_threshold: f64) -> Question {
-    let role = Role::Primary;
-    Question { comparison, criteria: Criteria { direction, role, effect_threshold } }
+fn question(
+    comparison: Comparison,
+    direction: Direction,
+    effect_threshold: f64,
+) -> ComparisonQuestion {
+    let role = CorrectionRole::Primary;
+    ComparisonQuestion { comparison, criteria: Criteria { direction, role, effect_threshold } }
 }
 
 #[test]

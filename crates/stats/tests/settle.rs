@@ -6,7 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use treering_stats::{
-    ALPHA, Criteria, Direction, Finding, Question, Role, Scale, compare_paired, judge_family,
+    ALPHA, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale, compare_paired,
+    judge_family,
 };
 
 const MARGIN: f64 = 0.03;
@@ -14,9 +15,9 @@ const MARGIN: f64 = 0.03;
 const UNCLEAR: u32 = 100;
 
 /// Normal noise of a fixed seed.
-struct Noise(u64);
+struct SeededNoise(u64);
 
-impl Noise {
+impl SeededNoise {
     fn uniform(&mut self) -> f64 {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -32,7 +33,7 @@ impl Noise {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Setting {
+struct CampaignSetting {
     /// Metrics corrected together.
     family: usize,
     /// The true log ratio of each.
@@ -43,21 +44,21 @@ struct Setting {
     rounds: usize,
 }
 
-impl Setting {
+impl CampaignSetting {
     /// Finding of a campaign for its first metric.
-    fn campaign(&self, rounds: usize, noise: &mut Noise) -> Finding {
+    fn campaign(&self, rounds: usize, noise: &mut SeededNoise) -> Finding {
         let criteria = Criteria {
             direction: Direction::HigherIsBetter,
-            role: Role::Primary,
+            role: CorrectionRole::Primary,
             effect_threshold: MARGIN,
         };
         let base = vec![100.0; rounds];
-        let questions: Vec<Question> = (0..self.family)
+        let questions: Vec<ComparisonQuestion> = (0..self.family)
             .map(|_| {
                 let ratio = |_| 100.0 * (self.effect + self.spread * noise.normal()).exp();
                 let variant: Vec<f64> = (0..rounds).map(ratio).collect();
                 let comparison = compare_paired(&base, &variant, Scale::Ratio, ALPHA).unwrap();
-                Question { comparison, criteria }
+                ComparisonQuestion { comparison, criteria }
             })
             .collect();
         judge_family(&questions, ALPHA).unwrap()[0].finding
@@ -66,7 +67,7 @@ impl Setting {
     /// Share of the unclear campaigns that the proposed rounds settle, and the mean number of these
     /// rounds; 1 if no campaign is unclear.
     fn settled(&self) -> (f64, f64) {
-        let mut noise = Noise(7 + self.family as u64);
+        let mut noise = SeededNoise(7 + self.family as u64);
         let (mut unclear, mut settled, mut asked, mut tried) = (0, 0, 0.0, 0);
         while unclear < UNCLEAR && tried < 10 * UNCLEAR {
             tried += 1;
@@ -97,7 +98,7 @@ fn the_rounds_asked_for_settle_it_in_80_of_100() {
             for effect in [0.0, 0.5, 1.0, 2.0, 4.0] {
                 for rounds in [6, 12] {
                     let effect = effect * MARGIN.ln_1p();
-                    let setting = Setting { family, effect, spread, rounds };
+                    let setting = CampaignSetting { family, effect, spread, rounds };
                     let (share, asked) = setting.settled();
                     if share < 0.8 {
                         failed.push(format!("{setting:?}: {share:.2} with {asked:.0} rounds"));
@@ -112,8 +113,8 @@ fn the_rounds_asked_for_settle_it_in_80_of_100() {
 /// Equal sides: the proposed rounds show equivalence.
 #[test]
 fn what_is_equal_is_found_to_be_the_same() {
-    let setting = Setting { family: 3, effect: 0.0, spread: 0.03, rounds: 6 };
-    let mut noise = Noise(11);
+    let setting = CampaignSetting { family: 3, effect: 0.0, spread: 0.03, rounds: 6 };
+    let mut noise = SeededNoise(11);
     let (mut unclear, mut same) = (0, 0);
     while unclear < UNCLEAR {
         let Finding::Unclear { rounds_needed } = setting.campaign(6, &mut noise) else { continue };
@@ -129,8 +130,8 @@ fn what_is_equal_is_found_to_be_the_same() {
 fn below_six_rounds_the_fewest_for_the_family_are_named() {
     for (family, fewest) in [(1, 6), (3, 7), (9, 9)] {
         for rounds in 2..6 {
-            let setting = Setting { family, effect: 0.1, spread: 0.06, rounds };
-            let finding = setting.campaign(rounds, &mut Noise(3));
+            let setting = CampaignSetting { family, effect: 0.1, spread: 0.06, rounds };
+            let finding = setting.campaign(rounds, &mut SeededNoise(3));
             assert_eq!(finding, Finding::Unclear { rounds_needed: Some(fewest) });
         }
     }
@@ -140,8 +141,8 @@ fn below_six_rounds_the_fewest_for_the_family_are_named() {
 #[test]
 fn a_plain_difference_asks_for_the_fewest_rounds_of_its_family() {
     for (family, fewest) in [(9, 9), (12, 9), (30, 11)] {
-        let setting = Setting { family, effect: 1.7, spread: 0.3, rounds: 6 };
-        let finding = setting.campaign(6, &mut Noise(5));
+        let setting = CampaignSetting { family, effect: 1.7, spread: 0.3, rounds: 6 };
+        let finding = setting.campaign(6, &mut SeededNoise(5));
         assert_eq!(finding, Finding::Unclear { rounds_needed: Some(fewest) }, "{family}");
     }
 }

@@ -12,8 +12,8 @@ mod queue;
 mod tracing;
 
 pub use devices::blkdev::{
-    DeviceUse, SectorSizes, delete_partition, device_bytes, discard, flush_buffers, major_minor,
-    open_device, open_past_cache, reread_partitions, sector_sizes,
+    DeviceOpenMode, SectorSizes, delete_partition, device_bytes, discard, flush_buffers,
+    major_minor, open_device, open_past_cache, reread_partitions, sector_sizes,
 };
 pub use devices::loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,
@@ -22,23 +22,23 @@ pub use devices::loopdev::{
 pub use files::cached::{advise, allocate, forget, punch, sync_range};
 pub use files::caches::{DropCachesError, cache_drops, drop_caches};
 pub use files::calls::{
-    Attributes, Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again,
-    fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file, open_subdir,
-    open_to_look, open_top, read, read_entries, read_numbered_entries, read_vector, remove_dir,
-    rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem, sync_machine,
-    truncate, unlink, write, write_both,
+    Confinement, EntryBuffer, Errno, FileAttributes, FileType, OpenHow, attributes, close,
+    dir_again, fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file,
+    open_subdir, open_to_look, open_top, read, read_entries, read_numbered_entries, read_vector,
+    remove_dir, rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem,
+    sync_machine, truncate, unlink, write, write_both,
 };
 pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use files::identity::{FileIdentity, filesystem_id, identity_in, identity_of};
 pub use files::lock::{LockError, lock_exclusive};
-pub use files::mapping::Mapping;
+pub use files::mapping::FileMapping;
 pub use files::memory_file::memory_file;
-pub use files::pages::Pages;
+pub use files::pages::PageBuffer;
 pub use files::positioned::{read_at, read_vector_at, write_at, write_both_at, write_vector_at};
 pub use files::range_lock::lock_range;
-pub use files::residency::{Residency, residency};
+pub use files::residency::{PageResidency, residency};
 pub use files::through::{IoPath, SyncMode};
-pub use files::whole_file::{Existing, WholeFile, write_whole_file};
+pub use files::whole_file::{ExistingFile, WholeFile, write_whole_file};
 pub use files::whole_paths::{
     make_dir_by_path, open_by_path, remove_dir_by_path, rename_by_path, stat_by_path, stat_top,
     unlink_by_path,
@@ -68,12 +68,12 @@ pub use processes::memory::available_memory_bytes;
 pub use processes::panics::{has_panicked, report_panics};
 pub use processes::parent::{end_with_parent, interrupt, kill_group, leave_with_parent, terminate};
 pub use processes::rusage::{ThreadCpu, ThreadUsage, thread_cpu, thread_usage};
-pub use processes::scheduling::{Scheduling, SchedulingGuard};
-pub use processes::semaphores::Semaphores;
+pub use processes::scheduling::{SchedulingGuard, SchedulingParameters};
+pub use processes::semaphores::SemaphoreSet;
 pub use processes::serving::{
-    ServingRefused, kill_at_once, process_cpu_ns, serve_a_device, sleep_until, wake_on_time,
+    RefusedServingRequests, kill_at_once, process_cpu_ns, serve_a_device, sleep_until, wake_on_time,
 };
-pub use processes::shared::Shared;
+pub use processes::shared::SharedValue;
 pub use processes::signals::{SignalWatch, StopFlag, raise_on_usr1};
 pub use processes::user::{RunAs, is_root, user_id};
 pub use queue::{CompletedRequest, QueueKind, RequestQueue, Transfer};

@@ -102,7 +102,7 @@ impl Operation {
 
 /// Request flags, as blktrace names them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Flags {
+pub struct RequestFlags {
     /// Synchronous: a caller waits for completion.
     pub sync: bool,
     /// Metadata request.
@@ -115,7 +115,7 @@ pub struct Flags {
     pub flush_first: bool,
 }
 
-impl Flags {
+impl RequestFlags {
     pub(crate) fn bits(self) -> u8 {
         let all = [self.sync, self.meta, self.ahead, self.fua, self.flush_first];
         all.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag))
@@ -165,7 +165,7 @@ impl Flags {
 
 /// An event of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct RequestEvent {
     /// Nanoseconds of the trace's clock.
     pub time_ns: u64,
     /// First sector, in units of 512 bytes from the beginning of the device or partition.
@@ -179,7 +179,7 @@ pub struct Event {
     /// Operation of the request.
     pub operation: Operation,
     /// Flags of the request.
-    pub flags: Flags,
+    pub flags: RequestFlags,
     /// Process ID of the submitter, as far as the kernel knows.
     pub process: u32,
     /// CPU on which the event occurred.
@@ -188,7 +188,7 @@ pub struct Event {
     pub error: u16,
 }
 
-impl Event {
+impl RequestEvent {
     /// Length of the request in sectors, rounded up.
     pub fn sectors(&self) -> u64 {
         u64::from(self.bytes).div_ceil(512)
@@ -202,7 +202,7 @@ impl Event {
 
 /// A device of a trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Device {
+pub struct TraceDevice {
     /// Device number used in events.
     pub number: DeviceNumber,
     /// Device name, as in `sda1`.
@@ -213,9 +213,9 @@ pub struct Device {
 
 /// Entry of a trace; entries are in chronological order.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Entry {
+pub enum TraceEntry {
     /// Device whose events follow.
-    Device(Device),
+    Device(TraceDevice),
     /// Name of a process.
     Process {
         /// Process ID used in events.
@@ -224,7 +224,7 @@ pub enum Entry {
         name: String,
     },
     /// Event of a request.
-    Event(Event),
+    Event(RequestEvent),
     /// Beginning of a phase, which ends the previous one.
     Phase {
         /// Time of the phase change, in nanoseconds of the trace's clock.
@@ -237,7 +237,7 @@ pub enum Entry {
         /// Number of lost events.
         events: u64,
     },
-    /// Number about the recording as a whole: see [`Entry::BEGIN_NS`] and the constants beside it.
+    /// Number about the recording as a whole: see [`TraceEntry::BEGIN_NS`] and the constants beside it.
     /// Readers ignore unknown names.
     Note {
         /// Name of the number.
@@ -247,7 +247,7 @@ pub enum Entry {
     },
 }
 
-impl Entry {
+impl TraceEntry {
     /// Start of the recording in nanoseconds of the trace's clock; precedes all events.
     pub const BEGIN_NS: &str = "begin_ns";
     /// End of the recording; follows all events.
@@ -265,24 +265,28 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeviceNumber, Flags, Operation};
+    use super::{DeviceNumber, Operation, RequestFlags};
 
     #[test]
     fn rwbs_letters_are_parsed() {
-        let read = |letters: &[u8]| Flags::from_letters(letters);
-        assert_eq!(read(b"R\0\0\0"), (Operation::Read, Flags::default()));
-        let ahead = Flags { ahead: true, ..Flags::default() };
+        let read = |letters: &[u8]| RequestFlags::from_letters(letters);
+        assert_eq!(read(b"R\0\0\0"), (Operation::Read, RequestFlags::default()));
+        let ahead = RequestFlags { ahead: true, ..RequestFlags::default() };
         assert_eq!(read(b"RA\0xx"), (Operation::Read, ahead));
-        let all = Flags { sync: true, meta: true, fua: true, flush_first: true, ahead: false };
+        let all =
+            RequestFlags { sync: true, meta: true, fua: true, flush_first: true, ahead: false };
         assert_eq!(read(b"FWFSM"), (Operation::Write, all));
-        let first = Flags { flush_first: true, ..Flags::default() };
+        let first = RequestFlags { flush_first: true, ..RequestFlags::default() };
         assert_eq!(read(b"FF"), (Operation::Flush, first));
-        assert_eq!(read(b"F"), (Operation::Flush, Flags::default()));
+        assert_eq!(read(b"F"), (Operation::Flush, RequestFlags::default()));
         assert_eq!(read(b"FN"), (Operation::Flush, first));
         assert_eq!(read(b"DE").0, Operation::Discard);
         assert_eq!(read(b"WZS"), (Operation::WriteZeroes, read(b"WS").1));
         assert_eq!((read(b"ZA").0, read(b"ZR").0), (Operation::Write, Operation::Other));
-        assert_eq!(read(b"DS"), (Operation::Discard, Flags { sync: true, ..Flags::default() }));
+        assert_eq!(
+            read(b"DS"),
+            (Operation::Discard, RequestFlags { sync: true, ..RequestFlags::default() })
+        );
         assert_eq!(read(b"N").0, Operation::Other);
         assert_eq!(read(b"").0, Operation::Other);
     }
@@ -290,7 +294,7 @@ mod tests {
     #[test]
     fn flags_and_device_numbers_round_trip() {
         for bits in 0..32 {
-            assert_eq!(Flags::from_bits(bits).bits(), bits);
+            assert_eq!(RequestFlags::from_bits(bits).bits(), bits);
         }
         let number = DeviceNumber::new(7, 3);
         assert_eq!((number.0, number.to_string().as_str()), (7 << 20 | 3, "7:3"));

@@ -12,20 +12,22 @@ mod own;
 mod sink;
 
 pub use analysis::{
-    Analyst, CountedBy, CounterTimeline, Counters, DeviceFigures, Digest, Direction, Figures,
-    KindFigures, LatencyBin, LatencyBins, LatencyFigures, Map, Slot, Summary, Timeline, Window,
-    losses, summarise,
+    CounterTimeline, CountingEvent, DeviceFigures, DeviceMap, DiskCounters, KindFigures,
+    LatencyBin, LatencyBins, LatencyFigures, RequestOrder, TimeSlot, Timeline, TraceAnalyzer,
+    TraceDigest, TraceFigures, TraceSummary, TraceWindow, losses, summarise,
 };
 pub use blktrace::{BlktraceReader, BlktraceWriter};
 pub use disk::{
-    Disk, DiskAnswer, DiskCost, DiskError, DiskReader, DiskReplay, DiskRequest, PlayedHead,
+    DiskAnswer, DiskCost, DiskError, DiskReader, DiskReplay, DiskRequest, ModelledDisk, PlayedHead,
 };
 pub use error::TraceFileError;
-pub use event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
+pub use event::{
+    Action, DeviceNumber, Operation, RequestEvent, RequestFlags, TraceDevice, TraceEntry,
+};
 pub use own::{TraceReader, TraceWriter, is_trace};
 pub use sink::EntrySink;
 
-/// Artifact kind of a [`Digest`] as JSON, with the version of its format.
+/// Artifact kind of a [`TraceDigest`] as JSON, with the version of its format.
 pub const ARTIFACT_KIND: &str = "block_trace";
 /// See [`ARTIFACT_KIND`].
 pub const ARTIFACT_VERSION: u32 = 1;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::blktrace::BlktraceWriter;
-use crate::event::Entry;
+use crate::event::TraceEntry;
 use crate::own::TraceWriter;
 
 /// Consumer of trace entries, such as a file writer.
@@ -12,7 +12,7 @@ pub trait EntrySink {
     ///
     /// # Errors
     /// If the entry cannot be written.
-    fn entry(&mut self, entry: &Entry) -> io::Result<()>;
+    fn entry(&mut self, entry: &TraceEntry) -> io::Result<()>;
 
     /// Flushes and closes the sink.
     ///
@@ -22,7 +22,7 @@ pub trait EntrySink {
 }
 
 impl<W: Write> EntrySink for TraceWriter<W> {
-    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+    fn entry(&mut self, entry: &TraceEntry) -> io::Result<()> {
         Self::entry(self, entry)
     }
 
@@ -32,7 +32,7 @@ impl<W: Write> EntrySink for TraceWriter<W> {
 }
 
 impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> EntrySink for BlktraceWriter<W, F> {
-    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+    fn entry(&mut self, entry: &TraceEntry) -> io::Result<()> {
         Self::entry(self, entry)
     }
 

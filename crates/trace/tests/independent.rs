@@ -9,8 +9,8 @@
 use proptest::prelude::*;
 use treering_model::{Scope, Unit};
 use treering_trace::{
-    Action, Analyst, CountedBy, Device, DeviceNumber, Digest, Direction, Entry, Event, Flags,
-    Operation, Window, summarise,
+    Action, CountingEvent, DeviceNumber, Operation, RequestEvent, RequestFlags, RequestOrder,
+    TraceAnalyzer, TraceDevice, TraceDigest, TraceEntry, TraceWindow, summarise,
 };
 
 /// A request: when it is asked for, when issued, when done, and what it is.
@@ -26,15 +26,15 @@ struct Request {
 }
 
 impl Request {
-    fn event(&self, action: Action, time_ns: u64) -> Event {
-        Event {
+    fn event(&self, action: Action, time_ns: u64) -> RequestEvent {
+        RequestEvent {
             time_ns,
             sector: self.sector,
             bytes: self.sectors * 512,
             device: self.device,
             action,
             operation: self.operation,
-            flags: Flags::default(),
+            flags: RequestFlags::default(),
             process: 1,
             cpu: 0,
             error: 0,
@@ -60,8 +60,8 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
     })
 }
 
-fn events(requests: &[Request]) -> Vec<Event> {
-    let mut events: Vec<Event> = requests
+fn events(requests: &[Request]) -> Vec<RequestEvent> {
+    let mut events: Vec<RequestEvent> = requests
         .iter()
         .flat_map(|one| {
             [
@@ -75,9 +75,9 @@ fn events(requests: &[Request]) -> Vec<Event> {
     events
 }
 
-fn digest(events: &[Event]) -> Digest {
-    let mut entries = events.iter().map(|event| Entry::Event(*event));
-    summarise(Window::default(), || Ok(entries.next())).expect("nothing is read").whole
+fn digest(events: &[RequestEvent]) -> TraceDigest {
+    let mut entries = events.iter().map(|event| TraceEntry::Event(*event));
+    summarise(TraceWindow::default(), || Ok(entries.next())).expect("nothing is read").whole
 }
 
 /// Seeks, their distances and the share of blocks that follow, of requests in the order of issue.
@@ -154,7 +154,7 @@ proptest! {
             }
         }
         let (seeks, distance, sequential, blocks, following) = order(&requests);
-        prop_assert_eq!(figures.ordered_by, Direction::Issue);
+        prop_assert_eq!(figures.ordered_by, RequestOrder::Issue);
         prop_assert_eq!((figures.seeks, figures.seek_bytes), (seeks, distance));
         prop_assert_eq!(figures.sequential, sequential);
         prop_assert_eq!((figures.blocks, figures.following), (blocks, following));
@@ -169,7 +169,7 @@ proptest! {
     fn the_timeline_adds_up_to_the_figures(requests in requests()) {
         let digest = digest(&events(&requests));
         let slots = &digest.timeline.slots;
-        let sum = |of: fn(&treering_trace::Slot) -> u64| slots.iter().map(of).sum::<u64>();
+        let sum = |of: fn(&treering_trace::TimeSlot) -> u64| slots.iter().map(of).sum::<u64>();
         let figures = &digest.figures;
         prop_assert_eq!(sum(|slot| slot.reads), figures.reads.requests);
         prop_assert_eq!(sum(|slot| slot.write_bytes), figures.writes.bytes);
@@ -182,14 +182,14 @@ proptest! {
     fn parts_add_up_to_the_whole(requests in requests(), cut in 0.0f64..1.0) {
         let all = events(&requests);
         let place = (all.len() as f64 * cut) as usize;
-        let mut analyst = Analyst::new(all[0].time_ns);
+        let mut analyst = TraceAnalyzer::new(all[0].time_ns);
         all[..place].iter().for_each(|event| analyst.event(event));
         let at = all[place.saturating_sub(1)].time_ns;
         let first = analyst.cut(at).figures;
         all[place..].iter().for_each(|event| analyst.event(event));
         let second = analyst.cut(all[all.len() - 1].time_ns).figures;
         let whole = digest(&all).figures;
-        let requests = |figures: &treering_trace::Figures| {
+        let requests = |figures: &treering_trace::TraceFigures| {
             (figures.reads.requests, figures.reads.issue_to_complete.samples,
              figures.writes.queue_to_complete.samples, figures.writes.bytes)
         };
@@ -223,13 +223,16 @@ fn a_trace_made_by_hand_says_what_it_says() {
         read(3, far, 64),
         read(4, far + 64 + 129, 8),
     ];
-    let device =
-        Entry::Device(Device { number: device, name: "sda1".to_owned(), sectors: 1 << 34 });
+    let device = TraceEntry::Device(TraceDevice {
+        number: device,
+        name: "sda1".to_owned(),
+        sectors: 1 << 34,
+    });
     let mut entries = std::iter::once(device)
-        .chain([Entry::Phase { time_ns: 0, name: "read".to_owned() }])
-        .chain(events(&requests).into_iter().map(Entry::Event))
-        .chain([Entry::Phase { time_ns: 100 * ms, name: String::new() }]);
-    let summary = summarise(Window::default(), || Ok(entries.next())).unwrap();
+        .chain([TraceEntry::Phase { time_ns: 0, name: "read".to_owned() }])
+        .chain(events(&requests).into_iter().map(TraceEntry::Event))
+        .chain([TraceEntry::Phase { time_ns: 100 * ms, name: String::new() }]);
+    let summary = summarise(TraceWindow::default(), || Ok(entries.next())).unwrap();
     assert_eq!(summary.phases.len(), 1);
     let figures = &summary.phases[0].1.figures;
     assert_eq!(figures.span_ns, 100 * ms);
@@ -274,13 +277,13 @@ fn a_window_leaves_the_rest_out() {
         })
         .collect();
     let all = events(&requests);
-    let within = |window: Window| {
-        let mut entries = all.iter().map(|event| Entry::Event(*event));
+    let within = |window: TraceWindow| {
+        let mut entries = all.iter().map(|event| TraceEntry::Event(*event));
         summarise(window, || Ok(entries.next())).unwrap().whole.figures
     };
-    let near = within(Window { offsets: Some((0, far * 512)), times_ns: None });
+    let near = within(TraceWindow { offsets: Some((0, far * 512)), times_ns: None });
     assert_eq!((near.writes.requests, near.seeks), (50, 0));
-    let early = within(Window { times_ns: Some((0, 50_000)), offsets: None });
+    let early = within(TraceWindow { times_ns: Some((0, 50_000)), offsets: None });
     assert_eq!((early.writes.requests, early.seeks), (50, 49));
 }
 
@@ -297,8 +300,8 @@ fn a_request_that_crosses_an_offset_is_cut_off_there_and_times_begin_with_the_wi
     };
     let all = events(&[long]);
     let within = |offsets: (u64, u64)| {
-        let mut entries = all.iter().map(|event| Entry::Event(*event));
-        let window = Window { offsets: Some(offsets), times_ns: Some((0, 90_000)) };
+        let mut entries = all.iter().map(|event| TraceEntry::Event(*event));
+        let window = TraceWindow { offsets: Some(offsets), times_ns: Some((0, 90_000)) };
         summarise(window, || Ok(entries.next())).unwrap()
     };
     for offsets in [(128 << 10, 256 << 10), (0, 256 << 10), (256 << 10, u64::MAX)] {
@@ -336,21 +339,21 @@ fn a_trace_without_completions_is_counted_by_the_best_that_it_has() {
         digest(&all)
     };
     let cases = [
-        (&[Action::Issue][..], CountedBy::Issue),
-        (&[Action::Queue], CountedBy::Queue),
-        (&[Action::Queue, Action::Issue], CountedBy::Issue),
-        (&[Action::Complete], CountedBy::Complete),
-        (&[Action::Queue, Action::Issue, Action::Complete], CountedBy::Complete),
+        (&[Action::Issue][..], CountingEvent::Issue),
+        (&[Action::Queue], CountingEvent::Queue),
+        (&[Action::Queue, Action::Issue], CountingEvent::Issue),
+        (&[Action::Complete], CountingEvent::Complete),
+        (&[Action::Queue, Action::Issue, Action::Complete], CountingEvent::Complete),
     ];
     for (actions, by) in cases {
-        let Digest { figures, timeline, maps, .. } = with(actions);
+        let TraceDigest { figures, timeline, maps, .. } = with(actions);
         assert_eq!(figures.counted_by, by, "{actions:?}");
         assert_eq!((figures.writes.requests, figures.writes.bytes), (10, 40_960), "{actions:?}");
         assert_eq!((figures.seeks, figures.sequential), (0, 9), "{actions:?}");
         assert_eq!(figures.devices[0].requests, 10, "{actions:?}");
         assert_eq!(timeline.slots.iter().map(|slot| slot.writes).sum::<u64>(), 10, "{actions:?}");
         assert_eq!(maps.len(), 1, "{actions:?}");
-        let is_whole = by == CountedBy::Complete && actions.len() > 1;
+        let is_whole = by == CountingEvent::Complete && actions.len() > 1;
         assert_eq!(figures.depth_max > 0, is_whole, "what never ends is no queue: {actions:?}");
     }
 }
@@ -359,8 +362,8 @@ fn a_trace_without_completions_is_counted_by_the_best_that_it_has() {
 fn a_device_that_takes_bios_has_its_depth_and_times_from_the_queueing() {
     let mut all = events(&ten());
     all.retain(|event| event.action != Action::Issue);
-    let Digest { figures, latency, timeline, .. } = digest(&all);
-    assert_eq!((figures.writes.requests, figures.counted_by), (10, CountedBy::Complete));
+    let TraceDigest { figures, latency, timeline, .. } = digest(&all);
+    assert_eq!((figures.writes.requests, figures.counted_by), (10, CountingEvent::Complete));
     assert_eq!(figures.writes.queue_to_complete.samples, 10);
     assert_eq!((figures.writes.issue_to_complete.samples, figures.depth_max), (0, 1));
     // The device is recognised as bio-based only at the completion of the first request.
@@ -385,31 +388,31 @@ fn writes_of_zeroes_are_writes_that_move_no_data() {
 
 #[test]
 fn a_file_has_the_figures_of_the_recording() {
-    let mut entries = vec![Entry::note(Entry::BEGIN_NS, 0)];
+    let mut entries = vec![TraceEntry::note(TraceEntry::BEGIN_NS, 0)];
     let mut requests = ten();
     requests.iter_mut().for_each(|one| {
         (one.queued, one.issued, one.done) =
             (one.queued + 5000, one.issued + 5000, one.done + 5000);
     });
-    entries.extend(events(&requests).into_iter().map(Entry::Event));
-    let mut recorded = Analyst::new(0);
+    entries.extend(events(&requests).into_iter().map(TraceEntry::Event));
+    let mut recorded = TraceAnalyzer::new(0);
     entries.iter().for_each(|entry| recorded.entry(entry));
     let mut recorded = recorded.end(50_000);
     recorded.figures.program_write_bytes = Some(40_960);
     recorded.figures.missing_bytes = 512;
     entries.extend([
-        Entry::note(Entry::END_NS, 50_000),
-        Entry::note(Entry::PROGRAM_WRITE_BYTES, 40_960),
-        Entry::note(Entry::MISSING_BYTES, 512),
-        Entry::note("what a later version tells", 1),
+        TraceEntry::note(TraceEntry::END_NS, 50_000),
+        TraceEntry::note(TraceEntry::PROGRAM_WRITE_BYTES, 40_960),
+        TraceEntry::note(TraceEntry::MISSING_BYTES, 512),
+        TraceEntry::note("what a later version tells", 1),
     ]);
-    let of = |window: Window| {
+    let of = |window: TraceWindow| {
         let mut entries = entries.iter().cloned();
         summarise(window, || Ok(entries.next())).unwrap().whole
     };
-    assert_eq!(of(Window::default()), recorded);
+    assert_eq!(of(TraceWindow::default()), recorded);
     assert_eq!(recorded.figures.span_ns, 50_000);
     // Notes about the whole recording do not belong to a window.
-    let part = of(Window { times_ns: Some((0, 9000)), offsets: None }).figures;
+    let part = of(TraceWindow { times_ns: Some((0, 9000)), offsets: None }).figures;
     assert_eq!((part.program_write_bytes, part.missing_bytes, part.span_ns), (None, 0, 9000));
 }

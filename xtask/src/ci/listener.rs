@@ -4,13 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::tally::Tally;
+use crate::tally::TestTally;
 
 const SKIPPED: &str = "skipped:";
 
 /// Hears line after line.
 #[derive(Default)]
-pub(super) struct Listener {
+pub(super) struct OutputListener {
     /// Within the output of passed tests.
     in_successes: bool,
     /// The test whose output is being heard.
@@ -23,7 +23,7 @@ pub(super) struct Listener {
     programs: usize,
 }
 
-impl Listener {
+impl OutputListener {
     /// Takes one line and says whether to show it.
     pub(super) fn hear(&mut self, line: &str) -> bool {
         if let Some(counts) = line.strip_prefix("test result: ") {
@@ -55,10 +55,10 @@ impl Listener {
     }
 
     /// The sum. A failure without a failed test (it did not compile, it crashed) counts as one.
-    pub(super) fn tally(self, succeeded: bool) -> Tally {
+    pub(super) fn tally(self, succeeded: bool) -> TestTally {
         let failed = if succeeded { self.failed } else { self.failed.max(1) };
         let passed = self.passed.saturating_sub(self.skipped_tests.len());
-        Tally { passed, failed, skipped: self.reasons }
+        TestTally { passed, failed, skipped: self.reasons }
     }
 }
 
@@ -71,7 +71,7 @@ fn count(counts: &str, word: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Listener;
+    use super::OutputListener;
 
     const OUTPUT: &str = "
 running 3 tests
@@ -105,7 +105,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn results_are_counted_and_skipped_tests_are_not_passed_ones() {
-        let mut listener = Listener::default();
+        let mut listener = OutputListener::default();
         for line in OUTPUT.lines() {
             listener.hear(line);
         }
@@ -116,7 +116,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn talk_of_passed_tests_is_left_away_and_failures_are_shown() {
-        let mut listener = Listener::default();
+        let mut listener = OutputListener::default();
         let shown: Vec<&str> = OUTPUT.lines().filter(|line| listener.hear(line)).collect();
         let shown = shown.join("\n");
         assert!(!shown.contains("talk"), "{shown}");
@@ -127,13 +127,13 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
 
     #[test]
     fn a_crash_without_a_result_counts_as_one_failure() {
-        assert_eq!(Listener::default().tally(false).failed, 1);
-        assert_eq!(Listener::default().tally(true).failed, 0);
+        assert_eq!(OutputListener::default().tally(false).failed, 1);
+        assert_eq!(OutputListener::default().tally(true).failed, 0);
     }
 
     #[test]
     fn a_custom_program_may_skip_too() {
-        let mut listener = Listener::default();
+        let mut listener = OutputListener::default();
         assert!(listener.hear("skipped: no loop devices"));
         assert_eq!(listener.tally(true).skipped, ["no loop devices"]);
     }

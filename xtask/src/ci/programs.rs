@@ -23,7 +23,7 @@ const WRAPPER: &str = "scripts/rustc-static.sh";
 
 /// One program.
 #[derive(Clone, Debug)]
-pub(crate) struct Program {
+pub(crate) struct CiProgram {
     /// The package's name.
     pub(crate) package: String,
     version: String,
@@ -38,7 +38,7 @@ pub(crate) struct Program {
     guest: Option<PathBuf>,
 }
 
-impl Program {
+impl CiProgram {
     /// Whether its tests hold loop devices: such programs run one after the other.
     pub(crate) fn is_on_devices(&self) -> bool {
         ON_DEVICES.iter().any(|(name, _)| *name == self.target)
@@ -70,7 +70,7 @@ impl Program {
 }
 
 /// Builds all of them, sorted by package and target.
-pub(crate) fn build(root: &Path) -> Result<Vec<Program>, Box<dyn Error>> {
+pub(crate) fn build(root: &Path) -> Result<Vec<CiProgram>, Box<dyn Error>> {
     let packages = MetadataCommand::new().current_dir(root).no_deps().exec()?.packages;
     let is_set = |name: &str| std::env::var_os(name).is_some();
     let is_wrapped = is_set(KERNELS) && !is_set(STATIC) && !is_set("RUSTC_WRAPPER");
@@ -92,7 +92,7 @@ pub(crate) fn build(root: &Path) -> Result<Vec<Program>, Box<dyn Error>> {
         if let Some(package) = package
             && !made.target.kind.contains(&TargetKind::Example)
         {
-            found.push(Program {
+            found.push(CiProgram {
                 package: package.name.to_string(),
                 version: package.version.to_string(),
                 target: made.target.name,

@@ -15,35 +15,35 @@ use std::thread;
 use std::time::Instant;
 use std::vec;
 
-use super::listener::Listener;
-use super::programs::Program;
-use super::times::{Timed, Times};
+use super::listener::OutputListener;
+use super::programs::CiProgram;
+use super::times::{TestTime, TestTimes};
 use crate::checkout;
-use crate::tally::Tally;
+use crate::tally::TestTally;
 
 /// So many of the slowest tests are named.
 const SLOWEST: usize = 10;
 
 /// What programs came to.
 #[derive(Default)]
-struct Outcome {
-    tally: Tally,
-    timed: Vec<Timed>,
+struct ProgramOutcome {
+    tally: TestTally,
+    timed: Vec<TestTime>,
 }
 
 /// Runs them and the tests in documentation; names the slowest. `afterwards` runs when all but the
 /// programs on loop devices have ended.
 pub(crate) fn run_all(
     root: &Path,
-    programs: &[Program],
+    programs: &[CiProgram],
     afterwards: impl FnOnce(),
-) -> Result<Tally, Box<dyn Error>> {
-    let mut documented = Ok(Tally::default());
+) -> Result<TestTally, Box<dyn Error>> {
+    let mut documented = Ok(TestTally::default());
     let outcome = run(programs, || {
         documented = documentation(root);
         afterwards();
     });
-    let Outcome { mut tally, mut timed } = outcome;
+    let ProgramOutcome { mut tally, mut timed } = outcome;
     tally.add(documented?);
     timed.sort_by_key(|one| std::cmp::Reverse(one.duration));
     println!("the slowest tests:");
@@ -54,19 +54,19 @@ pub(crate) fn run_all(
 }
 
 /// Runs these only.
-pub(crate) fn run_some(programs: &[Program]) -> Tally {
+pub(crate) fn run_some(programs: &[CiProgram]) -> TestTally {
     run(programs, || ()).tally
 }
 
-fn run(programs: &[Program], afterwards: impl FnOnce()) -> Outcome {
-    let outcome = Mutex::new(Outcome::default());
+fn run(programs: &[CiProgram], afterwards: impl FnOnce()) -> ProgramOutcome {
+    let outcome = Mutex::new(ProgramOutcome::default());
     let (on_devices, others): (Vec<_>, Vec<_>) =
         programs.iter().partition(|program| program.is_on_devices());
-    let one_after_another = |group: &Mutex<vec::IntoIter<&Program>>| {
+    let one_after_another = |group: &Mutex<vec::IntoIter<&CiProgram>>| {
         while let Some(program) = next_of(group) {
             let began = Instant::now();
             let (text, tally, timed) = one(program).unwrap_or_else(|error| {
-                let tally = Tally { failed: 1, ..Tally::default() };
+                let tally = TestTally { failed: 1, ..Tally::default() };
                 (format!("{error}\n"), tally, Vec::new())
             });
             let mut all = outcome.lock().expect("no thread panics holding it");
@@ -92,12 +92,12 @@ fn run(programs: &[Program], afterwards: impl FnOnce()) -> Outcome {
     outcome.into_inner().expect("no thread panicked")
 }
 
-fn next_of<'p>(group: &Mutex<vec::IntoIter<&'p Program>>) -> Option<&'p Program> {
+fn next_of<'p>(group: &Mutex<vec::IntoIter<&'p CiProgram>>) -> Option<&'p CiProgram> {
     group.lock().expect("no thread panics holding it").next()
 }
 
 /// One program to its end: what of its output is shown, its results, and how long its tests took.
-fn one(program: &Program) -> Result<(String, Tally, Vec<Timed>), Box<dyn Error>> {
+fn one(program: &CiProgram) -> Result<(String, TestTally, Vec<TestTime>), Box<dyn Error>> {
     let threads = program.threads(thread::available_parallelism().map_or(2, usize::from));
     let began = Instant::now();
     let mut child = program
@@ -106,7 +106,7 @@ fn one(program: &Program) -> Result<(String, Tally, Vec<Timed>), Box<dyn Error>>
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;
-    let (mut listener, mut times) = (Listener::default(), Times::default());
+    let (mut listener, mut times) = (OutputListener::default(), TestTimes::default());
     let mut text = String::new();
     if let Some(output) = child.stdout.take() {
         hear(output, &mut listener, &mut |line, is_shown| {
@@ -126,13 +126,13 @@ fn one(program: &Program) -> Result<(String, Tally, Vec<Timed>), Box<dyn Error>>
 }
 
 /// The tests in documentation, by cargo.
-fn documentation(root: &Path) -> Result<Tally, Box<dyn Error>> {
+fn documentation(root: &Path) -> Result<TestTally, Box<dyn Error>> {
     let mut child = checkout::cargo()
         .args(["test", "--workspace", "--doc", "--no-fail-fast"])
         .current_dir(root)
         .stdout(Stdio::piped())
         .spawn()?;
-    let mut listener = Listener::default();
+    let mut listener = OutputListener::default();
     if let Some(output) = child.stdout.take() {
         hear(output, &mut listener, &mut |line, _| println!("{line}"))?;
     }
@@ -142,7 +142,7 @@ fn documentation(root: &Path) -> Result<Tally, Box<dyn Error>> {
 /// Hands on every line, with whether it is worth showing.
 fn hear(
     output: impl std::io::Read,
-    listener: &mut Listener,
+    listener: &mut OutputListener,
     heard: &mut dyn FnMut(&str, bool),
 ) -> Result<(), Box<dyn Error>> {
     for line in BufReader::new(output).split(b'\n') {

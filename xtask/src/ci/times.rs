@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// A test with its duration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Timed {
+pub(super) struct TestTime {
     pub(super) duration: Duration,
     /// The program and the test.
     pub(super) name: String,
@@ -15,12 +15,12 @@ pub(super) struct Timed {
 
 /// Notes the results of one program.
 #[derive(Default)]
-pub(super) struct Times {
+pub(super) struct TestTimes {
     /// Tests in the order in which they ended, with the time since the program's start.
     ended: Vec<(String, Duration)>,
 }
 
-impl Times {
+impl TestTimes {
     /// Takes a line that was printed so long after the start.
     pub(super) fn hear(&mut self, line: &str, since_start: Duration) {
         if let Some(name) = result_of(line) {
@@ -29,7 +29,7 @@ impl Times {
     }
 
     /// All tests, when so many ran at a time.
-    pub(super) fn of(self, program: &str, threads: usize) -> Vec<Timed> {
+    pub(super) fn of(self, program: &str, threads: usize) -> Vec<TestTime> {
         let mut names: Vec<&str> = self.ended.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         let starts = vec![Duration::ZERO; threads];
@@ -38,7 +38,7 @@ impl Times {
         let one = |(name, ended): &(String, Duration)| {
             let at = started.binary_search_by_key(&name.as_str(), |(name, _)| name);
             let start = at.map_or(Duration::ZERO, |at| started[at].1);
-            Timed { duration: ended.saturating_sub(start), name: format!("{program} {name}") }
+            TestTime { duration: ended.saturating_sub(start), name: format!("{program} {name}") }
         };
         self.ended.iter().map(one).collect()
     }
@@ -55,11 +55,11 @@ fn result_of(line: &str) -> Option<&str> {
 mod tests {
     use std::time::Duration;
 
-    use super::Times;
+    use super::TestTimes;
 
     #[test]
     fn a_test_begins_when_one_before_it_has_ended() {
-        let mut times = Times::default();
+        let mut times = TestTimes::default();
         for (line, at) in [
             ("running 4 tests", 0),
             ("test b ... ok", 2),

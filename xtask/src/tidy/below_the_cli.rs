@@ -3,7 +3,7 @@
 //! bans the same; this check also sees what clippy does not expand, and names what would be right.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 const CLI: &str = "crates/cli/";
 
@@ -40,7 +40,7 @@ const FORBIDDEN: &[(&str, &str)] = &[
     ("Zoned::now", HAND_IN),
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
         let below = file.path.starts_with("crates/") && !file.path.starts_with(CLI);
@@ -60,14 +60,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     const TALK: &str = "fn a() {\n    println!(\"x\");\n    std::process::exit(1);\n    \
                         let b = std::env::var(\"HOME\");\n    let c = SystemTime::now();\n}\n";
 
     #[test]
     fn talk_exit_environment_and_clock_are_found() {
-        let found = check(&Tree::of(&[("crates/engine/x/src/lib.rs", TALK)]));
+        let found = check(&CheckoutTree::of(&[("crates/engine/x/src/lib.rs", TALK)]));
         let mut lines: Vec<usize> = found.iter().map(|p| p.line).collect();
         lines.sort_unstable();
         assert_eq!(lines, [2, 3, 4, 5]);
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_cli_tools_tests_and_compile_time_values_pass() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("crates/cli/src/main.rs", TALK),
             ("xtask/src/main.rs", TALK),
             ("crates/engine/x/tests/a.rs", TALK),

@@ -3,7 +3,7 @@
 //! targets of the links are checked in `links`.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 pub(super) const FOLDER: &str = "docs/";
 /// Where the pages stand in their order.
@@ -16,7 +16,7 @@ const MAX_LINES_OF_USE: usize = 170;
 /// The part of the book for measurements, and the folder of its pages.
 const EVIDENCE: (&str, &str) = ("Evidence", "evidence/");
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let Some(summary) = tree.documents().find(|file| file.path == SUMMARY) else {
         return Vec::new();
     };
@@ -40,7 +40,7 @@ fn pages_by_part(summary: &str) -> Vec<(&str, &str)> {
     pages
 }
 
-fn long_pages_of_use(tree: &Tree, summary: &str) -> Vec<Problem> {
+fn long_pages_of_use(tree: &CheckoutTree, summary: &str) -> Vec<Problem> {
     let pages = pages_by_part(summary).into_iter().filter(|(part, _)| PARTS_OF_USE.contains(part));
     let lines_of = |page: &str| {
         let path = format!("{FOLDER}{page}");
@@ -70,7 +70,7 @@ fn pages_in_the_wrong_part(summary: &str) -> Vec<Problem> {
         .collect()
 }
 
-fn pages_not_named_once(tree: &Tree, summary: &str) -> Vec<Problem> {
+fn pages_not_named_once(tree: &CheckoutTree, summary: &str) -> Vec<Problem> {
     let links: Vec<&str> = pages_by_part(summary).into_iter().map(|(_, page)| page).collect();
     let pages = tree.documents().filter_map(|file| file.path.strip_prefix(FOLDER));
     let pages = pages.filter(|page| format!("{FOLDER}{page}") != SUMMARY);
@@ -87,14 +87,14 @@ fn pages_not_named_once(tree: &Tree, summary: &str) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn pages_that_are_missing_or_named_twice_are_found() {
         let summary = "# Summary\n- [A](a.md)\n- [B](x/b.md)\n- [A](a.md)\n";
         let files = [("docs/SUMMARY.md", summary), ("docs/a.md", ""), ("docs/x/b.md", "")];
         let whats = |files: &[(&str, &str)]| -> Vec<String> {
-            check(&Tree::of(files)).into_iter().map(|problem| problem.what).collect()
+            check(&CheckoutTree::of(files)).into_iter().map(|problem| problem.what).collect()
         };
         assert_eq!(whats(&files), ["`a.md` stands 2 times in the book"]);
         let more = [files.as_slice(), &[("docs/c.md", ""), ("README.md", "")]].concat();
@@ -107,7 +107,7 @@ mod tests {
         let long = "line\n".repeat(171);
         let files = [("docs/SUMMARY.md", summary), ("docs/a.md", &long), ("docs/b.md", &long)];
         let places: Vec<String> =
-            check(&Tree::of(&files)).into_iter().map(|problem| problem.path).collect();
+            check(&CheckoutTree::of(&files)).into_iter().map(|problem| problem.path).collect();
         assert_eq!(places, ["docs/a.md"]);
     }
 
@@ -122,7 +122,7 @@ mod tests {
             ("docs/evidence/c.md", ""),
         ];
         let whats: Vec<String> =
-            check(&Tree::of(&files)).into_iter().map(|problem| problem.what).collect();
+            check(&CheckoutTree::of(&files)).into_iter().map(|problem| problem.what).collect();
         let expected = ["`evidence/a.md` is in the part How to", "`b.md` is in the part Evidence"];
         assert_eq!(whats, expected);
     }

@@ -2,11 +2,11 @@
 //! address in it, and the inside of a literal over several lines (goldens, SQL).
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 const COLUMNS_MAX: usize = 100;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
         for (line, text) in (1..).zip(file.text.lines()) {
@@ -25,12 +25,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn a_wide_line_is_found() {
         let wide = format!("//! H.\n// {}\n", "é".repeat(98));
-        let found = check(&Tree::of(&[("a.rs", &wide)]));
+        let found = check(&CheckoutTree::of(&[("a.rs", &wide)]));
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].line, found[0].what.as_str()), (2, "101 columns"));
     }
@@ -43,6 +43,6 @@ mod tests {
             "a".repeat(100),
             "b".repeat(120)
         );
-        assert_eq!(check(&Tree::of(&[("a.rs", &text)])), []);
+        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &text)])), []);
     }
 }

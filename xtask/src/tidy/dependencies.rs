@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use super::Problem;
 use super::imports::{line_of, manifest};
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 const LIST: &str = "xtask/dependencies.toml";
 const ROOT: &str = "Cargo.toml";
 const FUZZ: &str = "fuzz/Cargo.toml";
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let used = used(tree);
     let Some(text) = tree.text(LIST) else {
         let missing = || Problem::new(LIST, 1, "missing", "list every dependency with its reason");
@@ -48,7 +48,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 /// Each external dependency, with the manifest that names it.
-fn used(tree: &Tree) -> BTreeMap<String, String> {
+fn used(tree: &CheckoutTree) -> BTreeMap<String, String> {
     let mut used = BTreeMap::new();
     for package in &tree.packages {
         for dependency in package.dependencies.iter().filter(|d| d.folder.is_none()) {
@@ -80,11 +80,11 @@ fn external(table: &toml::Table) -> impl Iterator<Item = String> {
 #[cfg(test)]
 mod tests {
     use super::{LIST, check};
-    use crate::tidy::tree::{Dependency, Package, Tree};
+    use crate::tidy::tree::{CheckoutTree, Dependency, Package};
 
-    fn tree(list: &str, imports: &[&str]) -> Tree {
+    fn tree(list: &str, imports: &[&str]) -> CheckoutTree {
         let manifest = "[workspace.dependencies]\nours = { path = \"x\" }\ntoml = \"1\"\n";
-        let mut tree = Tree::of(&[(LIST, list), ("Cargo.toml", manifest)]);
+        let mut tree = CheckoutTree::of(&[(LIST, list), ("Cargo.toml", manifest)]);
         let dependency =
             |name: &&str| Dependency { name: (**name).to_owned(), folder: None, dev: true };
         tree.packages.push(Package {

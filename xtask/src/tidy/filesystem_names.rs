@@ -8,8 +8,8 @@
 use std::collections::BTreeSet;
 
 use super::Problem;
-use super::source::{Rust, Token};
-use super::tree::Tree;
+use super::source::{RustFile, Token};
+use super::tree::CheckoutTree;
 
 const TABLE: &str = "crates/model/src/filesystems/";
 
@@ -24,15 +24,15 @@ const MAKERS: &[&str] = &["mounted", "known", "on_disk", "at"];
 
 /// What the table says.
 #[derive(Default)]
-struct Table {
+struct NameTable {
     /// In lower case.
     names: BTreeSet<String>,
     numbers: BTreeSet<u64>,
     magics: BTreeSet<String>,
 }
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let mut table = Table::default();
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
+    let mut table = NameTable::default();
     for (_, rust) in tree.rust().filter(|(file, _)| file.path.starts_with(TABLE)) {
         table.read(rust);
     }
@@ -53,8 +53,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     problems
 }
 
-impl Table {
-    fn read(&mut self, rust: &Rust) {
+impl NameTable {
+    fn read(&mut self, rust: &RustFile) {
         let code = || rust.tokens.iter().filter(|token| !rust.is_test(token.line));
         let tokens: Vec<&Token> = code().collect();
         for window in tokens.windows(3) {
@@ -110,7 +110,7 @@ fn is_magic(number: &u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     const XFS: &str = "const XFS: F = F {\n    name: \"xfs\",\n    magic: 0x5846_5342,\n    \
                        signatures: &[S { name: \"XFS\", place: Begin(0x1000), magic: b\"XFSB\" }],\n};\n\
@@ -118,7 +118,7 @@ mod tests {
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let table = ("crates/model/src/filesystems/xfs.rs", XFS);
-        let tree = Tree::of(&[table, (path, text)]);
+        let tree = CheckoutTree::of(&[table, (path, text)]);
         check(&tree).iter().map(|problem| problem.line).collect()
     }
 

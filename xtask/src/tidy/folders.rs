@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 const FILES_MAX: usize = 20;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();
     for path in tree.paths.iter().filter(|path| path.starts_with("crates/")) {
         if let Some((folder, _)) = path.rsplit_once('/')
@@ -27,12 +27,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::{FILES_MAX, check};
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     fn problems(folder: &str, files: usize) -> usize {
         let paths: Vec<String> = (0..files).map(|n| format!("{folder}/f{n}.rs")).collect();
         let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
-        check(&Tree::of(&files)).len()
+        check(&CheckoutTree::of(&files)).len()
     }
 
     #[test]

@@ -8,9 +8,9 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
         let mut finder = GlobFinder::default();
@@ -49,14 +49,16 @@ impl<'ast> Visit<'ast> for GlobFinder {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn globs_are_found_anywhere() {
         let text = "use std::{fs, io::*};\nfn a() {\n    use Op::*;\n}\n\
                     mod tests {\n    use super::*;\n}\n";
-        let found: Vec<(usize, String)> =
-            check(&Tree::of(&[("a.rs", text)])).into_iter().map(|p| (p.line, p.what)).collect();
+        let found: Vec<(usize, String)> = check(&CheckoutTree::of(&[("a.rs", text)]))
+            .into_iter()
+            .map(|p| (p.line, p.what))
+            .collect();
         assert_eq!(found[0], (1, "glob import `std::io::*`".to_owned()));
         assert_eq!(found[1].0, 3);
         assert_eq!(found[2], (6, "glob import `super::*`".to_owned()));
@@ -65,6 +67,6 @@ mod tests {
     #[test]
     fn names_and_preludes_pass() {
         let text = "use std::{fs, io::Read};\nuse proptest::prelude::*;\n";
-        assert_eq!(check(&Tree::of(&[("a.rs", text)])), []);
+        assert_eq!(check(&CheckoutTree::of(&[("a.rs", text)])), []);
     }
 }

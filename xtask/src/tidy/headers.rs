@@ -1,11 +1,11 @@
 //! Every .rs file begins with `//!`, 1 to 12 lines: what lives here, what does not, why.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 const LINES_MAX: usize = 12;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, _) in tree.rust() {
         let header: Vec<&str> =
@@ -26,12 +26,12 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn a_missing_an_empty_and_a_long_header_are_found() {
         let long = "//! Word.\n".repeat(13);
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("a.rs", "use std::fs;\n"),
             ("b.rs", "//!\n\nfn b() {}\n"),
             ("c.rs", &long),
@@ -51,7 +51,8 @@ mod tests {
     #[test]
     fn one_to_twelve_lines_pass() {
         let twelve = "//! Word.\n".repeat(12);
-        let tree = Tree::of(&[("a.rs", "//! What lives here.\n\nfn a() {}\n"), ("b.rs", &twelve)]);
+        let tree =
+            CheckoutTree::of(&[("a.rs", "//! What lives here.\n\nfn a() {}\n"), ("b.rs", &twelve)]);
         assert_eq!(check(&tree), []);
     }
 }

@@ -2,7 +2,7 @@
 //! of its crate, but for `report`, which is as pure.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 /// Crates that reach the kernel, or that run workloads.
 const IMPURE: &[&str] =
@@ -10,7 +10,7 @@ const IMPURE: &[&str] =
 /// Modules of its own crate that an importer may name.
 const PURE: &[&str] = &["import", "report"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
         let Some((crate_folder, _)) = file.path.split_once("/src/import/") else { continue };
@@ -47,14 +47,14 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn importers_that_name_the_engine_or_the_workload_are_found() {
         let impure = "use treering_script::Io;\nuse crate::session::Session;\n\
                       use treering_kit::cautions;\nuse crate::import::lines;\n\
                       use treering_kit::import::log::Log;\nuse crate::report::Run;\n";
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("crates/tools/fio/src/import/mod.rs", impure),
             ("crates/tools/fio/src/session.rs", impure),
         ]);

@@ -4,10 +4,10 @@
 //! and that the tests of a room may use the rooms below the command line that it serves.
 
 use super::Problem;
-use super::tree::{Dependency, Package, Tree};
+use super::tree::{CheckoutTree, Dependency, Package};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Room {
+enum PackageLayer {
     Model,
     Sys,
     Stats,
@@ -35,10 +35,10 @@ enum Room {
 /// Tools that are made of others.
 const COMPOSED: [(&str, &[&str]); 2] = [("age", &["compilebench"]), ("io500", &["ior", "mdtest"])];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for package in &tree.packages {
-        if room(&package.folder) == Room::Nowhere {
+        if room(&package.folder) == PackageLayer::Nowhere {
             let what = format!("`{}` stands in no room", package.name);
             let right = "move it into a room of ARCHITECTURE.md; the command line is crates/cli";
             problems.push(Problem::new(&manifest(package), 1, what, right));
@@ -59,21 +59,23 @@ fn fault(package: &Package, dependency: &Dependency) -> Option<String> {
     let folder = dependency.folder.as_deref()?;
     let (from, to) = (room(&package.folder), room(folder));
     let is_allowed = match (from, to) {
-        (Room::Outside, _) => true,
-        (_, Room::Cli | Room::Outside | Room::Nowhere) => false,
-        (Room::Testkit, _) => true,
-        (_, Room::Testkit) => dependency.dev,
-        (Room::Tool, Room::Tool) => is_composed(&package.folder, folder),
-        (Room::Conduct, Room::Registry | Room::Kit) => dependency.dev,
+        (PackageLayer::Outside, _) => true,
+        (_, PackageLayer::Cli | PackageLayer::Outside | PackageLayer::Nowhere) => false,
+        (PackageLayer::Testkit, _) => true,
+        (_, PackageLayer::Testkit) => dependency.dev,
+        (PackageLayer::Tool, PackageLayer::Tool) => is_composed(&package.folder, folder),
+        (PackageLayer::Conduct, PackageLayer::Registry | PackageLayer::Kit) => dependency.dev,
         _ => from == to || below(from).contains(&to),
     };
     if is_allowed {
         return None;
     }
     Some(match (from, to) {
-        (_, Room::Testkit) => "testkit is a dev-dependency only".to_owned(),
-        (_, Room::Cli | Room::Outside | Room::Nowhere) => "nobody imports that one".to_owned(),
-        (Room::Tool, Room::Tool) => "tools meet in `kit`".to_owned(),
+        (_, PackageLayer::Testkit) => "testkit is a dev-dependency only".to_owned(),
+        (_, PackageLayer::Cli | PackageLayer::Outside | PackageLayer::Nowhere) => {
+            "nobody imports that one".to_owned()
+        }
+        (PackageLayer::Tool, PackageLayer::Tool) => "tools meet in `kit`".to_owned(),
         (from, _) => {
             let names = below(from).iter().map(|room| format!("{room:?}").to_lowercase());
             let names: Vec<String> = names.collect();
@@ -83,8 +85,8 @@ fn fault(package: &Package, dependency: &Dependency) -> Option<String> {
 }
 
 /// The rooms that a room may import, beside itself.
-fn below(room: Room) -> &'static [Room] {
-    use Room::{
+fn below(room: PackageLayer) -> &'static [PackageLayer] {
+    use PackageLayer::{
         Conduct, Engine, Kit, Machine, Model, Registry, Report, Stats, Store, Sys, Tool, Trace,
     };
     match room {
@@ -97,10 +99,10 @@ fn below(room: Room) -> &'static [Room] {
         Registry => &[Model, Engine, Kit, Tool],
         Machine => &[Model, Sys, Stats, Trace, Engine],
         Conduct => &[Model, Sys, Stats, Trace, Engine, Machine, Tool],
-        Room::Cli => &[
+        PackageLayer::Cli => &[
             Model, Sys, Stats, Trace, Engine, Kit, Tool, Registry, Machine, Conduct, Store, Report,
         ],
-        Model | Room::Testkit | Room::Outside | Room::Nowhere => &[],
+        Model | PackageLayer::Testkit | PackageLayer::Outside | PackageLayer::Nowhere => &[],
     }
 }
 
@@ -111,25 +113,25 @@ fn is_composed(from: &str, to: &str) -> bool {
     COMPOSED.iter().any(|(tool, parts)| *tool == from && parts.contains(&to.as_str()))
 }
 
-fn room(folder: &str) -> Room {
+fn room(folder: &str) -> PackageLayer {
     let parts: Vec<&str> = folder.split('/').collect();
     match parts.as_slice() {
-        ["crates", "model"] => Room::Model,
-        ["crates", "sys"] => Room::Sys,
-        ["crates", "stats"] => Room::Stats,
-        ["crates", "trace"] => Room::Trace,
-        ["crates", "engine", _] => Room::Engine,
-        ["crates", "tools", "kit" | "datasets"] => Room::Kit,
-        ["crates", "tools", "registry"] => Room::Registry,
-        ["crates", "tools", _] => Room::Tool,
-        ["crates", "machine", _] => Room::Machine,
-        ["crates", "conduct"] => Room::Conduct,
-        ["crates", "store", _] => Room::Store,
-        ["crates", "report", _] => Room::Report,
-        ["crates", "cli"] => Room::Cli,
-        ["crates", ..] => Room::Nowhere,
-        ["testkit"] => Room::Testkit,
-        _ => Room::Outside,
+        ["crates", "model"] => PackageLayer::Model,
+        ["crates", "sys"] => PackageLayer::Sys,
+        ["crates", "stats"] => PackageLayer::Stats,
+        ["crates", "trace"] => PackageLayer::Trace,
+        ["crates", "engine", _] => PackageLayer::Engine,
+        ["crates", "tools", "kit" | "datasets"] => PackageLayer::Kit,
+        ["crates", "tools", "registry"] => PackageLayer::Registry,
+        ["crates", "tools", _] => PackageLayer::Tool,
+        ["crates", "machine", _] => PackageLayer::Machine,
+        ["crates", "conduct"] => PackageLayer::Conduct,
+        ["crates", "store", _] => PackageLayer::Store,
+        ["crates", "report", _] => PackageLayer::Report,
+        ["crates", "cli"] => PackageLayer::Cli,
+        ["crates", ..] => PackageLayer::Nowhere,
+        ["testkit"] => PackageLayer::Testkit,
+        _ => PackageLayer::Outside,
     }
 }
 
@@ -150,7 +152,7 @@ pub(super) fn line_of(manifest: Option<&str>, key: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::{check, line_of};
-    use crate::tidy::tree::{Dependency, Package, Tree};
+    use crate::tidy::tree::{CheckoutTree, Dependency, Package};
 
     fn package(folder: &str, imports: &[(&str, bool)]) -> Package {
         let dependencies = imports
@@ -165,7 +167,8 @@ mod tests {
     }
 
     fn faults(folder: &str, imports: &[(&str, bool)]) -> Vec<String> {
-        let tree = Tree { packages: vec![package(folder, imports)], ..Tree::default() };
+        let tree =
+            CheckoutTree { packages: vec![package(folder, imports)], ..CheckoutTree::default() };
         check(&tree).into_iter().map(|problem| problem.right).collect()
     }
 

@@ -7,16 +7,16 @@ use syn::visit::{self, Visit};
 use syn::{Block, ImplItemFn, ItemFn, ItemImpl, ItemMod, ItemTrait, Signature, TraitItemFn, Type};
 
 use super::Problem;
-use super::ratchet::{Measured, RATCHET, Ratchet, Rule};
-use super::source::Rust;
-use super::tree::{File, Tree};
+use super::ratchet::{LengthRule, MeasuredItem, RATCHET, Ratchet};
+use super::source::RustFile;
+use super::tree::{CheckoutTree, TextFile};
 
-const RULES: [Rule; 2] = [
-    Rule { table: "functions", word: "function", lines_max: 70 },
-    Rule { table: "files", word: "file", lines_max: 600 },
+const RULES: [LengthRule; 2] = [
+    LengthRule { table: "functions", word: "function", lines_max: 70 },
+    LengthRule { table: "files", word: "file", lines_max: 600 },
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let ratchet = match ratchet(tree) {
         Ok(ratchet) => ratchet,
         Err(error) => return vec![Problem::new(RATCHET, 1, error, "write a table of numbers")],
@@ -26,7 +26,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 /// The text of the ratchet file after lowering it to today's sizes.
-pub(super) fn lowered(tree: &Tree) -> Result<String, String> {
+pub(super) fn lowered(tree: &CheckoutTree) -> Result<String, String> {
     let mut ratchet = ratchet(tree)?;
     for (rule, measured) in RULES.iter().zip(&measure(tree)) {
         ratchet.lower(rule, measured);
@@ -34,18 +34,18 @@ pub(super) fn lowered(tree: &Tree) -> Result<String, String> {
     Ok(ratchet.text(&RULES))
 }
 
-fn ratchet(tree: &Tree) -> Result<Ratchet, String> {
+fn ratchet(tree: &CheckoutTree) -> Result<Ratchet, String> {
     Ratchet::parse(tree.text(RATCHET).unwrap_or_default())
 }
 
 /// All functions and all files, in the order of `RULES`.
-fn measure(tree: &Tree) -> [Vec<Measured>; 2] {
+fn measure(tree: &CheckoutTree) -> [Vec<MeasuredItem>; 2] {
     let mut functions = Vec::new();
     let mut files = Vec::new();
     for (file, rust) in tree.rust() {
         let count = (1..=file.text.lines().count()).filter(|line| !rust.is_test(*line)).count();
         let key = file.path.clone();
-        files.push(Measured { path: key.clone(), key, line: 1, lines: count });
+        files.push(MeasuredItem { path: key.clone(), key, line: 1, lines: count });
         let mut finder = FunctionFinder { file, rust, scope: Vec::new(), found: &mut functions };
         finder.visit_file(&rust.ast);
     }
@@ -53,11 +53,11 @@ fn measure(tree: &Tree) -> [Vec<Measured>; 2] {
 }
 
 struct FunctionFinder<'a> {
-    file: &'a File,
-    rust: &'a Rust,
+    file: &'a TextFile,
+    rust: &'a RustFile,
     /// Names of the types, modules and functions around.
     scope: Vec<String>,
-    found: &'a mut Vec<Measured>,
+    found: &'a mut Vec<MeasuredItem>,
 }
 
 impl FunctionFinder<'_> {
@@ -69,7 +69,7 @@ impl FunctionFinder<'_> {
         self.scope.push(signature.ident.to_string());
         if !self.rust.is_test(line) {
             let key = format!("{}::{}", self.file.path, self.scope.join("::"));
-            self.found.push(Measured { key, path: self.file.path.clone(), line, lines });
+            self.found.push(MeasuredItem { key, path: self.file.path.clone(), line, lines });
         }
     }
 }
@@ -127,7 +127,7 @@ fn type_name(of: &Type) -> String {
 #[cfg(test)]
 mod tests {
     use super::{check, lowered};
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     fn function(lines: usize) -> String {
         format!("impl S {{\n    fn long() {{\n{}    }}\n}}\n", "        a();\n".repeat(lines - 2))
@@ -135,24 +135,24 @@ mod tests {
 
     #[test]
     fn a_long_function_is_found_at_its_line() {
-        let found = check(&Tree::of(&[("a.rs", &function(71))]));
+        let found = check(&CheckoutTree::of(&[("a.rs", &function(71))]));
         assert_eq!(found.len(), 1);
         assert!(found[0].to_string().starts_with("a.rs:2: function of 71 lines; at most 70"));
-        assert_eq!(check(&Tree::of(&[("a.rs", &function(70))])), []);
+        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &function(70))])), []);
     }
 
     #[test]
     fn doc_comments_and_attributes_are_not_its_length() {
         let text = format!("/// Word.\n{}#[inline]\nfn a() {{}}\n", "/// Word.\n".repeat(90));
-        assert_eq!(check(&Tree::of(&[("a.rs", &text)])), []);
+        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &text)])), []);
     }
 
     #[test]
     fn a_long_file_is_found_and_its_tests_do_not_count() {
         let code = "const A: u8 = 1;\n".repeat(600);
         let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "fn a() {}\n".repeat(300));
-        assert_eq!(check(&Tree::of(&[("a.rs", &format!("{code}{tests}"))])), []);
-        let found = check(&Tree::of(&[("a.rs", &format!("{code}use a;\n{tests}"))]));
+        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &format!("{code}{tests}"))])), []);
+        let found = check(&CheckoutTree::of(&[("a.rs", &format!("{code}use a;\n{tests}"))]));
         assert_eq!(found.len(), 1);
         assert!(found[0].what.contains("file of 601 lines"), "{}", found[0]);
     }
@@ -160,10 +160,10 @@ mod tests {
     #[test]
     fn the_ratchet_lets_an_old_one_pass_and_is_lowered_by_update() {
         let (text, at) = (function(80), "[functions]\n\"a.rs::S::long\" = 80\n\n[files]\n");
-        let tree = Tree::of(&[("a.rs", &text), ("xtask/ratchet.toml", at)]);
+        let tree = CheckoutTree::of(&[("a.rs", &text), ("xtask/ratchet.toml", at)]);
         assert_eq!(check(&tree), []);
         let above = "[functions]\n\"a.rs::S::long\" = 90\n";
-        let tree = Tree::of(&[("a.rs", &text), ("xtask/ratchet.toml", above)]);
+        let tree = CheckoutTree::of(&[("a.rs", &text), ("xtask/ratchet.toml", above)]);
         assert!(check(&tree)[0].right.contains("lower the ratchet"));
         assert_eq!(lowered(&tree).unwrap().trim_start(), at);
     }

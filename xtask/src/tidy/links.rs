@@ -6,9 +6,9 @@
 use super::Problem;
 use super::book::FOLDER as BOOK;
 use super::titles::prose;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.documents() {
         for (number, line) in prose(&file.text) {
@@ -79,7 +79,7 @@ fn split(link: &str) -> (&str, Option<&str>) {
     }
 }
 
-fn leads_somewhere(tree: &Tree, document: &str, link: &str) -> bool {
+fn leads_somewhere(tree: &CheckoutTree, document: &str, link: &str) -> bool {
     let (path, _) = split(link);
     if is_outside(link) || path.is_empty() {
         return true;
@@ -99,7 +99,7 @@ fn leaves_the_book(document: &str, link: &str) -> bool {
 }
 
 /// Whether the place of a link is a heading; a link without one leads to the whole document.
-fn is_heading(tree: &Tree, document: &str, link: &str) -> bool {
+fn is_heading(tree: &CheckoutTree, document: &str, link: &str) -> bool {
     let (path, Some(place)) = split(link) else { return true };
     let target = if path.is_empty() { Some(document.to_owned()) } else { resolved(document, path) };
     let text = tree.documents().find(|file| Some(&file.path) == target.as_ref());
@@ -136,12 +136,12 @@ fn headings(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn dead_links_are_found() {
         let text = "# A\n[x](gone.md) and [y](../../out.md)\n[ref]: nowhere/at/all.md\n[z](/abs)\n";
-        let places: Vec<(usize, String)> = check(&Tree::of(&[("docs/a.md", text)]))
+        let places: Vec<(usize, String)> = check(&CheckoutTree::of(&[("docs/a.md", text)]))
             .into_iter()
             .map(|p| (p.line, p.what))
             .collect();
@@ -157,7 +157,8 @@ mod tests {
             ("docs/a.md", "[b](x/b.md) [r](../README.md)\n"),
             ("docs/x/b.md", "[a](../a.md)\n"),
         ];
-        let whats: Vec<String> = check(&Tree::of(&files)).into_iter().map(|p| p.what).collect();
+        let whats: Vec<String> =
+            check(&CheckoutTree::of(&files)).into_iter().map(|p| p.what).collect();
         assert_eq!(whats, ["`../README.md` leads out of the book"]);
     }
 
@@ -165,7 +166,7 @@ mod tests {
     fn places_that_no_heading_has_are_found() {
         let text = "# A b's, and c\n## A\n## A\n[x](#a-bs-and-c) [y](#a-1) [z](#a-2) [w](a.md#b)\n\
                     ```\n# d\n```\n[v](#d) [u](x.sh#d)\n";
-        let found = check(&Tree::of(&[("docs/a.md", text), ("docs/x.sh", "")]));
+        let found = check(&CheckoutTree::of(&[("docs/a.md", text), ("docs/x.sh", "")]));
         let found: Vec<(usize, &str)> = found.iter().map(|p| (p.line, p.what.as_str())).collect();
         let at = |line, link| (line, format!("no heading for `{link}`"));
         let expected = [at(4, "#a-2"), at(4, "a.md#b"), at(8, "#d")];
@@ -177,7 +178,7 @@ mod tests {
         let text = "# A\n[x](b.md#part \"title\") [y](../crates) [z](https://example.org/x)\n\
                     [w](#a) `[v](gone.md)` ![i](./b.md)\n```\n[u](gone.md)\n```\n[r]: ../notes/\n";
         let other = ("notes/b.md", "# B\n## `Part`");
-        let tree = Tree::of(&[("notes/a.md", text), other, ("crates/a.txt", "")]);
+        let tree = CheckoutTree::of(&[("notes/a.md", text), other, ("crates/a.txt", "")]);
         assert_eq!(check(&tree), []);
     }
 }

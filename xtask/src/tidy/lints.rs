@@ -2,9 +2,9 @@
 //! same rules.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for folder in tree.package_folders().filter(|folder| *folder != "fuzz") {
         let manifest = format!("{folder}/Cargo.toml");
@@ -35,11 +35,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn a_package_without_the_workspace_lints_is_found() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("crates/b/Cargo.toml", "[lints.clippy]\nall = \"allow\"\n"),
             ("crates/c/Cargo.toml", "= 1\n"),
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn inheriting_packages_the_root_and_fuzz_pass() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("Cargo.toml", "[workspace]\n"),
             ("fuzz/Cargo.toml", "[package]\n"),
             ("crates/a/Cargo.toml", "[lints]\nworkspace = true\n"),

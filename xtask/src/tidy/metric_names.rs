@@ -2,7 +2,7 @@
 //! makes a metric from a name of their own, nor writes a name of the vocabulary out.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 const VOCABULARY: &str = "crates/model/src/metrics/";
 
@@ -20,7 +20,7 @@ const OTHER_NAMES: &[&str] = &["crates/model/src/metric.rs", "crates/tools/fio/s
 /// The fixed part of a family's name that is shorter than this is in too many other words.
 const FIXED_CHARS_MIN: usize = 9;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let names = declared(tree);
     let mut problems = Vec::new();
     for (file, rust) in tree.rust() {
@@ -51,7 +51,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 /// The names of the vocabulary: what stands behind `=` in a declaration.
-fn declared(tree: &Tree) -> Vec<String> {
+fn declared(tree: &CheckoutTree) -> Vec<String> {
     let files = tree.rust().filter(|(file, _)| file.path.starts_with(VOCABULARY));
     let mut names = Vec::new();
     for (_, rust) in files {
@@ -99,14 +99,14 @@ fn says(name: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     const RATES: &str = "metrics! {\n    RATE = \"files_per_second\", FilesPerSecond, Higher;\n    \
                          MIB = \"{}_mib_per_second\", MibPerSecond, Higher;\n    \
                          PASSES = \"passes\", Count, Higher;\n}\n";
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let tree = Tree::of(&[("crates/model/src/metrics/rates.rs", RATES), (path, text)]);
+        let tree = CheckoutTree::of(&[("crates/model/src/metrics/rates.rs", RATES), (path, text)]);
         check(&tree).iter().map(|problem| problem.line).collect()
     }
 

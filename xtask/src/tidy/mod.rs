@@ -1,5 +1,5 @@
 //! `cargo xtask tidy`: the house rules as a test. One file here is one check; each gets the whole
-//! [`Tree`] and gives back [`Problem`]s. The rules themselves are reported in CONTRIBUTING.md.
+//! [`CheckoutTree`] and gives back [`Problem`]s. The rules themselves are reported in CONTRIBUTING.md.
 
 mod below_the_cli;
 mod book;
@@ -35,12 +35,12 @@ use std::fs;
 use std::path::Path;
 
 use ratchet::RATCHET;
-use tree::Tree;
+use tree::CheckoutTree;
 
-type Check = fn(&Tree) -> Vec<Problem>;
+type TidyCheck = fn(&CheckoutTree) -> Vec<Problem>;
 
 /// Every check, in the order of the list in CONTRIBUTING.md.
-const CHECKS: &[Check] = &[
+const CHECKS: &[TidyCheck] = &[
     importers::check,
     imports::check,
     lints::check,
@@ -89,13 +89,13 @@ impl fmt::Display for Problem {
 
 /// Prints every problem of the checkout; with `update` the ratchet is lowered before.
 pub(crate) fn run(root: &Path, update: bool) -> Result<bool, Box<dyn Error>> {
-    let mut tree = Tree::read(root)?;
+    let mut tree = CheckoutTree::read(root)?;
     if update {
         let lowered = lengths::lowered(&tree)?;
         if tree.text(RATCHET) != Some(lowered.as_str()) {
             fs::write(root.join(RATCHET), lowered)?;
             println!("tidy: lowered {RATCHET}");
-            tree = Tree::read(root)?;
+            tree = CheckoutTree::read(root)?;
         }
     }
     let problems = problems(&tree);
@@ -110,7 +110,7 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<bool, Box<dyn Error>> {
     Ok(problems.is_empty())
 }
 
-fn problems(tree: &Tree) -> Vec<Problem> {
+fn problems(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = tree.faults.clone();
     problems.extend(CHECKS.iter().flat_map(|check| check(tree)));
     problems.sort();
@@ -120,7 +120,7 @@ fn problems(tree: &Tree) -> Vec<Problem> {
 
 #[cfg(test)]
 mod tests {
-    use super::tree::Tree;
+    use super::tree::CheckoutTree;
     use super::{Problem, problems};
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn all_problems_of_all_checks_are_listed_in_order_of_place() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("crates/engine/x/src/util.rs", "fn a() { println!(\"x\"); }\n"),
             ("README.md", "no title\n"),
         ]);
@@ -143,12 +143,12 @@ mod tests {
 
     #[test]
     fn an_empty_tree_has_no_problem() {
-        assert_eq!(problems(&Tree::of(&[])), []);
+        assert_eq!(problems(&CheckoutTree::of(&[])), []);
     }
 
     #[test]
     fn a_file_that_does_not_parse_is_a_problem_and_the_rest_is_still_checked() {
-        let tree = Tree::of(&[("xtask/src/a.rs", "//! Header.\nfn (\n"), ("A.md", "")]);
+        let tree = CheckoutTree::of(&[("xtask/src/a.rs", "//! Header.\nfn (\n"), ("A.md", "")]);
         let found = problems(&tree);
         assert_eq!(found.len(), 2);
         assert!(found[1].what.contains("does not parse"), "{}", found[1]);

@@ -2,12 +2,12 @@
 //! called `util` says nothing and collects everything.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 const CATCH_ALL: &[&str] =
     &["util", "utils", "utilities", "common", "misc", "imp", "helper", "helpers", "stuff"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (file, _) in tree.rust() {
         for part in file.path.split('/').map(|part| part.trim_end_matches(".rs")) {
@@ -24,11 +24,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn catch_all_files_and_folders_are_found() {
-        let tree = Tree::of(&[("a/src/util.rs", ""), ("a/tests/common/mod.rs", "")]);
+        let tree = CheckoutTree::of(&[("a/src/util.rs", ""), ("a/tests/common/mod.rs", "")]);
         let found = check(&tree);
         assert_eq!(found.len(), 2);
         assert!(found[1].what.contains("common"));
@@ -36,6 +36,6 @@ mod tests {
 
     #[test]
     fn nouns_pass_even_when_they_contain_such_a_word() {
-        assert_eq!(check(&Tree::of(&[("a/src/utilisation.rs", ""), ("util.md", "")])), []);
+        assert_eq!(check(&CheckoutTree::of(&[("a/src/utilisation.rs", ""), ("util.md", "")])), []);
     }
 }

@@ -2,7 +2,7 @@
 //! (What, Where, How, Whether, Of, So many, Its …) stand in at most 2 % of all doc comments.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 /// Openings without a subject, as whole words.
 const OPENINGS: &[&str] = &[
@@ -33,7 +33,7 @@ const OPENINGS: &[&str] = &[
 /// The largest share of such openings, in percent.
 const SHARE_MAX: f64 = 2.0;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut comments = 0_usize;
     let mut riddles = Vec::new();
     for (file, _) in tree.rust().filter(|(file, _)| file.path.starts_with("crates/")) {
@@ -77,14 +77,14 @@ fn opens_with(comment: &str, opening: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     fn problems(comments: &[&str]) -> usize {
         let mut text = String::new();
         for (number, comment) in comments.iter().enumerate() {
             text += &format!("/// {comment}\nconst A{number}: u8 = 0;\n");
         }
-        check(&Tree::of(&[("crates/x/src/lib.rs", &text)])).len()
+        check(&CheckoutTree::of(&[("crates/x/src/lib.rs", &text)])).len()
     }
 
     #[test]
@@ -100,6 +100,6 @@ mod tests {
     #[test]
     fn only_the_first_line_of_a_comment_counts() {
         let text = "/// The offset.\n/// What follows is not its beginning.\nconst A: u8 = 0;\n";
-        assert!(check(&Tree::of(&[("crates/x/src/lib.rs", text)])).is_empty());
+        assert!(check(&CheckoutTree::of(&[("crates/x/src/lib.rs", text)])).is_empty());
     }
 }

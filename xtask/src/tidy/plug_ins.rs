@@ -7,10 +7,10 @@ use syn::visit::Visit;
 use syn::{Expr, ItemConst, ItemStatic};
 
 use super::Problem;
-use super::source::Rust;
-use super::tree::Tree;
+use super::source::RustFile;
+use super::tree::CheckoutTree;
 
-struct Point {
+struct PlugPoint {
     folder: &'static str,
     /// The file with the list, where it does not stand in the folder.
     list: Option<&'static str>,
@@ -20,19 +20,19 @@ struct Point {
     files_count: bool,
 }
 
-const POINTS: &[Point] = &[
-    Point {
+const POINTS: &[PlugPoint] = &[
+    PlugPoint {
         folder: "crates/tools",
         list: Some("crates/tools/registry/src/lib.rs"),
         others: &["datasets", "kit", "registry"],
         files_count: false,
     },
-    Point::in_its_folder("crates/model/src/filesystems", true),
-    Point::in_its_folder("crates/machine/observe/src", false),
-    Point::in_its_folder("crates/report/report/src/formats", true),
+    PlugPoint::in_its_folder("crates/model/src/filesystems", true),
+    PlugPoint::in_its_folder("crates/machine/observe/src", false),
+    PlugPoint::in_its_folder("crates/report/report/src/formats", true),
 ];
 
-impl Point {
+impl PlugPoint {
     const fn in_its_folder(folder: &'static str, files_count: bool) -> Self {
         Self { folder, list: None, others: &[], files_count }
     }
@@ -41,11 +41,11 @@ impl Point {
 /// Files that hold the list, never a plug-in.
 const LIST_FILES: &[&str] = &["lib.rs", "mod.rs", "list.rs"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     POINTS.iter().flat_map(|point| check_point(tree, point)).collect()
 }
 
-fn check_point(tree: &Tree, point: &Point) -> Vec<Problem> {
+fn check_point(tree: &CheckoutTree, point: &PlugPoint) -> Vec<Problem> {
     let mut listed = BTreeSet::new();
     let mut list_file = None;
     for (file, rust) in tree.rust() {
@@ -76,7 +76,7 @@ fn check_point(tree: &Tree, point: &Point) -> Vec<Problem> {
         .collect()
 }
 
-fn plug_ins(tree: &Tree, point: &Point) -> BTreeSet<String> {
+fn plug_ins(tree: &CheckoutTree, point: &PlugPoint) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for (file, rust) in tree.rust().filter(|(_, rust)| !rust.all_test) {
         let Some(inside) = file.path.strip_prefix(point.folder) else {
@@ -98,7 +98,7 @@ fn plug_ins(tree: &Tree, point: &Point) -> BTreeSet<String> {
 }
 
 /// The names before `::` in the arrays of this file's constants and statics.
-fn listed_in(rust: &Rust) -> BTreeSet<String> {
+fn listed_in(rust: &RustFile) -> BTreeSet<String> {
     let mut finder = ListFinder::default();
     finder.visit_file(&rust.ast);
     let mut names = BTreeSet::new();
@@ -144,11 +144,11 @@ impl<'ast> Visit<'ast> for ListFinder {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn a_folder_that_is_not_listed_is_found() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             (
                 "crates/machine/observe/src/lib.rs",
                 "mod fio;\nmod ffsb;\npub static ALL: &[&dyn W] = &[\n    &fio::Fio,\n];\n\
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn tools_are_listed_in_the_registry() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("crates/tools/registry/src/lib.rs", "const TOOLS: &[Tool] = &[treering_fio::TOOL];\n"),
             ("crates/tools/fio/src/lib.rs", ""),
             ("crates/tools/kit/src/lib.rs", ""),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn for_formats_plain_files_count_and_for_the_others_not() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("crates/report/report/src/formats/mod.rs", "const ALL: &[F] = &[json::F];\n"),
             ("crates/report/report/src/formats/json.rs", ""),
             ("crates/report/report/src/formats/csv.rs", ""),
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn complete_lists_in_list_rs_or_beside_the_folder_pass() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("crates/machine/observe/src/list.rs", "const ALL: [I; 1] = [crate::fio::I];\n"),
             ("crates/machine/observe/src/lib.rs", ""),
             ("crates/machine/observe/src/fio/mod.rs", ""),
@@ -204,6 +204,6 @@ mod tests {
 
     #[test]
     fn points_that_do_not_exist_yet_are_skipped() {
-        assert_eq!(check(&Tree::of(&[("README.md", "")])), []);
+        assert_eq!(check(&CheckoutTree::of(&[("README.md", "")])), []);
     }
 }

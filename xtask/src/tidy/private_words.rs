@@ -2,7 +2,7 @@
 //! a password written out. Samples for tests are looked at too.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 /// Beginnings of keys that services hand out. Split, so that this file does not find itself.
 const KEYS: &[&str] = &[
@@ -32,7 +32,7 @@ const KEY_CHARS_MIN: usize = 16;
 /// Shorter values are placeholders.
 const SECRET_CHARS_MIN: usize = 8;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in &tree.files {
         for (number, line) in (1..).zip(file.text.lines()) {
@@ -92,10 +92,10 @@ fn holds_secret(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     fn faults(text: &str) -> Vec<usize> {
-        let mut tree = Tree::of(&[("a.txt", text)]);
+        let mut tree = CheckoutTree::of(&[("a.txt", text)]);
         tree.root = "/place/of/ours".to_owned();
         check(&tree).iter().map(|problem| problem.line).collect()
     }

@@ -11,7 +11,7 @@ use syn::{
     Visibility,
 };
 
-use super::source::{Rust, names};
+use super::source::{RustFile, names};
 
 /// A public item.
 pub(super) struct PublicItem {
@@ -24,29 +24,29 @@ pub(super) struct PublicItem {
 
 /// The offer of one file.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct PublicItems {
     pub(super) items: Vec<PublicItem>,
     /// Who uses the name also needs these: trait implementations, macros, other names.
     pub(super) ties: Vec<(String, BTreeSet<String>)>,
 }
 
-pub(super) fn public_items(rust: &Rust) -> Found {
-    let mut finder = Finder { rust, found: Found::default() };
+pub(super) fn public_items(rust: &RustFile) -> PublicItems {
+    let mut finder = NamedItemFinder { rust, found: PublicItems::default() };
     finder.visit_file(&rust.ast);
     finder.found
 }
 
 /// Collects the names in the pieces of syntax it is led through.
 #[derive(Default)]
-struct Names(BTreeSet<String>);
+struct NameCollector(BTreeSet<String>);
 
-impl<'ast> Visit<'ast> for Names {
+impl<'ast> Visit<'ast> for NameCollector {
     fn visit_ident(&mut self, name: &'ast Ident) {
         self.0.insert(name.to_string());
     }
 }
 
-impl Names {
+impl NameCollector {
     fn of(lead: impl FnOnce(&mut Self)) -> BTreeSet<String> {
         let mut names = Self::default();
         lead(&mut names);
@@ -67,22 +67,22 @@ fn is_public(visibility: &Visibility) -> bool {
     matches!(visibility, Visibility::Public(_))
 }
 
-struct Finder<'a> {
-    rust: &'a Rust,
-    found: Found,
+struct NamedItemFinder<'a> {
+    rust: &'a RustFile,
+    found: PublicItems,
 }
 
-impl Finder<'_> {
+impl NamedItemFinder<'_> {
     fn note(
         &mut self,
         visibility: &Visibility,
         name: &Ident,
         kind: &'static str,
-        lead: impl FnOnce(&mut Names),
+        lead: impl FnOnce(&mut NameCollector),
     ) {
         let line = name.span().start().line;
         if is_public(visibility) && !self.rust.is_test(line) {
-            let (name, signature) = (name.to_string(), Names::of(lead));
+            let (name, signature) = (name.to_string(), NameCollector::of(lead));
             self.found.items.push(PublicItem { name, kind, line, signature });
         }
     }
@@ -100,7 +100,7 @@ impl Finder<'_> {
     }
 }
 
-impl<'ast> Visit<'ast> for Finder<'_> {
+impl<'ast> Visit<'ast> for NamedItemFinder<'_> {
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
         self.note(&item.vis, &item.sig.ident, "fn", |names| {
             names.visit_signature(&item.sig);
@@ -176,7 +176,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 
     /// Who uses the type meets the parameters and types of the traits it implements, too.
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
-        let needed = Names::of(|names| {
+        let needed = NameCollector::of(|names| {
             names.visit_generics(&item.generics);
             names.visit_type(&item.self_ty);
             if let Some((path, _)) = &item.trait_ {
@@ -188,7 +188,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
                 }
             }
         });
-        for name in Names::of(|names| names.visit_type(&item.self_ty)) {
+        for name in NameCollector::of(|names| names.visit_type(&item.self_ty)) {
             self.found.ties.push((name, needed.clone()));
         }
         visit::visit_item_impl(self, item);

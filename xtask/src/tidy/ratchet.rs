@@ -10,7 +10,7 @@ pub(super) const RATCHET: &str = "xtask/ratchet.toml";
 
 /// A measured thing: its key in the ratchet, where it stands and how many lines it has.
 #[derive(Clone, Debug)]
-pub(super) struct Measured {
+pub(super) struct MeasuredItem {
     pub(super) key: String,
     pub(super) path: String,
     pub(super) line: usize,
@@ -18,7 +18,7 @@ pub(super) struct Measured {
 }
 
 /// One kind of length with its limit, e.g. `functions`.
-pub(super) struct Rule {
+pub(super) struct LengthRule {
     pub(super) table: &'static str,
     pub(super) word: &'static str,
     pub(super) lines_max: usize,
@@ -50,9 +50,9 @@ impl Ratchet {
     }
 
     /// Holds what was measured against the limit and the exceptions.
-    pub(super) fn judge(&self, rule: &Rule, measured: &[Measured]) -> Vec<Problem> {
+    pub(super) fn judge(&self, rule: &LengthRule, measured: &[MeasuredItem]) -> Vec<Problem> {
         let longest = longest(measured);
-        let Rule { table, word, lines_max } = rule;
+        let LengthRule { table, word, lines_max } = rule;
         let mut problems = Vec::new();
         for thing in longest.values().filter(|thing| thing.lines > *lines_max) {
             let lines = thing.lines;
@@ -84,7 +84,7 @@ impl Ratchet {
     }
 
     /// Lowers entries to what was measured and drops those not needed; never raises or adds.
-    pub(super) fn lower(&mut self, rule: &Rule, measured: &[Measured]) {
+    pub(super) fn lower(&mut self, rule: &LengthRule, measured: &[MeasuredItem]) {
         let longest = longest(measured);
         if let Some(entries) = self.sizes.get_mut(rule.table) {
             entries.retain(|key, size| match longest.get(key.as_str()) {
@@ -98,7 +98,7 @@ impl Ratchet {
     }
 
     /// The file's text with these tables, comment included.
-    pub(super) fn text(&self, rules: &[Rule]) -> String {
+    pub(super) fn text(&self, rules: &[LengthRule]) -> String {
         let mut text = self.comment.clone();
         for rule in rules {
             let _ = writeln!(text, "\n[{}]", rule.table);
@@ -115,8 +115,8 @@ impl Ratchet {
 }
 
 /// Things that share a key (two impls of one method name) count as their longest.
-fn longest(measured: &[Measured]) -> BTreeMap<&str, &Measured> {
-    let mut longest: BTreeMap<&str, &Measured> = BTreeMap::new();
+fn longest(measured: &[MeasuredItem]) -> BTreeMap<&str, &MeasuredItem> {
+    let mut longest: BTreeMap<&str, &MeasuredItem> = BTreeMap::new();
     for thing in measured {
         let entry = longest.entry(&thing.key).or_insert(thing);
         if thing.lines > entry.lines {
@@ -128,12 +128,12 @@ fn longest(measured: &[Measured]) -> BTreeMap<&str, &Measured> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Measured, Ratchet, Rule};
+    use super::{LengthRule, MeasuredItem, Ratchet};
 
-    const RULE: Rule = Rule { table: "functions", word: "function", lines_max: 70 };
+    const RULE: LengthRule = LengthRule { table: "functions", word: "function", lines_max: 70 };
 
-    fn thing(key: &str, lines: usize) -> Measured {
-        Measured { key: key.to_owned(), path: "a.rs".to_owned(), line: 3, lines }
+    fn thing(key: &str, lines: usize) -> MeasuredItem {
+        MeasuredItem { key: key.to_owned(), path: "a.rs".to_owned(), line: 3, lines }
     }
 
     fn verdict(entry: &str, lines: usize) -> Vec<String> {

@@ -9,7 +9,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ExprLit, Item, Lit, Meta};
 
 /// A parsed Rust file.
-pub(super) struct Rust {
+pub(super) struct RustFile {
     pub(super) ast: syn::File,
     pub(super) tokens: Vec<Token>,
     /// The whole file is test code, by its place or by how it is declared.
@@ -33,7 +33,7 @@ impl Token {
     }
 }
 
-impl Rust {
+impl RustFile {
     pub(super) fn parse(text: &str) -> syn::Result<Self> {
         let stream: TokenStream = text.parse()?;
         let ast: syn::File = syn::parse_file(text)?;
@@ -235,10 +235,10 @@ impl<'ast> Visit<'ast> for TestFinder {
 
 #[cfg(test)]
 mod tests {
-    use super::Rust;
+    use super::RustFile;
 
-    fn parse(text: &str) -> Rust {
-        Rust::parse(text).unwrap()
+    fn parse(text: &str) -> RustFile {
+        RustFile::parse(text).unwrap()
     }
 
     #[test]

@@ -8,16 +8,16 @@ use syn::{
 };
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 /// The command line's own functions answer to nobody.
 const CLI: &str = "crates/cli/";
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     let library = |path: &str| path.starts_with("crates/") && !path.starts_with(CLI);
     for (file, rust) in tree.rust().filter(|(file, _)| library(&file.path)) {
-        let mut finder = Finder::default();
+        let mut finder = StringErrorFinder::default();
         finder.visit_file(&rust.ast);
         for (line, name) in finder.found.into_iter().filter(|(line, _)| !rust.is_test(*line)) {
             let what = format!("`{name}` has a String as its error");
@@ -28,11 +28,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 #[derive(Default)]
-struct Finder {
+struct StringErrorFinder {
     found: Vec<(usize, String)>,
 }
 
-impl Finder {
+impl StringErrorFinder {
     fn note(&mut self, signature: &Signature) {
         if let ReturnType::Type(_, kind) = &signature.output
             && has_string_error(kind)
@@ -57,7 +57,7 @@ fn has_string_error(kind: &Type) -> bool {
         || types.into_iter().any(has_string_error)
 }
 
-impl<'ast> Visit<'ast> for Finder {
+impl<'ast> Visit<'ast> for StringErrorFinder {
     fn visit_item_fn(&mut self, item: &'ast ItemFn) {
         if !matches!(item.vis, Visibility::Inherited) {
             self.note(&item.sig);
@@ -81,10 +81,10 @@ impl<'ast> Visit<'ast> for Finder {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     fn found(path: &str, text: &str) -> Vec<usize> {
-        check(&Tree::of(&[(path, text)])).into_iter().map(|problem| problem.line).collect()
+        check(&CheckoutTree::of(&[(path, text)])).into_iter().map(|problem| problem.line).collect()
     }
 
     #[test]

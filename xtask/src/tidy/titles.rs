@@ -3,9 +3,9 @@
 
 use super::Problem;
 use super::book::SUMMARY;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for file in tree.documents().filter(|file| file.path != SUMMARY) {
         let titles: Vec<usize> = prose(&file.text)
@@ -43,11 +43,11 @@ pub(super) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn none_and_two_titles_are_found() {
-        let tree = Tree::of(&[("a.md", "## Only a part\n"), ("b.md", "# One\n\n# Two\n")]);
+        let tree = CheckoutTree::of(&[("a.md", "## Only a part\n"), ("b.md", "# One\n\n# Two\n")]);
         let places: Vec<(String, usize)> =
             check(&tree).into_iter().map(|p| (p.path, p.line)).collect();
         assert_eq!(places, [("a.md".to_owned(), 1), ("b.md".to_owned(), 3)]);
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn a_comment_in_a_fence_is_no_title() {
         let text = "# One\n\n```sh\n# run it\n```\n\n~~~\n# this too\n```\n~~~\n";
-        let tree = Tree::of(&[("a.md", text), ("x/fixtures/b.md", "")]);
+        let tree = CheckoutTree::of(&[("a.md", text), ("x/fixtures/b.md", "")]);
         assert_eq!(check(&tree), []);
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 use super::Problem;
-use super::source::Rust;
+use super::source::RustFile;
 use crate::checkout;
 
 /// Folders whose contents are data for tests, not code or documents of ours.
@@ -17,24 +17,24 @@ const DATA_FOLDERS: &[&str] = &["fixtures", "snapshots", "seeds", "testdata"];
 
 /// What the checks look at.
 #[derive(Default)]
-pub(super) struct Tree {
+pub(super) struct CheckoutTree {
     /// Absolute path of the checkout; empty for a tree made of a few texts.
     pub(super) root: String,
     /// Every path that belongs to the checkout, also of files that are not text.
     pub(super) paths: BTreeSet<String>,
-    pub(super) files: Vec<File>,
+    pub(super) files: Vec<TextFile>,
     pub(super) packages: Vec<Package>,
     /// What went wrong while reading; problems like any other.
     pub(super) faults: Vec<Problem>,
 }
 
 /// One text file.
-pub(super) struct File {
+pub(super) struct TextFile {
     /// Relative to the root, with `/`.
     pub(super) path: String,
     pub(super) text: String,
     /// Present when it is Rust, not data, and parses.
-    pub(super) rust: Option<Rust>,
+    pub(super) rust: Option<RustFile>,
 }
 
 /// One package of the workspace, as cargo understands its manifest.
@@ -55,7 +55,7 @@ pub(super) struct Dependency {
     pub(super) dev: bool,
 }
 
-impl Tree {
+impl CheckoutTree {
     /// Reads the checkout. Files that are not UTF-8 are known by path only.
     pub(super) fn read(root: &Path) -> Result<Self, Box<dyn Error>> {
         let mut tree = Self { root: root.display().to_string(), ..Self::default() };
@@ -87,7 +87,7 @@ impl Tree {
     }
 
     /// The Rust files with their parsed form.
-    pub(super) fn rust(&self) -> impl Iterator<Item = (&File, &Rust)> {
+    pub(super) fn rust(&self) -> impl Iterator<Item = (&TextFile, &RustFile)> {
         self.files.iter().filter_map(|file| file.rust.as_ref().map(|rust| (file, rust)))
     }
 
@@ -98,7 +98,7 @@ impl Tree {
     }
 
     /// The documents, without samples.
-    pub(super) fn documents(&self) -> impl Iterator<Item = &File> {
+    pub(super) fn documents(&self) -> impl Iterator<Item = &TextFile> {
         let is_document = |path: &str| checkout::has_extension(path, "md") && !is_data(path);
         self.files.iter().filter(move |file| is_document(&file.path))
     }
@@ -121,7 +121,7 @@ impl Tree {
     fn add(&mut self, path: &str, text: &str) {
         let mut rust = None;
         if checkout::has_extension(path, "rs") && !is_data(path) {
-            match Rust::parse(text) {
+            match RustFile::parse(text) {
                 Ok(parsed) => rust = Some(parsed),
                 Err(error) => {
                     let line = error.span().start().line;
@@ -130,7 +130,7 @@ impl Tree {
                 }
             }
         }
-        self.files.push(File { path: path.to_owned(), text: text.to_owned(), rust });
+        self.files.push(TextFile { path: path.to_owned(), text: text.to_owned(), rust });
     }
 
     /// Test code also stands in files that their parent declares under `#[cfg(test)]`.
@@ -191,12 +191,12 @@ fn packages(root: &Path, metadata: &Metadata) -> Vec<Package> {
 
 #[cfg(test)]
 mod tests {
-    use super::Tree;
+    use super::CheckoutTree;
     use crate::checkout;
 
     #[test]
     fn files_declared_under_cfg_test_are_test_code_and_so_is_what_they_declare() {
-        let tree = Tree::of(&[
+        let tree = CheckoutTree::of(&[
             ("x/src/lib.rs", "#[cfg(test)]\nmod oracle;\nmod kept;\n"),
             ("x/src/oracle.rs", "mod deep;\n"),
             ("x/src/oracle/deep.rs", ""),
@@ -210,21 +210,21 @@ mod tests {
 
     #[test]
     fn samples_are_not_parsed() {
-        let tree = Tree::of(&[("x/tests/fixtures/bad.rs", "fn (")]);
+        let tree = CheckoutTree::of(&[("x/tests/fixtures/bad.rs", "fn (")]);
         assert!(tree.faults.is_empty());
         assert!(tree.files[0].rust.is_none());
     }
 
     #[test]
     fn a_folder_is_there_when_a_file_is_in_it() {
-        let tree = Tree::of(&[("a/b/c.md", "")]);
+        let tree = CheckoutTree::of(&[("a/b/c.md", "")]);
         assert!(tree.has_folder("a/b") && tree.has_folder("a"));
         assert!(!tree.has_folder("a/bb") && !tree.has_folder("b"));
     }
 
     #[test]
     fn the_real_checkout_can_be_read() {
-        let tree = Tree::read(&checkout::root().unwrap()).unwrap();
+        let tree = CheckoutTree::read(&checkout::root().unwrap()).unwrap();
         assert!(tree.text("xtask/Cargo.toml").is_some());
         assert!(tree.rust().any(|(file, _)| file.path == "xtask/src/tidy/tree.rs"));
     }

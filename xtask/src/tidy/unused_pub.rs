@@ -6,12 +6,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Problem;
-use super::public_items::{Found, public_items};
-use super::tree::Tree;
+use super::public_items::{PublicItems, public_items};
+use super::tree::CheckoutTree;
 
 /// One crate: a package's library, or everything of a package beside its library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Unit<'a> {
+struct CrateUnit<'a> {
     folder: &'a str,
     is_library: bool,
 }
@@ -37,12 +37,12 @@ const FOR_TESTS: [&str; 12] = [
     "shortest_prefix_len",
 ];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let mut mentions: BTreeMap<&str, BTreeSet<Unit<'_>>> = BTreeMap::new();
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
+    let mut mentions: BTreeMap<&str, BTreeSet<CrateUnit<'_>>> = BTreeMap::new();
     let mut by_tests: BTreeSet<&str> = BTreeSet::new();
-    let mut by_unit_tests: BTreeMap<&str, BTreeSet<Unit<'_>>> = BTreeMap::new();
-    let mut inside: BTreeMap<(Unit<'_>, &str), usize> = BTreeMap::new();
-    let mut found: BTreeMap<Unit<'_>, Vec<(&str, Found)>> = BTreeMap::new();
+    let mut by_unit_tests: BTreeMap<&str, BTreeSet<CrateUnit<'_>>> = BTreeMap::new();
+    let mut inside: BTreeMap<(CrateUnit<'_>, &str), usize> = BTreeMap::new();
+    let mut found: BTreeMap<CrateUnit<'_>, Vec<(&str, PublicItems)>> = BTreeMap::new();
     let folders: Vec<&str> = tree.package_folders().collect();
     for (file, rust) in tree.rust() {
         let Some(unit) = unit(&folders, &file.path) else {
@@ -66,7 +66,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
             found.entry(unit).or_default().push((&file.path, public_items(rust)));
         }
     }
-    let mentioned_outside = |name: &str, unit: Unit<'_>| {
+    let mentioned_outside = |name: &str, unit: CrateUnit<'_>| {
         let by_others =
             mentions.get(name).is_some_and(|units| units.iter().any(|other| *other != unit));
         // Beside its declaration.
@@ -91,7 +91,10 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
 }
 
 /// The names in use: those mentioned outside, and what their signatures need, over and over.
-fn used<'a>(files: &'a [(&str, Found)], mentioned: impl Fn(&str) -> bool) -> BTreeSet<&'a str> {
+fn used<'a>(
+    files: &'a [(&str, PublicItems)],
+    mentioned: impl Fn(&str) -> bool,
+) -> BTreeSet<&'a str> {
     let mut needs: BTreeMap<&str, Vec<&BTreeSet<String>>> = BTreeMap::new();
     let mut open: Vec<&str> = Vec::new();
     for (_, found) in files {
@@ -131,20 +134,20 @@ fn serves_tests(path: &str) -> bool {
 }
 
 /// The crate a file belongs to.
-fn unit<'a>(folders: &[&'a str], path: &str) -> Option<Unit<'a>> {
+fn unit<'a>(folders: &[&'a str], path: &str) -> Option<CrateUnit<'a>> {
     let inside = |folder: &str| path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     let folder =
         folders.iter().filter(|folder| inside(folder).is_some()).max_by_key(|f| f.len())?;
     let rest = inside(folder)?;
     let is_library =
         rest.starts_with("src/") && rest != "src/main.rs" && !rest.starts_with("src/bin/");
-    Some(Unit { folder, is_library })
+    Some(CrateUnit { folder, is_library })
 }
 
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     const MANIFESTS: [(&str, &str); 2] = [("a/Cargo.toml", ""), ("b/Cargo.toml", "")];
 
@@ -152,7 +155,7 @@ mod tests {
         let mut all = MANIFESTS.to_vec();
         all.push(("a/src/lib.rs", library));
         all.extend_from_slice(files);
-        check(&Tree::of(&all)).iter().map(ToString::to_string).collect()
+        check(&CheckoutTree::of(&all)).iter().map(ToString::to_string).collect()
     }
 
     #[test]

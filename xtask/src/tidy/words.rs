@@ -2,7 +2,7 @@
 //! documents, with the word that is right. The history of changes is not looked at.
 
 use super::Problem;
-use super::tree::Tree;
+use super::tree::CheckoutTree;
 
 /// Words of our own, as parts of names too: `wave` is found in `next_wave` and in `SetupWave`.
 const WORDS: &[(&str, &str)] = &[
@@ -49,7 +49,7 @@ const NAMES: &[&str] = &["Universal Scalability Law"];
 /// Where the words stand on purpose: the list, and what was.
 const EXEMPT: &[&str] = &["xtask/src/tidy/words.rs", "CHANGELOG.md"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let code = tree.rust().map(|(file, _)| file);
     let texts = code.chain(tree.documents()).filter(|file| !EXEMPT.contains(&file.path.as_str()));
     let mut problems = Vec::new();
@@ -90,12 +90,12 @@ fn parts(line: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::{check, parts};
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     #[test]
     fn words_are_found_in_names_comments_and_documents() {
         let code = "//! A wave.\nfn next_wave() -> SetupWave {}\n";
-        let tree = Tree::of(&[("a.rs", code), ("b.md", "# A\n\nIt takes root.\n")]);
+        let tree = CheckoutTree::of(&[("a.rs", code), ("b.md", "# A\n\nIt takes root.\n")]);
         let found = check(&tree);
         let places: Vec<(&str, usize)> = found.iter().map(|p| (p.path.as_str(), p.line)).collect();
         assert_eq!(places, [("a.rs", 1), ("a.rs", 2), ("a.rs", 2), ("b.md", 3)]);
@@ -104,8 +104,10 @@ mod tests {
 
     #[test]
     fn other_words_that_contain_one_pass() {
-        let tree =
-            Tree::of(&[("a.rs", "//! A waveform, labelled, amended.\n"), ("CHANGELOG.md", "wave")]);
+        let tree = CheckoutTree::of(&[
+            ("a.rs", "//! A waveform, labelled, amended.\n"),
+            ("CHANGELOG.md", "wave"),
+        ]);
         assert_eq!(check(&tree), []);
     }
 

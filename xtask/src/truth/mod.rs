@@ -15,11 +15,11 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::checkout;
-use tally::Tally;
+use tally::VerdictTally;
 
 /// What is asked for.
 #[derive(clap::Args)]
-pub(crate) struct Truth {
+pub(crate) struct TruthOptions {
     /// Comparisons of a filesystem with itself, in turns over the filesystems
     #[arg(long, default_value_t = 21)]
     comparisons: u32,
@@ -54,7 +54,7 @@ pub(crate) struct Truth {
 }
 
 /// A comparison to be made.
-struct Question<'a> {
+struct SelfComparison<'a> {
     filesystem: &'a str,
     /// By how much the contender is slowed; 0: not at all.
     slowed_percent: u32,
@@ -64,7 +64,7 @@ struct Question<'a> {
 }
 
 /// Runs them all and prints the tables.
-pub(crate) fn run(root: &Path, asked: &Truth) -> Result<bool, Box<dyn Error>> {
+pub(crate) fn run(root: &Path, asked: &TruthOptions) -> Result<bool, Box<dyn Error>> {
     let program = checkout::target_dir(root).join("release/treering");
     if !program.is_file() {
         return Err("build the release first: make build".into());
@@ -74,7 +74,7 @@ pub(crate) fn run(root: &Path, asked: &Truth) -> Result<bool, Box<dyn Error>> {
     }
     let place = std::env::temp_dir().join(format!("treering-truth-{}", std::process::id()));
     fs::create_dir(&place)?;
-    let mut reported = Reported::default();
+    let mut reported = TruthTallies::default();
     let ended = compare_all(&program, &place, asked, &mut reported);
     let kept = asked.keep.as_ref().map(|file| fs::copy(place.join(STORE), file));
     fs::remove_dir_all(&place)?;
@@ -90,21 +90,21 @@ const STORE: &str = "results.treering";
 
 /// What came of each filesystem with itself, and of each slowdown.
 #[derive(Default)]
-struct Reported {
-    same: BTreeMap<String, Tally>,
-    slowed: BTreeMap<u32, Tally>,
+struct TruthTallies {
+    same: BTreeMap<String, VerdictTally>,
+    slowed: BTreeMap<u32, VerdictTally>,
 }
 
 fn compare_all(
     program: &Path,
     place: &Path,
-    asked: &Truth,
-    reported: &mut Reported,
+    asked: &TruthOptions,
+    reported: &mut TruthTallies,
 ) -> Result<(), Box<dyn Error>> {
     let questions = questions(asked);
     for (number, question) in questions.iter().enumerate() {
         let outcome = compare(program, place, asked, question)?;
-        let tally: &mut Tally = match question.slowed_percent {
+        let tally: &mut VerdictTally = match question.slowed_percent {
             0 => reported.same.entry(question.filesystem.to_owned()).or_default(),
             percent => reported.slowed.entry(percent).or_default(),
         };
@@ -122,8 +122,8 @@ fn compare_all(
 }
 
 /// First everything with itself, then the slowdowns in turns.
-fn questions(asked: &Truth) -> Vec<Question<'_>> {
-    let question = |number: u32, slowed_percent: u32, rounds: u32| Question {
+fn questions(asked: &TruthOptions) -> Vec<SelfComparison<'_>> {
+    let question = |number: u32, slowed_percent: u32, rounds: u32| SelfComparison {
         filesystem: &asked.filesystems[number as usize % asked.filesystems.len()],
         slowed_percent,
         rounds,
@@ -151,10 +151,10 @@ fn job(name: &str, seed: u32) -> Result<String, Box<dyn Error>> {
 fn compare(
     program: &Path,
     place: &Path,
-    asked: &Truth,
-    question: &Question<'_>,
+    asked: &TruthOptions,
+    question: &SelfComparison<'_>,
 ) -> Result<Value, Box<dyn Error>> {
-    let Question { filesystem, slowed_percent, rounds, seed } = question;
+    let SelfComparison { filesystem, slowed_percent, rounds, seed } = question;
     let jobs = asked.jobs.iter().map(|name| job(name, *seed)).collect::<Result<String, _>>()?;
     let name = format!("{filesystem}-{slowed_percent}-{seed}");
     let images = match &asked.images {

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::Truth;
-use super::tally::{Tally, at_most};
+use super::TruthOptions;
+use super::tally::{VerdictTally, at_most};
 
 /// The page of all that was counted.
 pub(super) fn text(
-    asked: &Truth,
-    same: &BTreeMap<String, Tally>,
-    slowed: &BTreeMap<u32, Tally>,
+    asked: &TruthOptions,
+    same: &BTreeMap<String, VerdictTally>,
+    slowed: &BTreeMap<u32, VerdictTally>,
 ) -> String {
     let mut text = String::new();
     if !same.is_empty() {
@@ -22,10 +22,10 @@ pub(super) fn text(
     text
 }
 
-fn with_itself(asked: &Truth, same: &BTreeMap<String, Tally>, to: &mut String) {
-    let mut all = Tally::default();
+fn with_itself(asked: &TruthOptions, same: &BTreeMap<String, VerdictTally>, to: &mut String) {
+    let mut all = VerdictTally::default();
     same.values().for_each(|tally| all.add(tally));
-    let mut rows: Vec<(&str, &Tally)> =
+    let mut rows: Vec<(&str, &VerdictTally)> =
         same.iter().map(|(filesystem, tally)| (filesystem.as_str(), tally)).collect();
     rows.push(("all", &all));
     let header = header(&[
@@ -73,7 +73,7 @@ fn with_itself(asked: &Truth, same: &BTreeMap<String, Tally>, to: &mut String) {
     );
 }
 
-fn slowdowns(asked: &Truth, slowed: &BTreeMap<u32, Tally>, to: &mut String) {
+fn slowdowns(asked: &TruthOptions, slowed: &BTreeMap<u32, VerdictTally>, to: &mut String) {
     let header = header(&[
         "slowed by",
         "comparisons",

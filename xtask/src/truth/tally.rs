@@ -6,7 +6,7 @@ use serde_json::Value;
 
 /// What came of the comparisons of one kind.
 #[derive(Default)]
-pub(super) struct Tally {
+pub(super) struct VerdictTally {
     pub(super) comparisons: u32,
     /// Primary metrics, of all comparisons.
     pub(super) metrics: u32,
@@ -23,7 +23,7 @@ pub(super) struct Tally {
     half_widths: Vec<f64>,
 }
 
-impl Tally {
+impl VerdictTally {
     /// Counts a comparison whose contender has this share of the baseline's rate.
     pub(super) fn take(&mut self, outcome: &Value, true_rate: f64) {
         let all = outcome["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -118,7 +118,7 @@ fn at_most_chance(seen: u32, all: u32, rate: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, at_most};
+    use super::{VerdictTally, at_most};
     use serde_json::json;
 
     #[test]
@@ -139,13 +139,13 @@ mod tests {
         let outcome = json!({"comparisons": [
             metric("worse", "higher", 0.93, 0.97), metric("unclear", "lower", 1.06, 1.2), other,
         ]});
-        let mut tally = Tally::default();
+        let mut tally = VerdictTally::default();
         tally.take(&outcome, 1.0 / 1.05);
         assert_eq!((tally.comparisons, tally.metrics, tally.alarmed), (1, 2, 1));
         assert_eq!((tally.of(&["worse"]), tally.of(&["same", "unclear"])), (1, 1));
         // A time takes 1.05 of what it took: just outside.
         assert_eq!((tally.intervals, tally.true_intervals, tally.uncorrected), (2, 1, 2));
-        let mut both = Tally::default();
+        let mut both = VerdictTally::default();
         both.add(&tally);
         both.add(&tally);
         assert_eq!((both.metrics, both.of(&["worse"]), both.true_intervals), (4, 2, 2));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use treering_conduct::SeriesPoint;
 use treering_conduct::plan::Machine;
-use treering_lab::{BootLoader, Reboots};
+use treering_lab::{BootLoader, RebootControl};
 
 use super::StoreArgs;
 use super::quantities::device;
@@ -133,8 +133,8 @@ pub(crate) struct RootArgs {
 
 impl RootArgs {
     /// The boots of that machine; of this one where nothing was said.
-    pub(crate) fn reboots(&self) -> Reboots {
-        Reboots::new(self.dir.as_deref().unwrap_or(Path::new("/")))
+    pub(crate) fn reboots(&self) -> RebootControl {
+        RebootControl::new(self.dir.as_deref().unwrap_or(Path::new("/")))
     }
 }
 

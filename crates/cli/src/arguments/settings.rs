@@ -1,7 +1,7 @@
 //! Converts the options of a workload to clap arguments, and the parsed values to settings.
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use treering_script::{OptionSpec, Settings, Support, ValueKind};
+use treering_script::{OptionSpec, OptionSupport, Settings, ValueKind};
 
 pub(super) fn argument(spec: &OptionSpec) -> Arg {
     let mut doc = spec.doc.trim_end_matches('.').to_owned();
@@ -9,10 +9,10 @@ pub(super) fn argument(spec: &OptionSpec) -> Arg {
         doc = format!("{doc} [default: {default}]");
     }
     match spec.support {
-        Support::Full => {}
-        Support::Approximate(how) => doc = format!("{doc} ({how})"),
-        Support::Ignored(why) => doc = format!("{doc} (without effect: {why})"),
-        Support::Rejected(why) => doc = format!("{doc} (refused: {why})"),
+        OptionSupport::Full => {}
+        OptionSupport::Approximate(how) => doc = format!("{doc} ({how})"),
+        OptionSupport::Ignored(why) => doc = format!("{doc} (without effect: {why})"),
+        OptionSupport::Rejected(why) => doc = format!("{doc} (refused: {why})"),
     }
     let arg = Arg::new(spec.name).help(doc);
     let arg = match (spec.value, spec.short) {

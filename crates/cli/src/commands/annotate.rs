@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use treering_model::{Change, TrialId};
+use treering_model::{AnnotationKind, TrialId};
 use treering_store::Store;
 
 use crate::arguments::{ExcludeArgs, IncludeArgs, LabelArgs, StoreArgs};
@@ -21,7 +21,7 @@ pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
         "" => "label removed".to_owned(),
         label => format!("labelled '{label}'"),
     };
-    named.add(&Change::Relabelled { label, was: String::new() }, &words)?;
+    named.add(&AnnotationKind::Relabelled { label, was: String::new() }, &words)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn exclude(args: &ExcludeArgs) -> Result<ExitCode, Failure> {
         );
     }
     let words = format!("is excluded from comparisons: {reason}");
-    let change = Change::Excluded { reason: reason.to_owned() };
+    let change = AnnotationKind::Excluded { reason: reason.to_owned() };
     Named::find(&args.trials, &args.store)?.add(&change, &words)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -48,7 +48,7 @@ pub(crate) fn include(args: &IncludeArgs) -> Result<ExitCode, Failure> {
         say(&format!("{id} was not excluded"));
         named.ids.retain(|one| *one != id);
     }
-    named.add(&Change::Included, "included again")?;
+    named.add(&AnnotationKind::Included, "included again")?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -78,7 +78,7 @@ impl Named {
     }
 
     /// Adds the annotation to each of the trials, and prints a message.
-    fn add(&mut self, change: &Change, words: &str) -> Result<(), Failure> {
+    fn add(&mut self, change: &AnnotationKind, words: &str) -> Result<(), Failure> {
         let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
         self.store.annotate(&self.ids, now_ms, change).map_err(|error| failure(&error))?;
         self.ids.iter().for_each(|id| say(&format!("{id} {words}")));

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_engine::Target;
-use treering_lab::{LabError, LeftTree, Leftovers, find_leftovers, remove_leftovers};
+use treering_lab::{LabError, LeftoverTrees, RunTree, find_leftovers, remove_leftovers};
 use treering_observe::census::census;
 use treering_sys::open_subdir;
 
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Prints the leftovers that are not removed, with the reasons.
-fn say_what_stays(dir: &Path, left: &Leftovers) {
+fn say_what_stays(dir: &Path, left: &LeftoverTrees) {
     for tree in &left.spared {
         say(&format!("leaving {}: it {}", dir.join(&tree.name).display(), tree.why));
     }
@@ -62,7 +62,7 @@ fn say_what_stays(dir: &Path, left: &Leftovers) {
 }
 
 /// Describes a tree: size, age and run.
-fn described(dir: &Path, left: &Leftovers, tree: &LeftTree) -> String {
+fn described(dir: &Path, left: &LeftoverTrees, tree: &RunTree) -> String {
     let size = size_of(dir, &tree.name).map_or_else(String::new, |(files, bytes)| {
         format!("{files} {}, {}, ", if files == 1 { "file" } else { "files" }, in_words(bytes))
     });

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
 use std::mem;
 
-use treering_engine::{Actor, EntryOrder, MemoryCaller, MemoryFilesystem};
+use treering_engine::{EntryOrder, MemoryCaller, MemoryFilesystem, SteppedTask};
 use treering_fio::rejected_draws;
-use treering_model::{Latency, Op, OpTotals, TaskTotals, Work};
+use treering_model::{Latency, Op, OpTotals, TaskTotals, WorkLimit};
 use treering_script::{
-    Call, CallError, Conductor, Dir, Done, File, Job, ParallelGroup, Phase, Program, ProgramEnd,
-    Request, SessionResult, SessionStop, Subject, TargetFacts, Task, TaskListener,
+    AsyncRequest, Call, CallError, CallResult, CallSubject, Conductor, DirSlot, ExternalProgram,
+    FileSlot, Job, ParallelGroup, Phase, ProgramEnd, SessionResult, SessionStop, TargetFacts, Task,
+    TaskListener,
 };
 
 use crate::failure::Failure;
@@ -46,7 +47,7 @@ fn print_to(
     limits: Limits,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let most = if job.work() == Work::Timed { TIMED_CALLS } else { usize::MAX };
+    let most = if job.work() == WorkLimit::Timed { TIMED_CALLS } else { usize::MAX };
     if most < usize::MAX {
         writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
     }
@@ -119,7 +120,7 @@ impl Conductor for CallPrinter<'_> {
 
     /// Ends the session: the calls of an external program are unknown, so that call and all later
     /// ones are left out.
-    fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
+    fn program(&mut self, _program: ExternalProgram) -> SessionResult<ProgramEnd> {
         Err(SessionStop::Ended)
     }
 }
@@ -134,7 +135,7 @@ struct Made {
 
 /// A task in progress.
 struct Working {
-    actor: Actor<Made>,
+    actor: SteppedTask<Made>,
     file_op: Op,
     totals: TaskTotals,
     ops: BTreeMap<&'static str, OpTotals>,
@@ -144,7 +145,7 @@ struct Working {
 impl Working {
     fn new(task: Task, memory: &MemoryFilesystem, phase: u32, worker: u16) -> Self {
         let mut lines = Lines::default();
-        let describe = move |call: &Call<'_>, done: Result<Done, CallError>| Made {
+        let describe = move |call: &Call<'_>, done: Result<CallResult, CallError>| Made {
             line: match done {
                 Ok(_) => lines.of(call),
                 // As it fails in a real directory: expected, or the end of the task.
@@ -152,9 +153,9 @@ impl Working {
             },
             op: call.op(),
             is_done: done.is_ok(),
-            bytes: if let Ok(Done::Bytes(bytes)) = done { bytes } else { 0 },
+            bytes: if let Ok(CallResult::Bytes(bytes)) = done { bytes } else { 0 },
         };
-        let actor = Actor::new(task.script, MemoryCaller::new(memory), describe);
+        let actor = SteppedTask::new(task.script, MemoryCaller::new(memory), describe);
         let (kind, subject) = (task.kind, task.subject);
         let totals = TaskTotals { phase, worker, kind, subject, ..TaskTotals::default() };
         Self { actor, file_op: task.file_op, totals, ops: BTreeMap::new(), calls: 0 }
@@ -219,16 +220,16 @@ impl CallPrinter<'_> {
 /// Formats calls as lines; tracks the paths of open directories and files by slot.
 #[derive(Debug, Default)]
 struct Lines {
-    dirs: HashMap<Dir, String>,
-    files: HashMap<File, String>,
+    dirs: HashMap<DirSlot, String>,
+    files: HashMap<FileSlot, String>,
 }
 
 impl Lines {
     fn of(&mut self, call: &Call<'_>) -> String {
         let path = match call.subject() {
-            Subject::Below(at, name) => self.below(at, &name.to_string_lossy()),
-            Subject::Directory(dir) => self.dirs.get(&dir).cloned().unwrap_or_default(),
-            Subject::File(file) => self.files.get(&file).cloned().unwrap_or_default(),
+            CallSubject::Below(at, name) => self.below(at, &name.to_string_lossy()),
+            CallSubject::Directory(dir) => self.dirs.get(&dir).cloned().unwrap_or_default(),
+            CallSubject::File(file) => self.files.get(&file).cloned().unwrap_or_default(),
         };
         match *call {
             Call::OpenDir { into, .. } => _ = self.dirs.insert(into, path.clone()),
@@ -242,7 +243,7 @@ impl Lines {
         format!("{} {path}{detail}", call.op())
     }
 
-    fn below(&self, at: Dir, name: &str) -> String {
+    fn below(&self, at: DirSlot, name: &str) -> String {
         match self.dirs.get(&at) {
             Some(dir) if !dir.is_empty() => format!("{dir}/{name}"),
             _ => name.to_owned(),
@@ -267,7 +268,7 @@ impl Lines {
             }
             Call::Submit { requests } => {
                 let verb = |writes| if writes { "write" } else { "read" };
-                let request = |one: &Request| {
+                let request = |one: &AsyncRequest| {
                     format!("{} {} at {}", verb(one.writes), one.bytes, one.position)
                 };
                 format!(" {}", requests.iter().map(request).collect::<Vec<_>>().join(", "))

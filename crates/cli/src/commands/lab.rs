@@ -10,8 +10,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use treering_lab::{
-    Availability, Device, ImageLibrary, Lab, LabError, Leftover, LeftoverKind, PlanIdentity,
-    PlayedModel, Reboots, filesystems, serve_played_disk,
+    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, LeftoverKind, PlanIdentity,
+    PlayedModel, RebootControl, filesystems, serve_played_disk,
 };
 use treering_observe::block_trace::StaleInstance;
 use treering_report::{Cell, Column, Report, Table};
@@ -112,7 +112,7 @@ fn mount_again(lab: &Lab) {
         match mounted {
             Ok(()) => note(&format!(
                 "{}: a run that was killed had unmounted it",
-                freed_words(&leftover.what)
+                freed_words(&leftover.kind)
             )),
             Err(error) => caution_about(&[error]),
         }
@@ -147,12 +147,12 @@ fn freeing_words(what: &LeftoverKind) -> String {
     }
 }
 
-fn list(args: &crate::arguments::OutputArgs, reboots: &Reboots) -> Result<(), Failure> {
+fn list(args: &crate::arguments::OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
     caution_about(&unusable);
     let all = lab.list()?;
-    let traces = StaleInstance::all();
+    let traces = StaleInstance::list();
     let mut page = Report::new("The lab");
     if all.is_empty() && traces.is_empty() && !reboots.is_there() {
         page.paragraph("Nothing made by treering is left.");
@@ -160,7 +160,7 @@ fn list(args: &crate::arguments::OutputArgs, reboots: &Reboots) -> Result<(), Fa
         let columns = vec![Column::long_text("what"), Column::text("whose")];
         let mut table = Table::new("lab", "", columns);
         for leftover in &all {
-            let what = Cell::text(leftover.what.to_string());
+            let what = Cell::text(leftover.kind.to_string());
             table.rows.push(vec![what, Cell::text(owner(leftover))]);
         }
         for left in &traces {
@@ -178,7 +178,7 @@ fn list(args: &crate::arguments::OutputArgs, reboots: &Reboots) -> Result<(), Fa
     output::write(&page, args)
 }
 
-fn owner(leftover: &Leftover) -> String {
+fn owner(leftover: &LabLeftover) -> String {
     let run = match &leftover.plan {
         Some(plan) => format!("a run of plan {}", plan.name.escape_debug()),
         None => "a run".to_owned(),
@@ -191,11 +191,11 @@ fn owner(leftover: &Leftover) -> String {
 }
 
 /// Describes the pending reboots of a plan.
-fn of_reboots(reboots: &Reboots) -> String {
+fn of_reboots(reboots: &RebootControl) -> String {
     format!("reboots of this machine ({})", reboots.unit_path().display())
 }
 
-fn whose_reboots(reboots: &Reboots) -> String {
+fn whose_reboots(reboots: &RebootControl) -> String {
     let run = match reboots.record() {
         Ok(Some(record)) => format!("a run of plan {}", record.plan.name.escape_debug()),
         Ok(None) | Err(_) => "a run".to_owned(),
@@ -205,7 +205,7 @@ fn whose_reboots(reboots: &Reboots) -> String {
 }
 
 /// Ends the reboots of a plan; a running trial is the last.
-fn end_reboots(reboots: &Reboots, dry_run: bool) -> Result<(), Failure> {
+fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
     if !reboots.is_there() {
         return Ok(());
     }
@@ -219,7 +219,7 @@ fn end_reboots(reboots: &Reboots, dry_run: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
+fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
     // First, so that the machine is not rebooted any more even if a later step fails.
     end_reboots(reboots, dry_run)?;
 
@@ -227,10 +227,10 @@ fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
     let lab = opened(&mut unusable);
     caution_about(&unusable);
     let all = lab.list()?;
-    let gone: Vec<Leftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
-    let traces = StaleInstance::all();
+    let gone: Vec<LabLeftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
+    let traces = StaleInstance::list();
     if dry_run {
-        let gone = gone.iter().map(|leftover| freeing_words(&leftover.what));
+        let gone = gone.iter().map(|leftover| freeing_words(&leftover.kind));
         let traces = traces.iter().map(|left| format!("would free {left}"));
         gone.chain(traces).for_each(|line| say(&line));
         return Ok(());
@@ -246,12 +246,12 @@ fn release(dry_run: bool, reboots: &Reboots) -> Result<(), Failure> {
 /// with the errors.
 fn free(
     lab: &Lab,
-    gone: Vec<Leftover>,
+    gone: Vec<LabLeftover>,
     traces: Vec<StaleInstance>,
     mut freed: impl FnMut(&str),
 ) -> Vec<String> {
     let gone = lab.release(gone).into_iter().map(|(leftover, freed)| {
-        let (what, done) = (leftover.what.to_string(), freed_words(&leftover.what));
+        let (what, done) = (leftover.kind.to_string(), freed_words(&leftover.kind));
         (what, done, freed.map_err(|error| with_causes(&error)))
     });
     let traces = traces.into_iter().map(|left| {
@@ -284,12 +284,12 @@ pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
         })
     };
     let (own_traces, foreign_traces): (Vec<_>, Vec<_>) =
-        StaleInstance::all().into_iter().partition(is_own);
+        StaleInstance::list().into_iter().partition(is_own);
     let freed = |done: &str| note(&format!("{done}, which a killed run of this plan left"));
     for what in free(lab, own, own_traces, freed) {
         note(&format!("caution: not freed, which a killed run of this plan left: {what}"));
     }
-    let foreign = foreign.iter().map(|leftover| leftover.what.to_string());
+    let foreign = foreign.iter().map(|leftover| leftover.kind.to_string());
     let foreign = foreign.chain(foreign_traces.iter().map(StaleInstance::to_string));
     for what in foreign {
         note(&format!("another run that was killed left {what}; `treering lab release` frees it"));
@@ -304,7 +304,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
-    let device = Device::played_disk(model, bytes, args.images.as_deref(), &open())?;
+    let device = LabDevice::played_disk(model, bytes, args.images.as_deref(), &open())?;
     for caution in device.cautions() {
         note(&format!("caution: {caution}"));
     }

@@ -10,9 +10,9 @@ use clap::{ArgMatches, FromArgMatches};
 use treering_conduct::plan::JobOfRanks;
 use treering_conduct::usual_latency;
 use treering_engine::{
-    EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, Progress, Target,
+    EngineError, EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, RunProgress, Target,
 };
-use treering_lab::{LeftTree, Remountable, Workplace};
+use treering_lab::{OwnedDirectory, RemountableFilesystem, RunTree};
 use treering_model::{Ending, TrialId, TrialSink};
 use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
@@ -78,7 +78,7 @@ pub(super) fn run_with(
     settings: Settings,
     any: &AnyRunArgs,
     own: &NativeRunArgs,
-    (ranks, kept): (Option<&Ranks<'_>>, &[LeftTree]),
+    (ranks, kept): (Option<&Ranks<'_>>, &[RunTree]),
 ) -> Result<(ExitCode, Option<Done>), Failure> {
     let JobOfRanks { job, settings, each } = job_of(workload, settings, ranks)?;
     let engine = engine(workload, &settings, own, job.as_ref())?;
@@ -98,9 +98,10 @@ pub(super) fn run_with(
     lab::mount_again_before_run();
     let mut place = take_named(&dir)?;
     place.adopt(kept);
-    let again = job.remounts().then(|| Remountable::examine(place.target().path(), &lab::open()));
+    let again =
+        job.remounts().then(|| RemountableFilesystem::examine(place.target().path(), &lab::open()));
     let again = again.transpose()?;
-    let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), Remountable::again);
+    let remount = || again.as_ref().map_or_else(|| Ok(dir.clone()), RemountableFilesystem::remount);
     let (facts, cautions) = match ranks {
         None => (Vec::new(), Vec::new()),
         Some(ranks) => ranks.look(place.target().path())?,
@@ -108,7 +109,7 @@ pub(super) fn run_with(
     if !own.quiet {
         announce(job.as_ref(), &place)?;
     }
-    let progress = Arc::new(Progress::new());
+    let progress = Arc::new(RunProgress::new());
     let listeners = listeners(workload, own, job.tasks(&facts_of(&place)?), &progress)?;
     let asked = Asked {
         workload,
@@ -130,7 +131,7 @@ pub(super) fn run_with(
         ranks: ranks.map(|ranks| Distribution { world: ranks.world, each }),
         catches_sigint: false,
         speaker: None,
-        record: share::record_of(JobRecord::of(&settings)),
+        record: share::record_of(JobRecord::from_settings(&settings)),
     };
     let mut removing = |tree: &str| {
         if !own.quiet {
@@ -204,7 +205,7 @@ fn listeners(
     workload: &dyn Workload,
     own: &NativeRunArgs,
     operations: u64,
-    progress: &Arc<Progress>,
+    progress: &Arc<RunProgress>,
 ) -> Result<Vec<Box<dyn TrialSink>>, Failure> {
     let mut listeners: Vec<Box<dyn TrialSink>> = Vec::new();
     if !own.quiet {
@@ -255,12 +256,12 @@ fn dry_facts(dir: Option<&Path>) -> Result<TargetFacts, Failure> {
         .map_err(|error| Failure::of(Kind::Environment, &error))
 }
 
-fn facts_of(place: &Workplace) -> Result<TargetFacts, Failure> {
+fn facts_of(place: &OwnedDirectory) -> Result<TargetFacts, Failure> {
     place.target().facts().map_err(|error| Failure::of(Kind::Environment, &error))
 }
 
 /// Prints how much the job is going to write.
-fn announce(job: &dyn Job, place: &Workplace) -> Result<(), Failure> {
+fn announce(job: &dyn Job, place: &OwnedDirectory) -> Result<(), Failure> {
     let facts = facts_of(place)?;
     let footprint = job.footprint(&facts);
     let mib = |bytes: u64| bytes >> 20;

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use treering_fio::{installed, native_help};
-use treering_model::{Beginning, Fact, Mode, Trial, TrialId};
+use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{Content, Rows, events_of, import};
 use treering_sys::{SignalWatch, interrupt, leave_with_parent};
 
@@ -258,11 +258,11 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
         return Ok(());
     };
     let here = std::env::current_dir().unwrap_or_default();
-    let beginning = Beginning {
+    let beginning = TrialHeader {
         started_unix_ms: i64::try_from(began_ms).unwrap_or(i64::MAX),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         label: asked.label.clone(),
-        ..Beginning::new(TrialId::new(), FIO, Mode::Classic)
+        ..TrialHeader::new(TrialId::new(), FIO, RunMode::Classic)
     };
     let trial = reported(foreign.with(beginning), asked, why);
     let mut keeping = Keeping::open(

@@ -8,10 +8,10 @@ use treering_conduct::{
     Conclusion, Failure as ConductFailure, Remount, TrialPlan, beginning, conduct, say_left_behind,
     take,
 };
-use treering_engine::{EngineOptions, Progress, Target, TrialClock, World};
-use treering_lab::Workplace;
+use treering_engine::{EngineOptions, RunProgress, Target, TrialClock, World};
+use treering_lab::OwnedDirectory;
 use treering_model::{
-    Artifact, Beginning, Caution, Cell, Fact, IMPORT_FACT, Mode, Trial, TrialId, TrialSink,
+    Artifact, Caution, Cell, Fact, IMPORT_FACT, RunMode, Trial, TrialHeader, TrialId, TrialSink,
 };
 use treering_observe::ObserverOptions;
 use treering_script::{Job, Settings, TargetFacts, ValueKind, Workload};
@@ -89,9 +89,9 @@ impl Done {
 /// that is removed afterwards.
 pub(crate) fn run(
     asked: Asked<'_>,
-    mut place: Workplace,
+    mut place: OwnedDirectory,
     listeners: Vec<Box<dyn TrialSink + '_>>,
-    progress: &Arc<Progress>,
+    progress: &Arc<RunProgress>,
     removing: &mut dyn FnMut(&str),
 ) -> Result<Done, Failure> {
     let signals = if asked.catches_sigint {
@@ -121,7 +121,7 @@ pub(crate) fn run(
     let concluded = {
         let mut sinks: Vec<Box<dyn TrialSink + '_>> = Vec::new();
         if let Some(store) = keeping.store() {
-            let is_optional = asked.job.mode() == Mode::Classic;
+            let is_optional = asked.job.mode() == RunMode::Classic;
             let stop = signals.flag().clone();
             let recording = Recording::new(store.recorder(), is_optional, stop, &mut unwritten);
             sinks.push(Box::new(recording));
@@ -147,12 +147,12 @@ pub(crate) fn run(
 
 /// Opens the destination of the results. A classic run goes on even if results cannot be stored, as
 /// the imitated tool stores none; but not if the user named the store.
-fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
+fn keeping(asked: &Asked<'_>, place: &OwnedDirectory) -> Result<Keeping, Failure> {
     let AnyRunArgs { store, no_store, .. } = asked.any;
     let roots: Vec<_> = place.roots().iter().map(Target::path).collect();
     let opened = Keeping::open(store.as_deref(), *no_store, &roots, asked.trial);
     match opened {
-        Err(failure) if asked.job.mode() == Mode::Classic && store.is_none() => {
+        Err(failure) if asked.job.mode() == RunMode::Classic && store.is_none() => {
             say(&format!("treering: the results are not stored: {}", failure.message()));
             Ok(Keeping::Nowhere)
         }
@@ -162,7 +162,7 @@ fn keeping(asked: &Asked<'_>, place: &Workplace) -> Result<Keeping, Failure> {
 
 /// Opens the directory that the user named. A missing directory is not made: if the filesystem
 /// under test is not mounted, the new directory would be on another one.
-pub(crate) fn take_named(dir: &Path) -> Result<Workplace, Failure> {
+pub(crate) fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
     if dir.metadata().is_err_and(|error| is_missing(&error)) {
         let message = format!("there is no directory {}", dir.display());
         let hint = format!(
@@ -174,7 +174,7 @@ pub(crate) fn take_named(dir: &Path) -> Result<Workplace, Failure> {
     Ok(take(dir)?)
 }
 
-fn beginning_of(asked: &Asked<'_>, place: &Workplace) -> Beginning {
+fn beginning_of(asked: &Asked<'_>, place: &OwnedDirectory) -> TrialHeader {
     let mut beginning =
         beginning(asked.trial, asked.workload.manifest().name, asked.job, clock::trial_unix_ms());
     beginning.label.clone_from(&asked.any.label);
@@ -206,7 +206,7 @@ pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result
 /// The command line that repeats a trial, quoted for a shell.
 pub(crate) fn command_line(trial: &Trial) -> String {
     let beginning = &trial.beginning;
-    let classic = beginning.mode == Mode::Classic;
+    let classic = beginning.mode == RunMode::Classic;
     let searches = beginning.workload == LOAD;
     let verb = if classic || searches { "" } else { "run " };
     // A place that was made for one cell of a plan is not there any more.

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use treering_testkit::{Program, Ran, Running, skip, temp_dir};
+use treering_testkit::{FinishedCommand, Program, RunningProgram, skip, temp_dir};
 
 use crate::kernels::prepared;
 use crate::{only_release, program};
@@ -50,7 +50,7 @@ fn what_is_no_fault_of_a_revision_ends_the_bisection() {
     ] {
         fs::write(&plan, text).unwrap();
         let mut command = program.command(["bisect-step", "--good", "/nowhere/k.deb"]);
-        let ran = Ran::of(command.arg(&plan));
+        let ran = FinishedCommand::run(command.arg(&plan));
         ran.ends_with(255).complains(said).complains("no revision is blamed");
     }
 }
@@ -60,7 +60,7 @@ fn repository(place: &Path, kinds: &[&str]) -> Vec<String> {
     let git = |words: &[&str]| {
         let mut git = Command::new("git");
         git.current_dir(place).args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(words);
-        let ran = Ran::of(&mut git).ends_with(0);
+        let ran = FinishedCommand::run(&mut git).ends_with(0);
         ran.stdout.trim().to_owned()
     };
     git(&["init", "-q"]);
@@ -145,16 +145,17 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
     let commits = repository(&it.folder, &kinds);
     let step = |at: usize| {
         fs::write(it.folder.join("revision"), kinds[at]).unwrap();
-        Ran::of(it.program.command(&it.step).current_dir(&it.folder))
+        FinishedCommand::run(it.program.command(&it.step).current_dir(&it.folder))
     };
     step(3).ends_with(125).complains("skipped (125): this revision does not build");
     step(2).ends_with(125).complains("skipped (125): ").complains("kernel.deb");
-    Ran::of(Command::new("git").args(["checkout", "-q", "."]).current_dir(&it.folder)).ends_with(0);
+    FinishedCommand::run(Command::new("git").args(["checkout", "-q", "."]).current_dir(&it.folder))
+        .ends_with(0);
 
     let git = |words: &[&str]| {
         let mut git = Command::new("git");
         it.program.prepare(git.args(words)).current_dir(&it.folder);
-        Ran::of(&mut git)
+        FinishedCommand::run(&mut git)
     };
     let treering = place.path().join("treering");
     it.program.copy_to(&treering);
@@ -188,7 +189,7 @@ fn ctrl_c_ends_a_step_that_goes_on_by_the_sequential_rule() {
     let is_left_out = |word: &&String| !["--quiet", "--rounds", "6"].contains(&word.as_str());
     let step: Vec<&String> = it.step.iter().filter(is_left_out).collect();
     let mut command = it.program.command(&step);
-    let mut running = Running::start(command.current_dir(&it.folder));
+    let mut running = RunningProgram::start(command.current_dir(&it.folder));
     running.wait_for("10 to 30 rounds: at most 60 trials");
     running.wait_for("(trial 1 of 60");
     running.send("INT");
@@ -201,5 +202,7 @@ fn ctrl_c_ends_a_step_that_goes_on_by_the_sequential_rule() {
     let mut words = it.step.clone();
     "kill -INT $$".clone_into(&mut words[build]);
     let mut command = it.program.command(&words);
-    Ran::of(command.current_dir(&it.folder)).ends_with(130).complains("ended by signal 2");
+    FinishedCommand::run(command.current_dir(&it.folder))
+        .ends_with(130)
+        .complains("ended by signal 2");
 }

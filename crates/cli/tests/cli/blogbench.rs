@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use treering_model::{Ending, Op, Scope, Trial};
 use treering_testkit::{
-    LoopFs, Program, Ran, TempDir, require_loop_fs, require_root, temp_dir_in, tree_of,
+    FinishedCommand, LoopFs, Program, TempDir, require_loop_fs, require_root, temp_dir_in, tree_of,
 };
 
 use crate::program;
@@ -22,7 +22,7 @@ fn place() -> TempDir {
 }
 
 /// Runs the tool in classic mode.
-fn classic(program: &Program, dir: &Path, more: &[&str]) -> Ran {
+fn classic(program: &Program, dir: &Path, more: &[&str]) -> FinishedCommand {
     let words = ["blogbench", "-d", dir.to_str().unwrap()];
     program.run(words.iter().chain(more))
 }

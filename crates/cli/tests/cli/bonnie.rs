@@ -10,7 +10,8 @@ use std::sync::Mutex;
 
 use treering_model::Ending;
 use treering_testkit::{
-    LoopFs, Program, Ran, at_once, require_loop_fs, require_root, skip, temp_dir, traced,
+    FinishedCommand, LoopFs, Program, at_once, require_loop_fs, require_root, skip, temp_dir,
+    traced,
 };
 
 use crate::program;
@@ -28,7 +29,7 @@ fn installed(path: &str) -> Option<PathBuf> {
 
 const ORIGINAL: &str = "/usr/sbin/bonnie++";
 
-fn classic(program: &Program, words: &str) -> Ran {
+fn classic(program: &Program, words: &str) -> FinishedCommand {
     program.run(["bonnie++"].into_iter().chain(words.split_whitespace()))
 }
 
@@ -83,7 +84,8 @@ fn tables_lines_and_progress_are_those_of_the_original() {
         let words = format!("-d . -u root -r 0 -z 7 -m oak {words}");
         let mut command = Command::new(&original);
         let theirs =
-            Ran::of(command.args(words.split_whitespace()).current_dir(other.path())).ends_with(0);
+            FinishedCommand::run(command.args(words.split_whitespace()).current_dir(other.path()))
+                .ends_with(0);
         let ours = classic(&program, &format!("{words} --csv-columns original")).ends_with(0);
         assert_eq!(shape_of_table(&ours.stdout), shape_of_table(&theirs.stdout), "{words}");
         assert_eq!(shape_of_table(&ours.stderr), shape_of_table(&theirs.stderr), "{words}");
@@ -232,14 +234,18 @@ fn the_many_files_see_the_calls_of_the_original() {
 }
 
 /// Feeds a text to a program.
-fn piped(program: &Path, text: &str) -> Ran {
+fn piped(program: &Path, text: &str) -> FinishedCommand {
     let mut command = Command::new(program);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    FinishedCommand {
+        code: output.status.code(),
+        stdout: text(output.stdout),
+        stderr: text(output.stderr),
+    }
 }
 
 #[test]
@@ -388,7 +394,7 @@ fn a_second_way_to_write_f_and_both_names_of_the_link_work() {
             let mut command = Command::new(&link);
             let words = format!("-u root -r 0 -n 0 -s 1 -q -m oak {byte} -d .");
             program.prepare(&mut command).args(words.split_whitespace());
-            let line = fields(&Ran::of(&mut command).ends_with(0).stdout);
+            let line = fields(&FinishedCommand::run(&mut command).ends_with(0).stdout);
             assert_eq!(line[9].is_empty(), byte == "-f", "{name} {byte}");
         }
     }

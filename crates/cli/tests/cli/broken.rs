@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use treering_model::Ending;
 use treering_testkit::{
-    FourLists, LoopFs, Program, Ran, Running, fill, require_loop_fs, require_root, skip,
+    FinishedCommand, FourLists, LoopFs, Program, RunningProgram, fill, require_loop_fs,
+    require_root, skip,
 };
 
 use crate::faults::run;
@@ -43,7 +44,7 @@ fn prepared() -> Program {
 }
 
 /// Starts the run in `w` on this filesystem, and waits until a tree is not empty.
-fn begun(program: &Program, words: &[&str], place: &Path) -> (Running, PathBuf) {
+fn begun(program: &Program, words: &[&str], place: &Path) -> (RunningProgram, PathBuf) {
     let dir = place.join("w");
     let mut all = vec!["run", words[0], "--dir", dir.to_str().unwrap()];
     all.extend(&words[1..]);
@@ -69,7 +70,7 @@ fn device_of(dir: &Path) -> String {
 
 /// Asserts that the run failed with exit code 4, that the reason is stored and printed before the
 /// list of files left behind, and that there is a summary.
-fn failed_first(program: &Program, ran: Ran, whys: &[&str]) {
+fn failed_first(program: &Program, ran: FinishedCommand, whys: &[&str]) {
     let ran = ran.ends_with(4);
     let trial = last(program);
     let kept = failure(&trial);
@@ -180,7 +181,7 @@ fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
     let program = prepared();
     let words = ["compilebench", "-n", "-s", "lists", "-i", "2", "-r", "0", "-D", "w"];
     let homeless = |words: &[&str]| {
-        Ran::of(program.command(words).env_remove("HOME").env_remove("TREERING_DATA"))
+        FinishedCommand::run(program.command(words).env_remove("HOME").env_remove("TREERING_DATA"))
     };
     let ran = homeless(&words).ends_with(0);
     let ours: Vec<_> = ran.stderr.lines().filter(|line| line.starts_with("treering: ")).collect();
@@ -196,7 +197,8 @@ fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
     // A home that cannot be written: somebody's file stands where the directory would be.
     let closed = program.home().join("closed");
     fs::write(&closed, "").unwrap();
-    let ran = Ran::of(program.command(words).env("TREERING_DATA", &closed)).ends_with(0);
+    let ran =
+        FinishedCommand::run(program.command(words).env("TREERING_DATA", &closed)).ends_with(0);
     assert!(ran.stderr.contains("treering: the results are not stored: "), "{ran}");
     assert_eq!(count(&program), 0);
 }
@@ -212,7 +214,7 @@ fn a_limit_of_open_files_is_raised_or_named() {
         let words = ["run", "fio", "many.fio", "--dir", dir];
         command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\"")]);
         command.arg(env!("CARGO_BIN_EXE_treering")).args(words);
-        Ran::of(program.prepare(&mut command))
+        FinishedCommand::run(program.prepare(&mut command))
     };
     limited("ulimit -Sn 30", "raised").ends_with(0);
     let ran = limited("ulimit -n 30", "named").ends_with(4);
@@ -277,7 +279,7 @@ fn crowded(program: &Program, limited: impl Fn() -> Command, limit: &str) {
         // Some of them run as another user.
         fs::set_permissions(&place, Permissions::from_mode(0o777)).unwrap();
         command.args(["--dir", &dir]);
-        let ran = Ran::of(program.prepare(&mut command)).ends_with(4);
+        let ran = FinishedCommand::run(program.prepare(&mut command)).ends_with(4);
         for part in ["cannot be started: Resource temporarily unavailable", limit] {
             assert!(ran.stderr.contains(part), "{words:?}: {part}: {ran}");
         }

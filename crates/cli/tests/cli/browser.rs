@@ -6,8 +6,8 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::{
-    Beginning, Better, Cell, Ending, Fact, Interval, Latency, Metric, Mode, Op, OpTotals,
-    PhaseTotals, Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
+    BetterDirection, Cell, Ending, Fact, IntervalTotals, Latency, Metric, Op, OpTotals,
+    PhaseTotals, RunMode, Scope, TaskTotals, TrialEvent, TrialHeader, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 use treering_testkit::{Program, skip, temp_dir_in};
@@ -92,7 +92,9 @@ pub(crate) fn record(
         bytes: 1 << 30,
         tasks: 20,
         ops: vec![op(Op::Create, 9_000), op(Op::Write, 4_000), op(Op::Sync, 70_000)],
-        intervals: (0..8).map(|second| Interval { second, calls: 9, bytes: 1 << 27 }).collect(),
+        intervals: (0..8)
+            .map(|second| IntervalTotals { second, calls: 9, bytes: 1 << 27 })
+            .collect(),
         ..PhaseTotals::default()
     };
     let task = |task: u32| TaskTotals {
@@ -104,14 +106,14 @@ pub(crate) fn record(
     };
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let mut events = vec![
-        TrialEvent::Began(Beginning {
+        TrialEvent::Began(TrialHeader {
             started_unix_ms: place,
             treering_version: "0.1.0".to_owned(),
             label: label.to_owned(),
             target: format!("/nowhere/{HOSTILE}"),
             parameters: vec![("runs".to_owned(), HOSTILE.to_owned())],
             cell,
-            ..Beginning::new(trial, &format!("compilebench{HOSTILE}"), Mode::Native)
+            ..TrialHeader::new(trial, &format!("compilebench{HOSTILE}"), RunMode::Native)
         }),
         TrialEvent::Environment {
             facts: vec![
@@ -126,7 +128,8 @@ pub(crate) fn record(
     events.push(TrialEvent::PhaseEnded(phase));
     let rate = (100 + place % 7) as f64 / slow as f64;
     let scope = Scope::Kind(kind.clone());
-    let rate = Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, Better::Higher);
+    let rate =
+        Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, BetterDirection::Higher);
     events.push(TrialEvent::Measured(rate.primary().of_tasks(3)));
     events.push(TrialEvent::Ended { ending: Ending::Completed, at_ns: 1_000_000_000 });
     let mut recorder = store.recorder();

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use treering_model::Op;
-use treering_testkit::{FourLists, Program, Ran, require_shared, temp_dir, tree_of};
+use treering_testkit::{FinishedCommand, FourLists, Program, require_shared, temp_dir, tree_of};
 
 use crate::program;
 use crate::trial::{calls, cautions, last, tasks};
@@ -226,7 +226,7 @@ fn a_link_with_the_originals_name_is_the_original() {
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
     let through_link = |words: &[&str]| {
         let mut command = Command::new(&link);
-        Ran::of(program.prepare(&mut command).args(words))
+        FinishedCommand::run(program.prepare(&mut command).args(words))
     };
     let ran = through_link(&["-D", "w", "-s", "lists", "-i", "2", "-r", "3", "-n"]).ends_with(0);
     assert_eq!(runs_of(&summary_runs(&ran.stdout), "intial create"), 2);
@@ -241,7 +241,7 @@ fn sources_are_those_of_the_present_directory_or_shipped_ones() {
     let program = prepared();
     let outline = |dir: &str| {
         let mut command = program.command(["compilebench", "--dry-run", "-i", "1", "-r", "0"]);
-        Ran::of(command.current_dir(program.home().join(dir))).ends_with(0).stdout
+        FinishedCommand::run(command.current_dir(program.home().join(dir))).ends_with(0).stdout
     };
     assert!(outline("lists").starts_with("native unpatched native-0 0MB\n"));
     assert!(outline("").starts_with("native unpatched native-0 1237MB\n"));
@@ -292,7 +292,8 @@ fn a_dry_run_of_the_default_equals_both_published_listings() {
     let report = std::fs::read_to_string(report).unwrap();
     let place = temp_dir();
     let mut command = program().command(["compilebench", "--dry-run", "-i", "30", "-r", "100"]);
-    let ran = Ran::of(command.arg("-s").arg(&lists).current_dir(place.path())).ends_with(0);
+    let ran =
+        FinishedCommand::run(command.arg("-s").arg(&lists).current_dir(place.path())).ends_with(0);
     let ours: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(ours.len(), 3 + 30 + 100);
     assert_eq!(ours[0], "native unpatched native-0 222MB");

@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use treering_testkit::{FourLists, Program, Ran, tree_of};
+use treering_testkit::{FinishedCommand, FourLists, Program, tree_of};
 
 use crate::classic_model::Model;
 use crate::program;
 use crate::trial::{cautions, last};
 
-fn run(program: &Program, words: &[&str]) -> Ran {
+fn run(program: &Program, words: &[&str]) -> FinishedCommand {
     program.run(["compilebench", "-s", "lists"].iter().chain(words)).ends_with(0)
 }
 
 /// Replays the lines of a run, leaving out those of treering's own.
-fn replay(model: &mut Model, ran: &Ran) {
+fn replay(model: &mut Model, ran: &FinishedCommand) {
     ran.stderr.lines().filter(|line| !line.starts_with("treering: ")).for_each(|l| model.line(l));
 }
 

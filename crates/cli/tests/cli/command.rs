@@ -7,12 +7,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use treering_model::{Ending, Metric, Scope, Trial};
-use treering_testkit::{LoopFs, Program, Ran, is_root, require_loop_fs, require_tool, skip};
+use treering_testkit::{
+    FinishedCommand, LoopFs, Program, is_root, require_loop_fs, require_tool, skip,
+};
 
 use crate::program;
 use crate::trial::{again, cautions, failure, last, tasks};
 
-fn run(program: &Program, words: &[&str]) -> Ran {
+fn run(program: &Program, words: &[&str]) -> FinishedCommand {
     program.run(["run", "command", "--dir", "d", "--quiet"].iter().chain(words))
 }
 
@@ -254,7 +256,7 @@ fn as_postgres(bin: &Path) {
         return skip("there is no user postgres");
     }
     let program = program();
-    Ran::of(Command::new("chmod").arg("755").arg(program.home())).ends_with(0);
+    FinishedCommand::run(Command::new("chmod").arg("755").arg(program.home())).ends_with(0);
     pgbench(&program, bin, "install -d -o postgres pg", "runuser -u postgres -- sh -c");
 }
 

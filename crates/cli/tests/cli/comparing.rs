@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use treering_model::{
-    Beginning, Better, Ending, Fact, Metric, Mode, Scope, TrialEvent, TrialId, TrialSink, Unit,
+    BetterDirection, Ending, Fact, Metric, RunMode, Scope, TrialEvent, TrialHeader, TrialId,
+    TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -17,15 +18,16 @@ const ROUNDS: [f64; 8] = [100.0, 104.0, 97.0, 102.0, 99.0, 101.0, 98.0, 103.0];
 /// Records a trial of a side with this rate.
 fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: f64) {
     let scope = Scope::Kind("create".to_owned());
-    let rate = Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, Better::Higher);
+    let rate =
+        Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, BetterDirection::Higher);
     let events = [
-        TrialEvent::Began(Beginning {
+        TrialEvent::Began(TrialHeader {
             started_unix_ms: started,
             treering_version: "0.1.0".to_owned(),
             label: label.to_owned(),
             target: format!("/nowhere/{label}"),
             parameters: vec![("runs".to_owned(), "3".to_owned())],
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+            ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
         }),
         TrialEvent::Environment {
             facts: vec![Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() }],

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use treering_model::{Scope, Trial};
-use treering_testkit::{Program, Ran, skip, temp_dir_in};
+use treering_testkit::{FinishedCommand, Program, skip, temp_dir_in};
 
 use crate::program;
 use crate::trial::{again, cautions, failure, last};
@@ -346,7 +346,7 @@ fn lines_and_the_mix_are_those_of_the_original() {
     fs::create_dir(&at).unwrap();
     let at = at.to_str().unwrap();
     let words = ["dbench", "-t", "3", "-c", "load.txt", "-D", at, "2", "--per-client-results"];
-    let ours: Ran = program.run(words).ends_with(0);
+    let ours: FinishedCommand = program.run(words).ends_with(0);
     assert_eq!(paths(&place.path().join("ours/clients")), left);
     let (theirs_table, ours_table) = (table(&theirs), table(&ours.stdout));
     let names = |table: &BTreeMap<String, Row>| table.keys().cloned().collect::<Vec<_>>();

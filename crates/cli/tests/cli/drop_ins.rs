@@ -6,15 +6,15 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use treering_model::{Ending, Mode, RANKS_FACT};
-use treering_testkit::{Ran, temp_dir};
+use treering_model::{Ending, RANKS_FACT, RunMode};
+use treering_testkit::{FinishedCommand, temp_dir};
 
 use crate::kernels::fact;
 use crate::mpi::{Mpi, elsewhere, only};
 use crate::{ior, mdtest};
 
-fn words(command: &mut Command, words: &str) -> Ran {
-    Ran::of(command.args(words.split_whitespace()))
+fn words(command: &mut Command, words: &str) -> FinishedCommand {
+    FinishedCommand::run(command.args(words.split_whitespace()))
 }
 
 /// Command lines of mdtest; `-G` makes the data the same in both programs.
@@ -83,7 +83,7 @@ fn ranks_of_a_tool_are_one_trial_that_can_be_shown_again() {
         let trial = only(&store);
         assert_eq!(
             (trial.ending.clone(), trial.beginning.mode),
-            (Ending::Completed, Mode::Classic)
+            (Ending::Completed, RunMode::Classic)
         );
         assert_eq!(fact(&trial, RANKS_FACT), Some("3"));
         let ranks = trial.beginning.parameters.iter().find(|(name, _)| name == "ranks");

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_testkit::{
-    FourLists, LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir,
+    FinishedCommand, FourLists, LoopFs, Program, require_loop_fs, require_root, skip, temp_dir,
 };
 
 use crate::faults::run;
@@ -74,7 +74,7 @@ fn profile(program: &Program, target: &str) {
     fs::write(program.home().join("profile.ffsb"), profile).unwrap();
 }
 
-fn on(program: &Program, tool: &Tool, target: &str) -> Ran {
+fn on(program: &Program, tool: &Tool, target: &str) -> FinishedCommand {
     let words = tool.words.replace("{}", target);
     program.run(words.split_whitespace())
 }
@@ -149,7 +149,7 @@ fn exit_codes_are_those_of_installed_originals() {
             };
             let words = words.clone().map(|word| word.replace("{}", target));
             let mut command = Command::new(&original);
-            let theirs = Ran::of(command.args(words).current_dir(program.home()));
+            let theirs = FinishedCommand::run(command.args(words).current_dir(program.home()));
             theirs.ends_with(tool.codes[kind]);
         }
     }
@@ -256,7 +256,7 @@ fn a_comparison_fails_if_every_trial_of_a_variant_failed() {
 }
 
 /// The program without `getrandom`, which fails with this error.
-fn without_getrandom(program: &Program, error: &str, words: &[&str]) -> Option<Ran> {
+fn without_getrandom(program: &Program, error: &str, words: &[&str]) -> Option<FinishedCommand> {
     let of_ours = program.command(words);
     let mut command = Command::new("strace");
     let trace = temp_dir();
@@ -270,7 +270,7 @@ fn without_getrandom(program: &Program, error: &str, words: &[&str]) -> Option<R
         skip("strace is not installed");
         return None;
     }
-    Some(Ran::of(&mut command))
+    Some(FinishedCommand::run(&mut command))
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use treering_testkit::{Program, Ran, TempDir, temp_dir};
+use treering_testkit::{FinishedCommand, Program, TempDir, temp_dir};
 
 /// Number of control groups made so far; gives each a unique name.
 static GROUPS: AtomicU32 = AtomicU32::new(0);
@@ -45,12 +45,12 @@ impl Cgroup {
     }
 
     /// Runs the program in the control group.
-    pub(crate) fn run(&self, program: &Program, words: &[&str]) -> Ran {
+    pub(crate) fn run(&self, program: &Program, words: &[&str]) -> FinishedCommand {
         let enter = "echo $$ > \"$0\" && exec \"$@\"";
         let mut command = Command::new("sh");
         command.args(["-c", enter]).arg(self.folder.join("cgroup.procs"));
         command.arg(env!("CARGO_BIN_EXE_treering"));
-        Ran::of(program.prepare(&mut command).args(words))
+        FinishedCommand::run(program.prepare(&mut command).args(words))
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use treering_model::{Ending, Op, Scope, Trial};
-use treering_testkit::{LoopFs, Program, Ran, require_root, temp_dir_in, tree_of};
+use treering_testkit::{FinishedCommand, LoopFs, Program, require_root, temp_dir_in, tree_of};
 
 use crate::program;
 use crate::trial::{again, calls, cautions, failure, last};
@@ -64,13 +64,13 @@ impl Profile {
     }
 
     /// Runs the profile in classic mode.
-    pub(crate) fn run(&self, program: &Program) -> Ran {
+    pub(crate) fn run(&self, program: &Program) -> FinishedCommand {
         self.write(program);
         program.run(["ffsb", "p.ffsb"])
     }
 
     /// Runs the profile natively in `d`.
-    pub(crate) fn native(&self, program: &Program, words: &[&str]) -> Ran {
+    pub(crate) fn native(&self, program: &Program, words: &[&str]) -> FinishedCommand {
         self.write(program);
         let run = ["run", "ffsb", "p.ffsb", "--dir", "d"];
         program.run(run.iter().chain(words))
@@ -105,7 +105,7 @@ pub(crate) fn rows(text: &str) -> Vec<Row> {
 
 /// The lines of an output in order, each somewhere after the one before.
 #[track_caller]
-pub(crate) fn in_order(ran: &Ran, parts: &[&str]) {
+pub(crate) fn in_order(ran: &FinishedCommand, parts: &[&str]) {
     let mut rest = ran.stdout.as_str();
     for part in parts {
         let Some((_, after)) = rest.split_once(part) else { panic!("no {part:?}: {ran}") };
@@ -224,7 +224,7 @@ fn a_link_is_the_tool_and_a_wrong_call_ends_with_1() {
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
     let run = |words: &[&str]| {
         let mut command = Command::new("./ffsb");
-        Ran::of(program.prepare(&mut command).args(words))
+        FinishedCommand::run(program.prepare(&mut command).args(words))
     };
     let ran = run(&[]).ends_with(1);
     assert_eq!((ran.stderr.as_str(), ran.stdout.as_str()), ("usage: ffsb <config file>\n", ""));

@@ -7,7 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use treering_testkit::{LoopFs, Ran, require_loop_fs, temp_dir_in, tree_of};
+use treering_testkit::{FinishedCommand, LoopFs, require_loop_fs, temp_dir_in, tree_of};
 
 use crate::ffsb::{Profile, data, figure, rows};
 use crate::program;
@@ -216,7 +216,7 @@ fn locations_have_any_length_and_are_made() {
 /// The share of a filesystem's blocks that are used, in percent.
 fn used_percent(place: &Path) -> f64 {
     let mut command = Command::new("stat");
-    let ran = Ran::of(command.args(["-f", "-c", "%b %f"]).arg(place)).ends_with(0);
+    let ran = FinishedCommand::run(command.args(["-f", "-c", "%b %f"]).arg(place)).ends_with(0);
     let numbers: Vec<f64> =
         ran.stdout.split_whitespace().map(|word| word.parse().unwrap()).collect();
     (1.0 - numbers[1] / numbers[0]) * 100.0

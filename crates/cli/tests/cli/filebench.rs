@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use treering_model::{Ending, Scope, Trial};
-use treering_testkit::{LoopFs, Program, Ran, require_loop_fs, temp_dir_in, tree_of};
+use treering_testkit::{FinishedCommand, LoopFs, Program, require_loop_fs, temp_dir_in, tree_of};
 
 use crate::program;
 use crate::trial::{again, failure, last};
@@ -29,13 +29,13 @@ fn write(program: &Program, text: &str) {
 }
 
 /// Runs a file as the original would.
-fn classic(program: &Program, text: &str) -> Ran {
+fn classic(program: &Program, text: &str) -> FinishedCommand {
     write(program, text);
     program.run(["filebench", "-f", "w.f"])
 }
 
 /// Runs the script natively in `d`.
-fn native(program: &Program, text: &str, words: &[&str]) -> Ran {
+fn native(program: &Program, text: &str, words: &[&str]) -> FinishedCommand {
     write(program, text);
     program.run(["run", "filebench", "w.f", "--dir", "d"].iter().chain(words))
 }
@@ -46,7 +46,7 @@ fn figure(trial: &Trial, scope: &Scope, name: &str) -> f64 {
 }
 
 /// The count of a line of the table.
-fn count(ran: &Ran, flowop: &str) -> u64 {
+fn count(ran: &FinishedCommand, flowop: &str) -> u64 {
     let line = ran.stdout.lines().find(|line| line.starts_with(&format!("{flowop} ")));
     let line = line.unwrap_or_else(|| panic!("no {flowop}: {ran}"));
     line.split_whitespace().nth(1).unwrap().strip_suffix("ops").unwrap().parse().unwrap()

@@ -5,28 +5,28 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use treering_model::{Ending, HeatReport, Scope, Work};
+use treering_model::{Ending, HeatReport, Scope, WorkLimit};
 use treering_testkit::{
-    LoopFs, Program, Ran, require_root, require_tool, temp_dir, traced, tree_of,
+    FinishedCommand, LoopFs, Program, require_root, require_tool, temp_dir, traced, tree_of,
 };
 
 use crate::program;
 use crate::trial::{again, failure, last};
 
 /// Writes a job file and runs it in classic mode, without an installed fio on the path.
-fn run(program: &Program, job: &str, words: &[&str]) -> Ran {
+fn run(program: &Program, job: &str, words: &[&str]) -> FinishedCommand {
     fs::write(program.home().join("j.fio"), job).unwrap();
     let mut command = program.command(["fio", "j.fio"].iter().chain(words));
-    Ran::of(command.env("PATH", "/no/such/directory"))
+    FinishedCommand::run(command.env("PATH", "/no/such/directory"))
 }
 
 /// Runs the job file natively in `d`.
-fn native(program: &Program, job: &str, words: &[&str]) -> Ran {
+fn native(program: &Program, job: &str, words: &[&str]) -> FinishedCommand {
     fs::write(program.home().join("j.fio"), job).unwrap();
     program.run(["run", "fio", "j.fio", "--dir", "d"].iter().chain(words))
 }
 
-fn json(ran: &Ran) -> Value {
+fn json(ran: &FinishedCommand) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
@@ -245,7 +245,7 @@ fn natively_a_job_is_kept_and_removed_and_can_be_repeated() {
         .collect();
     let (w, r) = (Scope::Kind("w".to_owned()), Scope::Kind("r".to_owned()));
     assert_eq!(primary, [("write_mib_per_second", &w), ("read_mib_per_second", &r)]);
-    let work = trial.facts.iter().find(|fact| fact.name == Work::FACT);
+    let work = trial.facts.iter().find(|fact| fact.name == WorkLimit::FACT);
     assert!(work.is_none_or(|fact| fact.value == "fixed"));
     program.run(again(&program)).ends_with(0);
     assert_eq!(last(&program).beginning.parameters, trial.beginning.parameters);

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
-use treering_testkit::{Program, Ran, at_once, require_tool, temp_dir};
+use treering_testkit::{FinishedCommand, Program, at_once, require_tool, temp_dir};
 
 use crate::fio::{done, schema};
 use crate::program;
@@ -25,9 +25,9 @@ fn original(dir: &Path, line: &str) -> Output {
 }
 
 /// Ours, where no fio is installed that could.
-fn ours(program: &Program, dir: &Path, line: &str) -> Ran {
+fn ours(program: &Program, dir: &Path, line: &str) -> FinishedCommand {
     let mut command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
-    Ran::of(command.current_dir(dir).env("PATH", "/no/such/directory"))
+    FinishedCommand::run(command.current_dir(dir).env("PATH", "/no/such/directory"))
 }
 
 fn document(text: &str) -> Value {
@@ -384,7 +384,7 @@ fn reports_during_a_run_come_in_every_format_and_only_the_last_is_kept() {
     // What has not begun is no row of the normal format.
     assert!(text.matches("\nb: (groupid=1").count() < groups, "{text}");
     let mut command = program.command(["fio"].into_iter().chain(words(line)));
-    Ran::of(command.current_dir(dir.path())).ends_with(0);
+    FinishedCommand::run(command.current_dir(dir.path())).ends_with(0);
     let shown = program.run(["show", "last", "--classic"]).ends_with(0).stdout;
     assert_eq!(shown.matches("Run status group 0").count(), 1, "{shown}");
     let mut rows = text.lines().rev().filter(|line| line.starts_with("3;"));

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use treering_model::{Ending, Op, Trial};
 use treering_testkit::{
-    LoopFs, Program, Ran, require_loop_fs, require_root, skip, temp_dir, traced,
+    FinishedCommand, LoopFs, Program, require_loop_fs, require_root, skip, temp_dir, traced,
 };
 
 use crate::program;
@@ -74,14 +74,16 @@ fn shapes(top: &Path) -> BTreeSet<String> {
     shapes
 }
 
-fn classic(program: &Program, words: &str) -> Ran {
+fn classic(program: &Program, words: &str) -> FinishedCommand {
     program.run(["fs_mark"].into_iter().chain(words.split_whitespace()))
 }
 
 /// Runs the original in a directory like the program's home.
-fn run_original(original: &Path, dir: &Path, words: &str) -> Ran {
+fn run_original(original: &Path, dir: &Path, words: &str) -> FinishedCommand {
     let mut command = Command::new(original);
-    Ran::of(command.args(words.split_whitespace()).current_dir(dir).env("LC_ALL", "C.UTF-8"))
+    FinishedCommand::run(
+        command.args(words.split_whitespace()).current_dir(dir).env("LC_ALL", "C.UTF-8"),
+    )
 }
 
 const LINES: [&str; 9] = [
@@ -243,7 +245,7 @@ fn a_link_is_the_tool_and_echoes_its_words() {
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
     let mut command = Command::new("./fs_mark");
     program.prepare(&mut command).args(["-S0", "-n", "2", "-d", "a b"]);
-    let ran = Ran::of(&mut command).ends_with(0);
+    let ran = FinishedCommand::run(&mut command).ends_with(0);
     assert!(ran.stdout.starts_with("\n#  ./fs_mark  -S0  -n  2  -d  a b \n#\tVersion 3.3, 1 "));
     let started = ran.stdout.split("starting at ").nth(1).unwrap().lines().next().unwrap();
     assert_eq!(started.split_whitespace().count(), 5, "{started}");

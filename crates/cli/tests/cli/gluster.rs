@@ -5,7 +5,9 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use treering_model::{CautionCode, Ending};
-use treering_testkit::{Gluster, Ran, Running, cannot_gluster, fill, skip, temp_dir};
+use treering_testkit::{
+    FinishedCommand, GlusterClients, RunningProgram, cannot_gluster, fill, skip, temp_dir,
+};
 
 use crate::kernels::{fact, trials};
 use crate::mpi::{Mpi, fs_mark, only};
@@ -24,11 +26,11 @@ fn prepared() -> Option<Mpi> {
 #[test]
 fn four_clients_of_one_filesystem() {
     let Some(mpi) = prepared() else { return };
-    let (shared, data) = (Gluster::new(4, 600), temp_dir());
+    let (shared, data) = (GlusterClients::new(4, 600), temp_dir());
     let store = data.path().join("results.db");
     let mut command = mpi.ranks(4);
     fs_mark(&mut command, shared.pattern().to_str().unwrap(), &store, "25");
-    let ran = Ran::of(&mut command).ends_with(0);
+    let ran = FinishedCommand::run(&mut command).ends_with(0);
     let trial = only(&store);
     assert_eq!(trial.ending, Ending::Completed, "{ran}");
     assert!(trial.phases.iter().any(|phase| phase.tasks == 8), "{ran}");
@@ -43,7 +45,7 @@ fn four_clients_of_one_filesystem() {
 #[test]
 fn a_plan_runs_on_all_clients_each_in_its_mount() {
     let Some(mpi) = prepared() else { return };
-    let (shared, data) = (Gluster::new(3, 600), temp_dir());
+    let (shared, data) = (GlusterClients::new(3, 600), temp_dir());
     let (plan, store) = (data.path().join("shared.toml"), data.path().join("results.db"));
     let text = format!(
         "rounds = 1\nwarm-up = false\n{}[[variant]]\nname = \"gluster\"\n\
@@ -55,7 +57,7 @@ fn a_plan_runs_on_all_clients_each_in_its_mount() {
     fs::write(&plan, text).unwrap();
     let program = program();
     let mut command = program.command(["compare", "--quiet", "--store"]);
-    let ran = Ran::of(command.arg(&store).arg(&plan)).ends_with(0);
+    let ran = FinishedCommand::run(command.arg(&store).arg(&plan)).ends_with(0);
     let all = trials(&store);
     assert_eq!(all.len(), 2, "{ran}");
     for trial in &all {
@@ -72,12 +74,12 @@ fn a_plan_runs_on_all_clients_each_in_its_mount() {
 #[test]
 fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
     let Some(mpi) = prepared() else { return };
-    let (shared, data) = (Gluster::new(4, 600), temp_dir());
+    let (shared, data) = (GlusterClients::new(4, 600), temp_dir());
     let store = data.path().join("results.db");
     let mut command = mpi.ranks(4);
     fs_mark(&mut command, shared.pattern().to_str().unwrap(), &store, "100");
     command.args(["--iterations", "1000", "--rank-timeout", "10"]);
-    let running = Running::start(&mut command);
+    let running = RunningProgram::start(&mut command);
     wait_for_files(&shared);
     shared.set_link(2, false);
     let ran = running.finish();
@@ -92,12 +94,12 @@ fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
 #[test]
 fn a_full_brick_ends_the_run_and_says_so() {
     let Some(mpi) = prepared() else { return };
-    let (shared, data) = (Gluster::new(2, 400), temp_dir());
+    let (shared, data) = (GlusterClients::new(2, 400), temp_dir());
     let store = data.path().join("results.db");
     let mut command = mpi.ranks(2);
     fs_mark(&mut command, shared.pattern().to_str().unwrap(), &store, "100");
     command.args(["--iterations", "1000"]);
-    let running = Running::start(&mut command);
+    let running = RunningProgram::start(&mut command);
     wait_for_files(&shared);
     let _filler = fill(&shared.brick().with_file_name("filler"));
     let ran = running.finish();
@@ -109,7 +111,7 @@ fn a_full_brick_ends_the_run_and_says_so() {
 }
 
 /// Waits until a run has begun to write.
-fn wait_for_files(shared: &Gluster) {
+fn wait_for_files(shared: &GlusterClients) {
     let began = Instant::now();
     while fs::read_dir(shared.brick().join("fs_mark-0")).map_or(0, Iterator::count) < 300 {
         assert!(began.elapsed() < Duration::from_secs(120), "no files are made");

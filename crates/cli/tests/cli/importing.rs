@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 use treering_model::{Fact, PhaseTotals, Scope, TaskTotals, Trial, TrialId};
 use treering_store::{Access, Store};
-use treering_testkit::{FourLists, Program, Ran, shared, skip, temp_dir_in};
+use treering_testkit::{FinishedCommand, FourLists, Program, shared, skip, temp_dir_in};
 
 use crate::ffsb::Profile;
 use crate::program;
@@ -618,11 +618,11 @@ fn scores_of_two_versions_of_blogbench_are_never_compared() {
 }
 
 /// Imports this file with a limit on data memory, in KiB.
-fn import_within(program: &Program, kib: u32, file: &str) -> Ran {
+fn import_within(program: &Program, kib: u32, file: &str) -> FinishedCommand {
     let mut command = Command::new("sh");
     let words = format!("ulimit -d {kib}; exec \"$0\" import \"$1\"");
     command.args(["-c", &words]).arg(env!("CARGO_BIN_EXE_treering")).arg(file);
-    Ran::of(program.prepare(&mut command))
+    FinishedCommand::run(program.prepare(&mut command))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use treering_model::Ending;
-use treering_testkit::{FourLists, Program, Running, TempDir, temp_dir_in, tree_of};
+use treering_testkit::{FourLists, Program, RunningProgram, TempDir, temp_dir_in, tree_of};
 
 use crate::classic_lines::summary_runs;
 use crate::program;
@@ -27,7 +27,7 @@ fn store(program: &Program) -> PathBuf {
     program.data().join("results.treering")
 }
 
-fn start(program: &Program, words: &[&str]) -> Running {
+fn start(program: &Program, words: &[&str]) -> RunningProgram {
     program.start(words)
 }
 
@@ -281,11 +281,11 @@ fn the_same_signal_twice_within_a_moment_is_one_signal() {
 }
 
 /// Starts the program from a shell with SIGINT ignored, like a background job of a script.
-fn in_background(program: &Program, words: &[&str]) -> Running {
+fn in_background(program: &Program, words: &[&str]) -> RunningProgram {
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' INT; exec \"$0\" \"$@\""]);
     command.arg(env!("CARGO_BIN_EXE_treering")).args(words);
-    Running::start(program.prepare(&mut command))
+    RunningProgram::start(program.prepare(&mut command))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use treering_model::workloads::io500::{FOUND_FACT, STEPS, measured};
 use treering_model::{Ending, RANKS_FACT, Scope, Trial};
-use treering_testkit::{Program, Ran, temp_dir, temp_dir_in};
+use treering_testkit::{FinishedCommand, Program, temp_dir, temp_dir_in};
 
 use crate::kernels::fact;
 use crate::mpi::{Mpi, only};
@@ -108,7 +108,7 @@ fn ranks_rehearse_together() {
     let store = data.path().join("results.db");
     let mut command = mpi.ranks(3);
     command.args(["io500", "rehearse", "--workers", "2", "--dir"]).arg(place.path());
-    let ran = Ran::of(command.args(SMALL).arg("--store").arg(&store)).ends_with(0);
+    let ran = FinishedCommand::run(command.args(SMALL).arg("--store").arg(&store)).ends_with(0);
     let trial = only(&store);
     assert_eq!(trial.ending, Ending::Completed, "{ran}");
     assert_eq!(rates(&trial), phases());
@@ -135,7 +135,7 @@ echo "it ran $1"
 exit $(grep -c fail "$1")
 "#;
 
-fn with_program(program: &Program, config: &str) -> Ran {
+fn with_program(program: &Program, config: &str) -> FinishedCommand {
     let path = program.home().join("io500");
     fs::write(&path, PROGRAM).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();

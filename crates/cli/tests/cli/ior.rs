@@ -5,13 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use treering_model::Op;
-use treering_testkit::{Program, Ran, temp_dir};
+use treering_testkit::{FinishedCommand, Program, temp_dir};
 
 use crate::originals::{original, run_original, run_ours};
 use crate::program;
 use crate::trial::{calls, last, metric};
 
-pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> Ran {
+pub(crate) fn classic(program: &Program, ranks: u32, words: &str) -> FinishedCommand {
     run_ours(program, "ior", ranks, words)
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use treering_guest::GuestModule;
 use treering_model::{Accelerator, CautionCode, Ending, Trial};
 use treering_store::{Access, Detail, Filter, Store};
-use treering_testkit::{LoopFs, Program, Ran, is_root, skip, temp_dir};
+use treering_testkit::{FinishedCommand, LoopFs, Program, is_root, skip, temp_dir};
 
 use crate::{only_release, program};
 
@@ -77,7 +77,10 @@ pub(crate) fn trials(store: &Path) -> Vec<Trial> {
 
 /// Runs a comparison in guests and returns its stored trials. Retries if an emulated kernel panics
 /// by itself (QEMU 7.2, once in some dozens of boots: a page fault in an interrupt).
-pub(crate) fn in_guests(place: &Path, run: impl Fn(&Path) -> Ran) -> (Ran, Vec<Trial>) {
+pub(crate) fn in_guests(
+    place: &Path,
+    run: impl Fn(&Path) -> FinishedCommand,
+) -> (FinishedCommand, Vec<Trial>) {
     let is_panic = |trial: &Trial| match &trial.ending {
         Ending::Failed { why } => why.contains("Fatal exception"),
         _ => false,
@@ -103,7 +106,7 @@ pub(crate) fn initramfs(tree: &Path, init: &Path, modules: &[GuestModule], archi
     }
     std::fs::copy(init, tree.join("init")).unwrap();
     let script = format!("find . | cpio -o --quiet -H newc >{}", archive.display());
-    Ran::of(Command::new("sh").args(["-c", &script]).current_dir(tree)).ends_with(0);
+    FinishedCommand::run(Command::new("sh").args(["-c", &script]).current_dir(tree)).ends_with(0);
 }
 
 pub(crate) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
@@ -121,7 +124,7 @@ fn kernels_take_turns_and_nothing_stays() {
         let mut command = program.command(words);
         command.args(["--no-warm-up", "--format", "json", "--store"]).arg(store);
         command.arg("--kernel").arg(first).arg("--kernel").arg(last).args(JOB);
-        Ran::of(&mut command)
+        FinishedCommand::run(&mut command)
     });
     let page: Value = serde_json::from_str(&ran.ends_with(0).stdout).unwrap();
     assert_eq!(page["contenders"].as_array().map(Vec::len), Some(1), "{page}");
@@ -193,7 +196,7 @@ fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
     let (ran, kept) = in_guests(place.path(), |store| {
         let mut command = program.command(words);
         command.args(["--rounds", "2", "--no-warm-up", "--store"]).arg(store);
-        Ran::of(command.arg("--kernel").arg(&kernels[0]).args(JOB))
+        FinishedCommand::run(command.arg("--kernel").arg(&kernels[0]).args(JOB))
     });
     assert_eq!(kept.len(), 2, "{ran}");
     for trial in &kept {
@@ -214,7 +217,7 @@ fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
     ] {
         std::fs::write(&plan, format!("{guest}{text}")).unwrap();
         let mut command = program.command(["compare", "--icount"]);
-        Ran::of(command.arg(&plan)).ends_with(2).complains(said);
+        FinishedCommand::run(command.arg(&plan)).ends_with(2).complains(said);
     }
 }
 
@@ -234,7 +237,7 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
         for kernel in kernels {
             command.args(["--kernel", kernel]);
         }
-        let small = Ran::of(&mut command).ends_with(0);
+        let small = FinishedCommand::run(&mut command).ends_with(0);
         let cells = small.stdout.lines().filter(|line| line.starts_with("round "));
         let cells: Vec<&str> = cells.collect();
         assert_eq!(cells.len(), trials, "{small}");
@@ -254,15 +257,15 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
         for kernel in kernels {
             print.args(["--kernel", kernel]);
         }
-        let written = Ran::of(&mut print).ends_with(0).stdout;
+        let written = FinishedCommand::run(&mut print).ends_with(0).stdout;
         let is_described = |line: &&str| line.contains("guest = { cpus = 2, memory = \"512MiB\"");
         assert_eq!(written.lines().filter(is_described).count(), kernels.len(), "{written}");
         if plan == "report-2012" {
             // Thousands of operations of compilebench take long to plan in a build for tests.
             continue;
         }
-        let full = Ran::of(command.arg("--full-size")).ends_with(0);
-        let written = |ran: &Ran| {
+        let full = FinishedCommand::run(command.arg("--full-size")).ends_with(0);
+        let written = |ran: &FinishedCommand| {
             let line = ran.stdout.lines().find(|line| line.contains("each trial writes"));
             line.unwrap().to_owned()
         };
@@ -287,7 +290,7 @@ fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
     let file = place.path().join("plan.toml");
     std::fs::write(&file, plan).unwrap();
     let (ran, kept) = in_guests(place.path(), |store| {
-        Ran::of(program.command(["compare", "--store"]).arg(store).arg(&file))
+        FinishedCommand::run(program.command(["compare", "--store"]).arg(store).arg(&file))
     });
     assert_eq!(kept.len(), 2, "{ran}");
     for trial in &kept {

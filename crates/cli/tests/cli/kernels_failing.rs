@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use treering_model::{Ending, Trial};
-use treering_testkit::{Program, Ran, skip, temp_dir};
+use treering_testkit::{FinishedCommand, Program, skip, temp_dir};
 
 use crate::kernels::{fact, in_guests, prepared, trials};
 use crate::only_release;
@@ -70,10 +70,10 @@ fn completed(kept: &[Trial]) -> usize {
 }
 
 /// Compares as the plan says.
-fn compared(program: &Program, place: &Path, store: &Path, plan: &str) -> Ran {
+fn compared(program: &Program, place: &Path, store: &Path, plan: &str) -> FinishedCommand {
     let file = place.join("plan.toml");
     fs::write(&file, plan).unwrap();
-    Ran::of(program.command(["compare", "--store"]).arg(store).arg(&file))
+    FinishedCommand::run(program.command(["compare", "--store"]).arg(store).arg(&file))
 }
 
 fn nothing_stays(program: &Program) {
@@ -237,7 +237,7 @@ fn a_feature_that_the_kernel_does_not_know_is_named() {
     let search = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", place.path().display());
     let (ran, kept) = in_guests(place.path(), |store| {
         let mut command = program.command(["compare", "--store"]);
-        Ran::of(command.arg(store).arg(&file).env("PATH", &search))
+        FinishedCommand::run(command.arg(store).arg(&file).env("PATH", &search))
     });
     let why = why_failed(&kept, "new");
     let begin = "the kernel does not know what the filesystem was made with (dirdata): ";

@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use treering_guest::{Kernel, needed};
 use treering_model::{Ending, GuestDisk, REBOOT_KERNEL_FACT, Trial};
-use treering_testkit::{Program, Ran, skip, temp_dir};
+use treering_testkit::{FinishedCommand, Program, skip, temp_dir};
 
 use crate::bisecting::compiled;
 use crate::kernels::{fact, initramfs, prepared, trials};
@@ -81,7 +81,7 @@ impl<'p> Stage<'p> {
         if let Some(from) = from {
             mkfs.arg("-d").arg(from);
         }
-        Ran::of(mkfs.arg(&image).arg("1G")).ends_with(0);
+        FinishedCommand::run(mkfs.arg(&image).arg("1G")).ends_with(0);
         image
     }
 
@@ -118,7 +118,7 @@ impl<'p> Stage<'p> {
         for disk in disks {
             qemu.arg("-drive").arg(format!("if=virtio,format=raw,file={}", disk.display()));
         }
-        let ran = Ran::of(&mut qemu);
+        let ran = FinishedCommand::run(&mut qemu);
         let said = String::from_utf8_lossy(&fs::read(console).unwrap_or_default()).into_owned();
         assert_eq!(ran.code, Some(0), "{ran}\n{said}");
         said
@@ -131,7 +131,7 @@ impl<'p> Stage<'p> {
         let mut debugfs = Command::new("debugfs");
         debugfs.env("PATH", "/usr/sbin:/sbin:/usr/bin:/bin").arg("-R");
         debugfs.arg(format!("rdump {folder} {}", to.display())).arg(disk);
-        Ran::of(&mut debugfs).ends_with(0);
+        FinishedCommand::run(&mut debugfs).ends_with(0);
         to.join(Path::new(folder).file_name().unwrap())
     }
 }

@@ -8,8 +8,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use treering_testkit::{
-    LoopFs, Program, Ran, Running, TempDir, fill, require_loop_fs, require_root, temp_dir,
-    temp_dir_in,
+    FinishedCommand, LoopFs, Program, RunningProgram, TempDir, fill, require_loop_fs, require_root,
+    temp_dir, temp_dir_in,
 };
 
 use crate::program;
@@ -49,7 +49,7 @@ fn kill_while_saving(program: &Program, point: &Path) {
     let (tools, began) = endless_check(program);
     let path = format!("{}:/usr/sbin:/usr/bin:/sbin:/bin", tools.display());
     let mut saving = command(program, &["image", "save", "old", point.to_str().unwrap()]);
-    let run = Running::start(saving.env("PATH", path));
+    let run = RunningProgram::start(saving.env("PATH", path));
     let started = Instant::now();
     while !began.exists() {
         assert!(started.elapsed() < Duration::from_secs(120), "it is never checked");
@@ -75,7 +75,7 @@ fn a_filesystem_that_a_kill_leaves_unmounted_is_named_and_mounted_by_the_next_co
         let point = mounted.path().to_path_buf();
         fs::write(point.join("thesis"), "mine").unwrap();
         kill_while_saving(&program, &point);
-        let ran = |words: &[&str]| Ran::of(&mut command(&program, words));
+        let ran = |words: &[&str]| FinishedCommand::run(&mut command(&program, words));
         let listed = ran(&["lab", "list"]).ends_with(0).stdout;
         assert!(listed.contains("unmounted from"), "{listed}");
         assert!(listed.contains("unfinished image"), "{listed}");
@@ -121,13 +121,13 @@ fn a_restored_image_that_is_killed_over_is_not_there() {
     }
     fs::write(mounted.path().join("noise"), &noise).unwrap();
     let at = mounted.path().to_str().unwrap();
-    Ran::of(&mut command(&program, &["image", "save", "old", at])).ends_with(0);
+    FinishedCommand::run(&mut command(&program, &["image", "save", "old", at])).ends_with(0);
     let place = temp_dir();
     let file = place.path().join("old.img");
     let words = ["image", "restore", "old", "--to", file.to_str().unwrap()];
     let mut whole = 0;
     for milliseconds in [1, 5, 20, 40, 80, 120, 200, 400, 100_000] {
-        let mut run = Running::start(&mut command(&program, &words));
+        let mut run = RunningProgram::start(&mut command(&program, &words));
         let started = Instant::now();
         while run.is_alive() && started.elapsed() < Duration::from_millis(milliseconds) {
             std::thread::sleep(Duration::from_millis(1));
@@ -143,7 +143,8 @@ fn a_restored_image_that_is_killed_over_is_not_there() {
         // A file is there: it is the whole one, and the only one.
         assert_eq!((names.len(), names[0].path()), (1, file.clone()));
         assert_eq!(file.metadata().unwrap().len(), 200 << 20);
-        let looked = Ran::of(&mut command(&program, &["layout", file.to_str().unwrap()]));
+        let looked =
+            FinishedCommand::run(&mut command(&program, &["layout", file.to_str().unwrap()]));
         looked.ends_with(0);
         fs::remove_file(&file).unwrap();
         whole += 1;
@@ -190,7 +191,7 @@ fn directories_of_others_in_shared_places_are_neither_used_nor_removed() {
         command.args([&user, &format!("--regid={NOBODY}"), "--clear-groups"]).arg(&binary);
         program.prepare(&mut command).args(words);
         command.env("HOME", &home).env("TMPDIR", shared.path()).env_remove("TREERING_DATA");
-        Ran::of(command.current_dir(&home))
+        FinishedCommand::run(command.current_dir(&home))
     };
     as_nobody(&["doctor", "."]).ends_with(0);
     for name in ["a", "b"] {
@@ -234,7 +235,7 @@ fn an_unsafe_directory_of_the_lab_is_reported_and_stops_no_command_that_only_loo
     ] {
         let ran = |words: &[&str]| {
             let mut command = program.command(words);
-            Ran::of(command.env("TREERING_LAB", program.home().join(name)))
+            FinishedCommand::run(command.env("TREERING_LAB", program.home().join(name)))
         };
         let doctor = ran(&["doctor", "."]).ends_with(0);
         assert!(doctor.stderr.contains(why) && doctor.stderr.contains("TREERING_LAB"), "{doctor}");
@@ -253,7 +254,7 @@ fn staged() -> (LoopFs, Program, TempDir) {
 }
 
 /// A small run whose results wait in memory, by this shell command before it.
-fn staged_run(place: &LoopFs, program: &Program, memory: &Path, before: &str) -> Ran {
+fn staged_run(place: &LoopFs, program: &Program, memory: &Path, before: &str) -> FinishedCommand {
     let dir = place.path().join("w");
     let words = ["run", "fs_mark", "--files", "3", "--quiet", "--dir", dir.to_str().unwrap()];
     let typed = program.command(words);
@@ -261,11 +262,11 @@ fn staged_run(place: &LoopFs, program: &Program, memory: &Path, before: &str) ->
     let script = format!("{before} exec \"$@\"");
     shell.args(["-c", &script, "sh"]).arg(typed.get_program()).args(typed.get_args());
     program.prepare(&mut shell);
-    Ran::of(shell.env("XDG_RUNTIME_DIR", memory).current_dir(program.home()))
+    FinishedCommand::run(shell.env("XDG_RUNTIME_DIR", memory).current_dir(program.home()))
 }
 
-fn in_memory(program: &Program, memory: &Path, words: &[&str]) -> Ran {
-    Ran::of(program.command(words).env("XDG_RUNTIME_DIR", memory))
+fn in_memory(program: &Program, memory: &Path, words: &[&str]) -> FinishedCommand {
+    FinishedCommand::run(program.command(words).env("XDG_RUNTIME_DIR", memory))
 }
 
 fn names(dir: &Path) -> Vec<String> {
@@ -310,7 +311,7 @@ fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_i
     // The name that staged stores of this place have, from one that is there for a moment.
     let mut typed = program.command(["run", "fs_mark", "--files", "200000", "--quiet"]);
     typed.arg("--dir").arg(place.path().join("w")).env("XDG_RUNTIME_DIR", memory.path());
-    let mut run = Running::start(&mut typed);
+    let mut run = RunningProgram::start(&mut typed);
     let started = Instant::now();
     while names(&own).is_empty() && run.is_alive() {
         assert!(started.elapsed() < Duration::from_secs(120));
@@ -351,7 +352,7 @@ fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_i
 
 /// Name prefix of the staged stores of a store path.
 fn staging_prefix(place: &Path) -> String {
-    treering_model::Fingerprint::of(place.as_os_str().as_encoded_bytes()).text()
+    treering_model::Fingerprint::from_bytes(place.as_os_str().as_encoded_bytes()).text()
 }
 
 #[test]

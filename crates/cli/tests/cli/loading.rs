@@ -5,7 +5,9 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use treering_testkit::{Program, Ran, require_loop_fs, require_root, require_tool, temp_dir_in};
+use treering_testkit::{
+    FinishedCommand, Program, require_loop_fs, require_root, require_tool, temp_dir_in,
+};
 
 use crate::played::{Here, attached, can_play, quick_disk};
 use crate::program;
@@ -14,14 +16,20 @@ const READS: &str = "[reads]\nrw=randread\nbs=4k\nsize=8m\niodepth=4\n";
 
 /// Runs a search on a job in a directory; the store is on a memory filesystem, which is not
 /// measured.
-fn search(program: &Program, store: &Path, job: &str, dir: &str, words: &[&str]) -> Ran {
+fn search(
+    program: &Program,
+    store: &Path,
+    job: &str,
+    dir: &str,
+    words: &[&str],
+) -> FinishedCommand {
     fs::write(program.home().join("j.fio"), job).unwrap();
     let load = ["load", "--minutes", "1", "--warm-up", "0.1", "--duration", "0.3"];
     let fio = ["fio", "--dir", dir, "j.fio", "--store", store.to_str().unwrap()];
     program.run(load.iter().chain(words).chain(&["--format", "json"]).chain(&fio))
 }
 
-fn json(ran: &Ran) -> Value {
+fn json(ran: &FinishedCommand) -> Value {
     serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran}"))
 }
 
@@ -117,7 +125,7 @@ fn the_rate_of_a_played_disk_is_found() {
     let store = results.path().join("r.treering");
     let disk = quick_disk(&program);
     let (running, node) = attached(&program, disk.to_str().unwrap(), 128);
-    Ran::of(std::process::Command::new("mkfs.ext4").args(["-q", &node])).ends_with(0);
+    FinishedCommand::run(std::process::Command::new("mkfs.ext4").args(["-q", &node])).ends_with(0);
     let mounted = Here::new(&program, &node);
     // Half a millisecond a request: 100 a second are far below what it does, and 100000 far above.
     let job = "[reads]\nrw=randread\nbs=4k\nsize=64m\niodepth=8\ndirect=1\n";

@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use treering_model::metrics::times::{BARRIER_SECONDS, RANK_SKEW_PERCENT, START_SPREAD_SECONDS};
 use treering_model::{CautionCode, Ending, Metric, RANKS_FACT, Scope, Trial};
-use treering_testkit::{Program, Ran, Running, TempDir, is_tool, skip, temp_dir, temp_dir_in};
+use treering_testkit::{
+    FinishedCommand, Program, RunningProgram, TempDir, is_tool, skip, temp_dir, temp_dir_in,
+};
 
 use crate::kernels::{fact, trials};
 
@@ -135,7 +137,7 @@ fn ranks_share_the_work_and_rank_0_keeps_one_trial() {
         let store = data.path().join("results.db");
         let mut command = mpi.ranks(4);
         fs_mark(&mut command, place.path().to_str().unwrap(), &store, "50");
-        let ran = Ran::of(&mut command).ends_with(0);
+        let ran = FinishedCommand::run(&mut command).ends_with(0);
         let trial = only(&store);
         assert_eq!(trial.ending, Ending::Completed, "{ran}");
         let phase = trial.phases.iter().find(|phase| phase.tasks == 8).expect("8 workers");
@@ -167,7 +169,7 @@ fn a_workload_that_cannot_be_distributed_is_refused_once() {
         let place = temp_dir();
         let mut command = mpi.ranks(3);
         command.args(["run", "age", "--no-store", "--dir"]).arg(place.path());
-        let ran = Ran::of(&mut command).complains("age cannot run on 3 ranks");
+        let ran = FinishedCommand::run(&mut command).complains("age cannot run on 3 ranks");
         assert_ne!(ran.code, Some(0), "{ran}");
         assert_eq!(ran.stderr.matches("cannot run on 3 ranks").count(), 1, "{ran}");
     }
@@ -183,7 +185,8 @@ fn ranks_that_were_asked_for_other_things_are_named() {
             command.args(["-n", "1"]).arg(&mpi.binary).args(["run", "fs_mark", "--no-store"]);
             command.args(["--files", files, "--dir"]).arg(place.path());
         }
-        let ran = Ran::of(&mut command).complains("it was asked for '11', rank 0 for '10'");
+        let ran =
+            FinishedCommand::run(&mut command).complains("it was asked for '11', rank 0 for '10'");
         assert!(ran.stderr.contains("rank 1 on "), "{ran}");
         assert_ne!(ran.code, Some(0), "{ran}");
     }
@@ -196,7 +199,7 @@ fn a_launcher_of_another_mpi_is_refused() {
     for (launcher, program) in [(&mpich, &open), (&open, &mpich)] {
         let mut command = launcher.launcher();
         command.args(["-n", "2"]).arg(&program.binary).args(["run", "fs_mark", "--no-store"]);
-        let ran = Ran::of(command.args(["--files", "10", "--dir"]).arg(place.path()));
+        let ran = FinishedCommand::run(command.args(["--files", "10", "--dir"]).arg(place.path()));
         let ran = ran.complains("the launcher says 2 processes");
         assert!(ran.stderr.contains("but MPI knows of one"), "{ran}");
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing was done");
@@ -216,7 +219,7 @@ fn directories_that_are_not_one_filesystem_are_a_caution() {
     let mut command = mpi.ranks(2);
     let dirs = place.path().join("c{rank}");
     fs_mark(&mut command, dirs.to_str().unwrap(), &store, "5");
-    let ran = Ran::of(&mut command).ends_with(0);
+    let ran = FinishedCommand::run(&mut command).ends_with(0);
     let trial = only(&store);
     let caution = trial.cautions.iter().find(|one| one.code == CautionCode::NotShared).unwrap();
     assert!(caution.message.starts_with("1 of 2 ranks do not see the files of rank 0"), "{ran}");
@@ -224,16 +227,16 @@ fn directories_that_are_not_one_filesystem_are_a_caution() {
     fs::create_dir(place.path().join("d0")).unwrap();
     let mut command = mpi.ranks(2);
     fs_mark(&mut command, missing.to_str().unwrap(), &data.path().join("other.db"), "5");
-    let ran = Ran::of(&mut command).complains("rank 1 on ");
+    let ran = FinishedCommand::run(&mut command).complains("rank 1 on ");
     assert!(ran.stderr.contains("there is no directory"), "{ran}");
 }
 
 /// Starts a run that takes long enough to be disturbed; returns the run and its ranks.
-fn long_run(mpi: &Mpi, place: &Path, store: &Path) -> (Running, Vec<(u32, usize)>) {
+fn long_run(mpi: &Mpi, place: &Path, store: &Path) -> (RunningProgram, Vec<(u32, usize)>) {
     let mut command = mpi.ranks(3);
     fs_mark(&mut command, place.to_str().unwrap(), store, "2000");
     command.args(["--iterations", "500", "--rank-timeout", "3"]);
-    let running = Running::start(&mut command);
+    let running = RunningProgram::start(&mut command);
     let text = store.to_str().unwrap();
     wait_until("files are made", || place.join("fs_mark-0").exists());
     std::thread::sleep(Duration::from_secs(1));

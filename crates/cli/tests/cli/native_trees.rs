@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use treering_datasets::{Dataset, State, library};
-use treering_model::{Better, Ending, Op, Scope, Trial, TrialBuilder, TrialEvent};
+use treering_model::{BetterDirection, Ending, Op, Scope, Trial, TrialBuilder, TrialEvent};
 use treering_testkit::{
     FileSizes, FourLists, LoopFs, Program, require_loop_fs, require_root, tree_of,
 };
@@ -71,8 +71,8 @@ fn is_sane(trial: &Trial) {
         let (count, seconds, files) = by_kind[kind.as_str()];
         assert_eq!(metric.tasks, count, "{metric:?}");
         let (value, better) = match metric.name.as_str() {
-            "files_per_second" => (files as f64 / seconds, Better::Higher),
-            "seconds" => (seconds / count as f64, Better::Lower),
+            "files_per_second" => (files as f64 / seconds, BetterDirection::Higher),
+            "seconds" => (seconds / count as f64, BetterDirection::Lower),
             _ => continue,
         };
         assert!((metric.value / value - 1.0).abs() < 1e-9, "{metric:?} is not {value}");

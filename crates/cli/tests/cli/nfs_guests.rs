@@ -11,7 +11,8 @@ use serde_json::Value;
 use treering_guest::{Kernel, needed};
 use treering_model::{CautionCode, Ending, GuestDisk, Trial};
 use treering_testkit::{
-    GuestSystem, NfsGuests, Ran, Running, TempDir, cannot_nfs, is_tool, skip, temp_dir,
+    FinishedCommand, GuestSystem, NfsGuests, RunningProgram, TempDir, cannot_nfs, is_tool, skip,
+    temp_dir,
 };
 
 use crate::bisecting::compiled;
@@ -78,7 +79,7 @@ impl Clients {
         for _ in 0..STARTS_MAX {
             let mut command = self.ranks(&[0, 1]);
             fs_mark(&mut command, "/tmp", Path::new("/root/warm-up.db"), "1");
-            let this = Ran::of(&mut command);
+            let this = FinishedCommand::run(&mut command);
             if !this.stderr.contains("unreachable") {
                 return;
             }
@@ -103,7 +104,7 @@ impl Clients {
 /// A kernel with its modules for networks, which are not read from a package: guests have none.
 /// They are where modules of others are.
 fn with_network(package: &Path, to: &Path) -> Kernel {
-    Ran::of(Command::new("dpkg-deb").arg("-x").arg(package).arg(to)).ends_with(0);
+    FinishedCommand::run(Command::new("dpkg-deb").arg("-x").arg(package).arg(to)).ends_with(0);
     for release in fs::read_dir(to.join("lib/modules")).unwrap().flatten() {
         fs::create_dir(release.path().join("extra")).unwrap();
         for folder in ["net", "drivers/net"] {
@@ -123,9 +124,9 @@ fn tree_of_client(tree: &Path, program: &Path) {
         to
     };
     let mut strip = Command::new("strip");
-    Ran::of(strip.arg("-o").arg(put(program)).arg(program)).ends_with(0);
+    FinishedCommand::run(strip.arg("-o").arg(put(program)).arg(program)).ends_with(0);
     fs::copy(PROXY, put(Path::new(PROXY))).unwrap();
-    let said = Ran::of(Command::new("ldd").arg(program).arg(PROXY)).ends_with(0);
+    let said = FinishedCommand::run(Command::new("ldd").arg(program).arg(PROXY)).ends_with(0);
     let paths = said.stdout.split_whitespace().filter(|word| word.starts_with("/lib"));
     for library in paths.collect::<BTreeSet<_>>() {
         fs::copy(library, put(Path::new(library))).unwrap();
@@ -168,15 +169,15 @@ impl Clients {
     }
 
     /// Runs the program in one guest.
-    fn run_in(&self, guest: usize, words: &[&str]) -> Ran {
-        Ran::of(self.ranks(&[guest]).args(words))
+    fn run_in(&self, guest: usize, words: &[&str]) -> FinishedCommand {
+        FinishedCommand::run(self.ranks(&[guest]).args(words))
     }
 
-    fn compare(&self, plan: &Path) -> (Ran, Vec<Trial>) {
+    fn compare(&self, plan: &Path) -> (FinishedCommand, Vec<Trial>) {
         let store = self.place.path().join("results.db");
         let program = program();
         let mut command = program.command(["compare", "--store"]);
-        let ran = Ran::of(command.arg(&store).arg(plan));
+        let ran = FinishedCommand::run(command.arg(&store).arg(plan));
         assert!(store.exists(), "{ran}");
         (ran, trials(&store))
     }
@@ -211,7 +212,7 @@ fn a_guest_whose_link_is_cut_ends_the_run_with_its_rank_and_what_was_measured_is
     let mut command = clients.ranks(&[0, 1]);
     fs_mark(&mut command, dir.to_str().unwrap(), Path::new("/root/results.db"), "20");
     command.args(["--iterations", "1000", "--rank-timeout", "10"]);
-    let running = Running::start(&mut command);
+    let running = RunningProgram::start(&mut command);
     wait_until("files are made", || {
         fs::read_dir(dir.join("fs_mark-0")).map_or(0, Iterator::count) > 60
     });

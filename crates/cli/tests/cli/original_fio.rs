@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::process::Command;
 
 use serde_json::Value;
-use treering_model::Mode;
-use treering_testkit::{LoopFs, Program, Ran, require_root, require_tool};
+use treering_model::RunMode;
+use treering_testkit::{FinishedCommand, LoopFs, Program, require_root, require_tool};
 
 use crate::program;
 use crate::trial::last;
@@ -19,9 +19,9 @@ fn written(program: &Program, job: &str) {
 }
 
 /// Runs the program without an installed fio on the path.
-fn alone(program: &Program, words: &[&str]) -> Ran {
+fn alone(program: &Program, words: &[&str]) -> FinishedCommand {
     let mut command = program.command(["fio"].iter().chain(words));
-    Ran::of(command.env("PATH", "/no/such/directory"))
+    FinishedCommand::run(command.env("PATH", "/no/such/directory"))
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
     assert!(lines[0].contains("/fio runs this job: j.fio:4:1: block_error_percentiles"), "{ran}");
     assert!(ran.stdout.contains("Run status group 0 (all jobs):"), "{ran}");
     let trial = last(&program);
-    assert_eq!((trial.beginning.label.as_str(), trial.beginning.mode), ("mine", Mode::Classic));
+    assert_eq!((trial.beginning.label.as_str(), trial.beginning.mode), ("mine", RunMode::Classic));
     let fact = |name: &str| {
         let found = trial.facts.iter().find(|fact| fact.name == name);
         found.map(|fact| fact.value.clone()).unwrap_or_default()
@@ -60,7 +60,7 @@ fn faults_and_questions_are_answered_by_fio() {
     assert!(ran.stdout.contains("readwrite"), "{ran}");
     written(&program, FOREIGN);
     let mut command = program.command(["fio", "j.fio", "--dry-run"]);
-    let ran = Ran::of(command.env("TREERING_QUIET", "1")).ends_with(0);
+    let ran = FinishedCommand::run(command.env("TREERING_QUIET", "1")).ends_with(0);
     assert_eq!(ran.stderr, "", "{ran}");
     assert!(!program.home().join("a.0.0").exists());
     assert!(
@@ -79,7 +79,7 @@ fn a_link_that_finds_itself_first_runs_the_other_fio() {
     let others = std::env::var("PATH").unwrap();
     let run = |path: String| {
         let mut command = Command::new(links.join("fio"));
-        Ran::of(program.prepare(&mut command).arg("j.fio").env("PATH", path))
+        FinishedCommand::run(program.prepare(&mut command).arg("j.fio").env("PATH", path))
     };
     run(format!("{}:{others}", links.display())).ends_with(0).complains("runs this job");
     run(links.display().to_string()).ends_with(1).complains("install fio");
@@ -164,9 +164,9 @@ fn a_job_file_comes_on_standard_input_and_goes_on_to_fio() {
         if let Some(path) = path {
             command.env("PATH", path);
         }
-        Ran::of(command.stdin(input)).ends_with(0)
+        FinishedCommand::run(command.stdin(input)).ends_with(0)
     };
-    let name = |ran: &Ran| {
+    let name = |ran: &FinishedCommand| {
         let document: Value = serde_json::from_str(&ran.stdout).unwrap();
         document["jobs"][0]["jobname"].as_str().unwrap().to_owned()
     };

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use treering_testkit::{Program, Ran, skip};
+use treering_testkit::{FinishedCommand, Program, skip};
 
 /// The original, where one is in the path.
 pub(crate) fn original(tool: &str) -> Option<PathBuf> {
@@ -17,15 +17,20 @@ pub(crate) fn original(tool: &str) -> Option<PathBuf> {
 }
 
 /// Command that runs the original with this number of ranks, in a directory.
-pub(crate) fn run_original(original: &Path, dir: &Path, ranks: u32, words: &str) -> Ran {
+pub(crate) fn run_original(
+    original: &Path,
+    dir: &Path,
+    ranks: u32,
+    words: &str,
+) -> FinishedCommand {
     let mut command = Command::new("mpirun");
     command.args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()]);
     command.arg(original).args(words.split_whitespace()).current_dir(dir);
-    Ran::of(&mut command)
+    FinishedCommand::run(&mut command)
 }
 
 /// Ours, as the original is run.
-pub(crate) fn run_ours(program: &Program, tool: &str, ranks: u32, words: &str) -> Ran {
+pub(crate) fn run_ours(program: &Program, tool: &str, ranks: u32, words: &str) -> FinishedCommand {
     let ranks = ranks.to_string();
     program.run([tool, "--ranks", &ranks].into_iter().chain(words.split_whitespace()))
 }

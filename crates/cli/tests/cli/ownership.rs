@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use treering_testkit::{FourLists, Program, Ran, Running, tree_of};
+use treering_testkit::{FinishedCommand, FourLists, Program, RunningProgram, tree_of};
 
 use crate::program;
 
@@ -148,7 +148,7 @@ fn entries(dir: &Path) -> Vec<String> {
 
 /// Runs `clean`, repeatedly, since processes that a killed run had started may hold its directory
 /// for a moment.
-fn clean(program: &Program) -> Ran {
+fn clean(program: &Program) -> FinishedCommand {
     let began = Instant::now();
     loop {
         let ran = program.run(["clean", "w"]);
@@ -290,7 +290,7 @@ fn a_start_that_lacks_open_files_says_so_and_leaves_the_directory_free() {
         command.args(["-c", "ulimit -n $0; exec \"$@\"", &files.to_string()]);
         command.arg(env!("CARGO_BIN_EXE_treering"));
         command.args(["run", "mdtest", "--dir", "w", "-q", "--items", "9", "--no-store"]);
-        let ran = Running::start(program.prepare(&mut command)).finish();
+        let ran = RunningProgram::start(program.prepare(&mut command)).finish();
         if ran.code != Some(0) && ran.stderr.contains("open files") {
             named += 1;
         }

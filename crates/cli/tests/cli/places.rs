@@ -6,7 +6,9 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
-use treering_testkit::{FourLists, LoopFs, Program, Ran, is_root, require_root, tree_of};
+use treering_testkit::{
+    FinishedCommand, FourLists, LoopFs, Program, is_root, require_root, tree_of,
+};
 
 use crate::program;
 use crate::trial::{cautions, last};
@@ -29,7 +31,7 @@ fn native<'a>(dir: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Runs the program as a user other than root.
-fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> Ran {
+fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> FinishedCommand {
     if !is_root() {
         return program.run(words);
     }
@@ -41,7 +43,7 @@ fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> Ran {
     chown(program.data(), Some(NOBODY), Some(NOBODY)).unwrap();
     let mut command = Command::new("setpriv");
     let user = ["--reuid=65534", "--regid=65534", "--clear-groups"];
-    Ran::of(program.prepare(&mut command).args(user).arg(copy).args(words))
+    FinishedCommand::run(program.prepare(&mut command).args(user).arg(copy).args(words))
 }
 
 #[test]
@@ -141,7 +143,7 @@ fn a_filesystem_that_takes_no_writes_is_refused() {
     let place = LoopFs::in_memory(8);
     let remount = |how: &str| {
         let mut command = Command::new("mount");
-        Ran::of(command.args(["-o", how]).arg(place.path())).ends_with(0);
+        FinishedCommand::run(command.args(["-o", how]).arg(place.path())).ends_with(0);
     };
     remount("remount,ro");
     let ran = program.run(native(place.path().to_str().unwrap(), &[])).ends_with(3);

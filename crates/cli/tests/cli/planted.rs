@@ -78,7 +78,8 @@ fn processors_that_are_kept_from_us_are_reported() {
     fs::create_dir_all(program.home().join("w")).unwrap();
     let mut command = Command::new("taskset");
     command.args(["-c", "0", env!("CARGO_BIN_EXE_treering")]);
-    let ran = treering_testkit::Ran::of(program.prepare(&mut command).args(words("w", &[])));
+    let ran =
+        treering_testkit::FinishedCommand::run(program.prepare(&mut command).args(words("w", &[])));
     ran.ends_with(0);
     let one = last(&program);
     let limited = caution(&one, CautionCode::CgroupLimits).unwrap();

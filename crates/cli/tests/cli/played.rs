@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use treering_model::{PlayedCounts, PlayedStatus, Scope, Trial};
 use treering_testkit::{
-    Program, Ran, Running, require_loop_fs, require_root, require_tool, skip, temp_dir_in,
+    FinishedCommand, Program, RunningProgram, require_loop_fs, require_root, require_tool, skip,
+    temp_dir_in,
 };
 
 use crate::{only_release, program};
@@ -58,7 +59,7 @@ fn status(shown: &Path) -> PlayedStatus {
 }
 
 /// Attaches a played disk until the process is told to end; returns the device node.
-pub(crate) fn attached(program: &Program, disk: &str, megabytes: u32) -> (Running, String) {
+pub(crate) fn attached(program: &Program, disk: &str, megabytes: u32) -> (RunningProgram, String) {
     let size = format!("{megabytes}M");
     let mut running = program.start(["lab", "disk", disk, "--size", &size]);
     let line = running.wait_for(" is played: ");
@@ -68,7 +69,7 @@ pub(crate) fn attached(program: &Program, disk: &str, megabytes: u32) -> (Runnin
 }
 
 fn tool(program: &str, arguments: &[&str]) {
-    Ran::of(Command::new(program).args(arguments)).ends_with(0);
+    FinishedCommand::run(Command::new(program).args(arguments)).ends_with(0);
 }
 
 /// Mount point of a device, unmounted when dropped.

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use treering_model::{Ending, RANKS_FACT, Trial};
-use treering_testkit::{Program, Ran, TempDir, temp_dir, temp_dir_in};
+use treering_testkit::{FinishedCommand, Program, TempDir, temp_dir, temp_dir_in};
 
 use crate::kernels::{fact, trials};
 use crate::mpi::Mpi;
@@ -186,14 +186,14 @@ fn the_program_is_found_by_its_variable_and_a_script_can_launch() {
     fs::write(&planned.plan, with_ranks).unwrap();
     planned.program.run(planned.words("compare", &[])).complains("no treering-mpi for mpirun");
     let mut command = planned.program.command(planned.words("compare", &[]));
-    let ran = Ran::of(command.env("TREERING_MPI_PROGRAM", mpi.binary()));
+    let ran = FinishedCommand::run(command.env("TREERING_MPI_PROGRAM", mpi.binary()));
     ran.ends_with(0);
     assert_eq!(trials(&planned.store()).len(), 1);
 }
 
 /// Sends this signal to a rank of the long job of a plan; returns the plan, its output and its
 /// trials.
-fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, Ran, Vec<Trial>) {
+fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, FinishedCommand, Vec<Trial>) {
     let planned =
         Planned::with(mpi, 1, &format!("{LONG}rank-timeout = 4\n{MAKE}ranks = 2\n{APART}"));
     let running = planned.program.start(planned.words("compare", &["--quiet"]));
@@ -249,7 +249,7 @@ fn a_plan_is_not_conducted_by_several_ranks() {
         let planned = Planned::with(&mpi, 1, &format!("{MAKE}ranks = 2\n"));
         let mut command = mpi.ranks(2);
         command.args(planned.words("compare", &[]));
-        let ran = Ran::of(&mut command);
+        let ran = FinishedCommand::run(&mut command);
         let ran = ran.complains("a plan is conducted by one process, which starts the ranks");
         assert_ne!(ran.code, Some(0), "{ran}");
         assert!(!planned.store().exists(), "{ran}");

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use treering_model::{Ending, Metric, Op, OpTotals, Scope, Trial};
-use treering_testkit::{Ran, temp_dir};
+use treering_testkit::{FinishedCommand, temp_dir};
 
 use crate::kernels::fact;
 use crate::mpi::{Mpi, elsewhere, only};
@@ -29,7 +29,7 @@ fn kept(mpi: &Mpi, ranks: Option<usize>, words: &[&str]) -> Trial {
     let mut command = ranks.map_or_else(|| Command::new(mpi.binary()), |ranks| mpi.ranks(ranks));
     mpi.program.prepare(&mut command);
     command.arg("run").args(words).arg("--quiet").arg("--dir").arg(place.path());
-    let ran = Ran::of(command.arg("--store").arg(&store)).ends_with(0);
+    let ran = FinishedCommand::run(command.arg("--store").arg(&store)).ends_with(0);
     let trial = only(&store);
     assert_eq!(trial.ending, Ending::Completed, "{ran}");
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "{words:?}: nothing stays");
@@ -135,7 +135,7 @@ fn what_is_for_one_machine_is_refused_and_what_is_there_is_left() {
     let refused = |dir: &Path, words: &[&str]| {
         let mut command = mpi.ranks(2);
         command.args(["run", words[0]]).args(&words[1..]).args(["--no-store", "--dir"]).arg(dir);
-        let ran = Ran::of(&mut command);
+        let ran = FinishedCommand::run(&mut command);
         assert_ne!(ran.code, Some(0), "{ran}");
         ran
     };

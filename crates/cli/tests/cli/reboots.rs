@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use treering_model::{Ending, REBOOT_KERNEL_FACT, Trial};
-use treering_testkit::{Program, Ran, Running, temp_dir_in};
+use treering_testkit::{FinishedCommand, Program, RunningProgram, temp_dir_in};
 
 use crate::kernels::{fact, trials};
 use crate::program;
@@ -70,7 +70,7 @@ impl Stand {
         let made = format!("cat >{0} && chmod 755 {0}", place.display());
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("printf '%s' \"$1\" | {{ {made}; }}"), "sh", &text]);
-        Ran::of(&mut shell).ends_with(0);
+        FinishedCommand::run(&mut shell).ends_with(0);
     }
 
     fn plan(&self, rounds: &str, job: &str) {
@@ -103,9 +103,9 @@ impl Stand {
         self.program.data().join("results.treering")
     }
 
-    fn lab(&self, words: &[&str]) -> Ran {
+    fn lab(&self, words: &[&str]) -> FinishedCommand {
         let mut command = self.program.command(["lab"]);
-        Ran::of(command.args(words).arg("--boot-root").arg(self.at("")))
+        FinishedCommand::run(command.args(words).arg("--boot-root").arg(self.at("")))
     }
 
     fn comes_up(&self, release: &str, boot: u32) {
@@ -141,9 +141,9 @@ impl Stand {
     }
 
     /// Boots the machine into the requested kernel, and runs the unit to its end.
-    fn boots(&self) -> Option<Ran> {
+    fn boots(&self) -> Option<FinishedCommand> {
         let release = self.next_kernel();
-        self.boots_into(&release).map(|mut command| Ran::of(&mut command))
+        self.boots_into(&release).map(|mut command| FinishedCommand::run(&mut command))
     }
 
     fn calls(&self) -> Vec<String> {
@@ -178,17 +178,17 @@ impl Stand {
 #[test]
 fn each_trial_has_a_boot_into_its_kernel_and_nothing_stays() {
     let stand = Stand::new();
-    let shown = Ran::of(&mut stand.compare(&["--dry-run"])).ends_with(0);
+    let shown = FinishedCommand::run(&mut stand.compare(&["--dry-run"])).ends_with(0);
     assert_eq!(stand.calls(), [""; 0], "a dry run calls nothing");
     stand.nothing_is_left();
-    Ran::of(&mut stand.compare(&[]))
+    FinishedCommand::run(&mut stand.compare(&[]))
         .ends_with(2)
         .complains("reboots this machine")
         .complains("--yes");
     assert_eq!(stand.calls(), [""; 0]);
     stand.nothing_is_left();
 
-    let begun = Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
+    let begun = FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     assert!(begun.stderr.contains("rebooting into"), "{begun}");
     let listed = stand.lab(&["list"]).ends_with(0);
     assert!(listed.stdout.contains("reboots of this machine"), "{listed}");
@@ -238,14 +238,14 @@ fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
     fs::write(&plan, text.replace(&usual, &work.path().display().to_string())).unwrap();
     let store = stand.program.home().join("new.db");
     let named = ["--yes", "--store", store.to_str().unwrap()];
-    Ran::of(&mut stand.compare(&named)).ends_with(0);
+    FinishedCommand::run(&mut stand.compare(&named)).ends_with(0);
     for _ in 0..2 {
         stand.boots().unwrap().ends_with(0);
     }
     stand.nothing_is_left();
     assert_eq!(trials(&store).len(), 2);
     // Of a campaign that has begun it is not made anew: its disk may not be mounted.
-    Ran::of(&mut stand.compare(&named)).ends_with(0);
+    FinishedCommand::run(&mut stand.compare(&named)).ends_with(0);
     fs::remove_file(&store).unwrap();
     let ran = stand.boots().unwrap();
     assert_ne!(ran.code, Some(0), "{ran}");
@@ -255,10 +255,10 @@ fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
 #[test]
 fn a_kernel_that_does_not_come_back_is_a_failed_trial_and_the_plan_goes_on() {
     let stand = Stand::new();
-    Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
+    FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     stand.boots().unwrap().ends_with(0);
     let wanted = stand.next_kernel();
-    Ran::of(&mut stand.boots_into(USUAL).unwrap()).ends_with(0);
+    FinishedCommand::run(&mut stand.boots_into(USUAL).unwrap()).ends_with(0);
     for _ in 0..2 {
         stand.boots().unwrap().ends_with(0);
     }
@@ -274,10 +274,10 @@ fn a_kernel_that_does_not_come_back_is_a_failed_trial_and_the_plan_goes_on() {
 fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
     let stand = Stand::new();
     stand.plan("1", &stand.until("go"));
-    Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
+    FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     let release = stand.next_kernel();
     let mut command = stand.boots_into(&release).unwrap();
-    let mut running = Running::start(&mut command);
+    let mut running = RunningProgram::start(&mut command);
     running.wait_for("trial 1 of 2");
     let reached = || fs::read_to_string(stand.at(RECORD)).unwrap().contains("reached boot-1");
     assert!(reached());
@@ -285,7 +285,7 @@ fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
     let _killed = running.finish();
     fs::write(stand.program.home().join("go"), "").unwrap();
     // The same kernel comes back, as it does where it is the usual one.
-    Ran::of(&mut stand.boots_into(&release).unwrap()).ends_with(0);
+    FinishedCommand::run(&mut stand.boots_into(&release).unwrap()).ends_with(0);
     stand.boots().unwrap();
     stand.nothing_is_left();
     let failed: Vec<String> = stand.endings().into_iter().filter_map(|(_, _, why)| why).collect();
@@ -297,7 +297,7 @@ fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
 fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
     for by_word in [false, true] {
         let stand = Stand::new();
-        Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
+        FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
         let release = stand.next_kernel();
         let mut command = stand.boots_into(&release).unwrap();
         if by_word {
@@ -305,11 +305,14 @@ fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
         } else {
             fs::write(stand.at("var/lib/treering/reboot/stop"), "").unwrap();
         }
-        Ran::of(&mut command).ends_with(130).complains("were stopped").complains("--resume --yes");
+        FinishedCommand::run(&mut command)
+            .ends_with(130)
+            .complains("were stopped")
+            .complains("--resume --yes");
         stand.nothing_is_left();
         assert!(stand.boots().is_none());
         // It can be taken up again.
-        Ran::of(&mut stand.compare(&["--yes", "--resume"])).ends_with(0);
+        FinishedCommand::run(&mut stand.compare(&["--yes", "--resume"])).ends_with(0);
         for _ in 0..4 {
             stand.boots().unwrap().ends_with(0);
         }
@@ -321,7 +324,7 @@ fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
 #[test]
 fn lab_release_ends_the_reboots_also_while_a_trial_runs() {
     let stand = Stand::new();
-    Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
+    FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     stand.lab(&["release", "--dry-run"]).ends_with(0);
     assert!(stand.at(UNIT).exists());
     // Before the boot: the next one has to be the usual one again.
@@ -331,9 +334,9 @@ fn lab_release_ends_the_reboots_also_while_a_trial_runs() {
     stand.nothing_is_left();
 
     stand.plan("1", &stand.until("go"));
-    Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
+    FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     let release = stand.next_kernel();
-    let mut running = Running::start(&mut stand.boots_into(&release).unwrap());
+    let mut running = RunningProgram::start(&mut stand.boots_into(&release).unwrap());
     running.wait_for("trial 1 of 2");
     let listed = stand.lab(&["list"]).ends_with(0);
     assert!(listed.stdout.contains("plan plan, running"), "{listed}");
@@ -358,11 +361,11 @@ fn a_kill_between_the_steps_of_a_boot_loses_and_fails_nothing() {
             stand.plan("1", "workload = \"fs_mark\"\noptions = { files = 20, size = 4096 }\n");
             let well = fs::read_to_string(stand.at(program)).unwrap();
             stand.script(program, does);
-            assert_eq!(Ran::of(&mut stand.compare(&["--yes"])).code, None);
+            assert_eq!(FinishedCommand::run(&mut stand.compare(&["--yes"])).code, None);
             let body = well.splitn(4, '\n').last().unwrap();
             stand.script(program, body);
             if by_hand {
-                Ran::of(&mut stand.compare(&["--yes", "--resume"])).ends_with(0);
+                FinishedCommand::run(&mut stand.compare(&["--yes", "--resume"])).ends_with(0);
             }
             let mut boots = 0;
             while let Some(ran) = stand.boots() {
@@ -392,7 +395,7 @@ fn what_cannot_be_booted_is_said_before_anything_is_changed() {
     ] {
         fs::write(&plan, text.replace(from, to)).unwrap();
         let mut command = stand.program.command(["compare", "--yes", "--boot-root"]);
-        let ran = Ran::of(command.arg(stand.at("")).arg(&plan).arg(option));
+        let ran = FinishedCommand::run(command.arg(stand.at("")).arg(&plan).arg(option));
         assert!(matches!(ran.code, Some(2 | 3)), "{ran}");
         ran.complains(said);
         assert_eq!(stand.calls(), [""; 0]);
@@ -401,17 +404,19 @@ fn what_cannot_be_booted_is_said_before_anything_is_changed() {
     // A command that fails undoes what was done before it.
     fs::write(&plan, text).unwrap();
     stand.script("usr/bin/systemctl", "echo no bus >&2; exit 1");
-    Ran::of(&mut stand.compare(&["--yes"])).ends_with(3).complains("no bus");
+    FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(3).complains("no bus");
     stand.nothing_is_left();
 }
 
 #[test]
 fn another_plan_is_refused_until_the_first_is_over() {
     let stand = Stand::new();
-    Ran::of(&mut stand.compare(&["--yes"])).ends_with(0);
-    Ran::of(&mut stand.compare(&["--yes"])).ends_with(2).complains("in progress");
+    FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
+    FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(2).complains("in progress");
     stand.plan("2", "workload = \"fs_mark\"\noptions = { files = 30, size = 4096 }\n");
-    Ran::of(&mut stand.compare(&["--yes", "--resume"])).ends_with(2).complains("already");
+    FinishedCommand::run(&mut stand.compare(&["--yes", "--resume"]))
+        .ends_with(2)
+        .complains("already");
     stand.lab(&["release"]).ends_with(0);
     stand.nothing_is_left();
 }

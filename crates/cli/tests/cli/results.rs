@@ -5,7 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use treering_model::Trial;
-use treering_testkit::{FourLists, LoopFs, Program, Ran, fill, require_root, temp_dir_in};
+use treering_testkit::{
+    FinishedCommand, FourLists, LoopFs, Program, fill, require_root, temp_dir_in,
+};
 
 use crate::program;
 use crate::trial::{calls, last};
@@ -176,7 +178,7 @@ fn on_a_terminal_a_bar_tells_operation_rate_and_time_left() {
     );
     let mut command = Command::new("script");
     program.prepare(&mut command).args(["-q", "-e", "-c", &line, "/dev/null"]);
-    let ran = Ran::of(command.env("TERM", "xterm")).ends_with(0);
+    let ran = FinishedCommand::run(command.env("TERM", "xterm")).ends_with(0);
     for part in ["initial create: initial create kernel-", "MiB/s", "files/s", "left ", "/48"] {
         assert!(ran.stdout.contains(part), "{part}\n{ran}");
     }

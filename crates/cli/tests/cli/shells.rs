@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use treering_testkit::{Program, Ran, require_root};
+use treering_testkit::{FinishedCommand, Program, require_root};
 
 use crate::program;
 
@@ -18,7 +18,7 @@ fn offered(program: &Program, words: &[&str]) -> Vec<String> {
         .env("TREERING_COMPLETE", "bash")
         .env("_CLAP_IFS", "\n")
         .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string());
-    let ran = Ran::of(&mut command).ends_with(0);
+    let ran = FinishedCommand::run(&mut command).ends_with(0);
     assert_eq!(ran.stderr, "");
     ran.stdout.lines().map(str::to_owned).collect()
 }
@@ -80,7 +80,7 @@ fn the_script_of_bash_completes_with_the_treering_in_the_path() {
         bin.display()
     );
     let mut bash = Command::new("bash");
-    let ran = Ran::of(program.prepare(&mut bash).args(["--norc", "-c", &asking]));
+    let ran = FinishedCommand::run(program.prepare(&mut bash).args(["--norc", "-c", &asking]));
     assert_eq!(ran.stdout.split_whitespace().collect::<Vec<_>>(), ["list", "links"], "{ran}");
 }
 
@@ -119,7 +119,7 @@ fn a_directory_that_is_not_there_is_refused_and_not_made() {
     let program = program();
     let run = |words: &[&str]| {
         let mut command = Command::new(BINARY);
-        Ran::of(program.prepare(&mut command).args(words))
+        FinishedCommand::run(program.prepare(&mut command).args(words))
     };
     let refused = run(&["run", "fs_mark", "--dir", "a/b", "--files", "1"]).ends_with(2);
     assert!(refused.stderr.contains("there is no directory a/b"), "{refused}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use treering_testkit::{Program, Ran};
+use treering_testkit::{FinishedCommand, Program};
 
 use crate::ffsb::Profile;
 use crate::program;
@@ -100,7 +100,7 @@ fn fio_from_standard_input() {
     let input = program.home().join("input");
     fs::write(&input, "[a]\ndirectory=w\nsize=64k\nrw=randrw\n").unwrap();
     let mut command = program.command(["fio", "-", "--output-format=normal,json"]);
-    let ran = Ran::of(command.stdin(fs::File::open(&input).unwrap())).ends_with(0);
+    let ran = FinishedCommand::run(command.stdin(fs::File::open(&input).unwrap())).ends_with(0);
     fs::remove_file(&input).unwrap();
     fs::remove_dir_all(program.home().join("w")).unwrap();
     let shown = program.run(["show", "last", "--classic"]).ends_with(0);

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use treering_model::Scope;
 use treering_testkit::{
-    LoopFs, Program, Ran, require_loop_fs, require_root, require_tool, skip, temp_dir,
+    FinishedCommand, LoopFs, Program, require_loop_fs, require_root, require_tool, skip, temp_dir,
 };
 
 use crate::trial::last;
@@ -284,7 +284,7 @@ fn a_command_keeps_its_exit_code() {
     }
     let program = program();
     let dir = place.path().to_str().unwrap();
-    let run = |command: &[&str]| -> Ran {
+    let run = |command: &[&str]| -> FinishedCommand {
         program.run(["trace", "--dir", dir, "--"].iter().chain(command))
     };
     run(&["sh", "-c", "exit 7"]).ends_with(7);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use treering_model::{Ending, Op, Scope, Trial};
 use treering_store::{Access, Detail, Filter, Store};
-use treering_testkit::{Program, Ran, require_tool};
+use treering_testkit::{FinishedCommand, Program, require_tool};
 
 use crate::program;
 use crate::trial::{again, calls, failure, last, tasks};
@@ -19,7 +19,7 @@ fn write(program: &Program, job: &str) {
     fs::write(program.home().join("j.fio"), job).unwrap();
 }
 
-fn native(program: &Program, words: &[&str]) -> Ran {
+fn native(program: &Program, words: &[&str]) -> FinishedCommand {
     program.run(["run", "fio", "j.fio", "--dir", "d"].iter().chain(words))
 }
 

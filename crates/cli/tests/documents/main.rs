@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use treering_testkit::{
-    FourLists, LoopFs, Program, Ran, is_root, is_tool, require_loop_fs, require_root, skip,
+    FinishedCommand, FourLists, LoopFs, Program, is_root, is_tool, require_loop_fs, require_root,
+    skip,
 };
 
 use blocks::{Block, blocks};
@@ -178,7 +179,7 @@ fn commands_work(page: &str) {
         .env("ROOM", filesystem.path())
         .env("TOOLS", &tools)
         .env("FAULTS", tools.join("faults"));
-    let ran = Ran::of(&mut command);
+    let ran = FinishedCommand::run(&mut command);
     let faults = fs::read_to_string(tools.join("faults")).unwrap_or_default();
     assert!(faults.is_empty(), "{page}:\n{faults}\n{ran}");
     ran.ends_with(0);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::{Plan, PlannedJob, Stopping};
-use treering_model::{CellRole, Work};
+use treering_model::{CellRole, WorkLimit};
 use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 
@@ -179,7 +179,7 @@ fn earlier(job: &PlannedJob, store: &dyn ResultStore) -> Result<Vec<f64>, Failur
 fn assumed(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
     let work = footprint.written_bytes as f64 / ASSUMED_BYTES
         + footprint.written_files as f64 / ASSUMED_FILES;
-    if job.job.work() != Work::Timed {
+    if job.job.work() != WorkLimit::Timed {
         return Some(work);
     }
     let parameters = job.job.parameters();

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::plan::PlannedJob;
-use treering_guest::{Extra, Program};
+use treering_guest::{ExtraFile, GuestProgram};
 use treering_script::ValueKind;
 
 use crate::beginning::named;
@@ -23,7 +23,7 @@ type Options = Vec<(String, String)>;
 pub(crate) fn options(
     job: &PlannedJob,
     around: &PlanOptions<'_>,
-) -> Result<(Options, Vec<Extra>), Failure> {
+) -> Result<(Options, Vec<ExtraFile>), Failure> {
     let base = around.plan_dir.as_deref();
     let workload = named(around.workloads, &job.workload);
     let specs = workload.map_or(&[][..], |workload| workload.manifest().native);
@@ -71,7 +71,7 @@ fn program(
     word: &str,
     around: &PlanOptions<'_>,
     number: usize,
-) -> Result<Extra, Failure> {
+) -> Result<ExtraFile, Failure> {
     let near = around.plan_dir.as_deref().unwrap_or(Path::new("")).join(word);
     let found = if word.contains('/') { Some(near) } else { in_path(&around.search_path, word) };
     let found = found.and_then(|path| path.canonicalize().ok()).filter(|path| path.is_file());
@@ -79,7 +79,7 @@ fn program(
         let message = format!("{job}: there is no program {word}");
         return Err(Failure::new(FailureKind::Usage, message).hint("give its path"));
     };
-    Program::read(&file).map_err(|error| {
+    GuestProgram::read(&file).map_err(|error| {
         Failure::of(FailureKind::Usage, &error)
             .context(job)
             .hint("a guest has neither libraries nor a shell: link the program statically")
@@ -92,7 +92,7 @@ fn in_path(search: &OsStr, word: &str) -> Option<PathBuf> {
 }
 
 /// A file for a guest, where it is here if that can be.
-fn extra(file: &Path, number: usize) -> Result<Extra, Failure> {
+fn extra(file: &Path, number: usize) -> Result<ExtraFile, Failure> {
     let failed = |error: std::io::Error| Failure::of_path(file, &error);
     let metadata = file.metadata().map_err(failed)?;
     if metadata.len() > EXTRA_BYTES_MAX {
@@ -102,11 +102,11 @@ fn extra(file: &Path, number: usize) -> Result<Extra, Failure> {
     }
     let bytes = std::fs::read(file).map_err(failed)?;
     let is_program = metadata.permissions().mode() & 0o111 != 0;
-    let path = if Extra::is_possible(file) {
+    let path = if ExtraFile::is_possible(file) {
         file.to_string_lossy().into_owned()
     } else {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         format!("/files/{number}/{name}")
     };
-    Ok(Extra { path, bytes, is_program })
+    Ok(ExtraFile { path, bytes, is_program })
 }

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use crate::plan::Plan;
 use treering_guest::{
-    Boot, Bootable, Extra, GuestEnd, GuestJob, Initramfs, Kernel, Program, Qemu, disk_name,
-    may_have_kvm, needed,
+    BootImage, BootParameters, ExtraFile, GuestEnd, GuestJob, GuestProgram, Initramfs, Kernel,
+    Qemu, disk_name, may_have_kvm, needed,
 };
 use treering_model::{
-    Accelerator, Beginning, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialSink,
+    Accelerator, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader, TrialSink,
     Variant, refused_features,
 };
 use treering_sys::StopFlag;
@@ -47,10 +47,10 @@ pub(crate) struct Guests<'a> {
     plan: &'a Plan,
     options: &'a PlanOptions<'a>,
     host: &'a dyn Host,
-    program: Program,
+    program: GuestProgram,
     qemu: Qemu,
     kernels: HashMap<PathBuf, Kernel>,
-    bootable: HashMap<Key, Bootable>,
+    bootable: HashMap<Key, BootImage>,
     /// Accelerator of all guests of a plan: results of different accelerators are not comparable.
     accelerator: Accelerator,
 }
@@ -66,7 +66,7 @@ impl<'a> Guests<'a> {
         if plan.variants.iter().all(|variant| variant.guest.is_none()) {
             return Ok(None);
         }
-        let program = Program::read(Path::new("/proc/self/exe"))?;
+        let program = GuestProgram::read(Path::new("/proc/self/exe"))?;
         let qemu = Qemu::find(&options.search_path)?;
         let mut kernels = HashMap::new();
         for spec in plan.variants.iter().filter_map(|variant| variant.guest.as_ref()) {
@@ -94,14 +94,14 @@ impl<'a> Guests<'a> {
         let modules = needed(kernel, spec.disk, &variant.filesystem)?;
         let (_, mut extras) = options(&self.plan.jobs[key.1], self.options)?;
         // The path at which an observer looks for the configuration.
-        extras.extend(kernel.configuration.as_ref().map(|text| Extra {
+        extras.extend(kernel.configuration.as_ref().map(|text| ExtraFile {
             path: format!("/boot/config-{}", kernel.release),
             bytes: text.clone().into_bytes(),
             is_program: false,
         }));
         let initramfs = Initramfs::new(&self.program, &modules, &extras)
             .map_err(|error| Failure::new(FailureKind::Environment, error.to_string()))?;
-        self.bootable.insert(key, Bootable::new(kernel, &initramfs)?);
+        self.bootable.insert(key, BootImage::new(kernel, &initramfs)?);
         Ok(())
     }
 
@@ -145,9 +145,9 @@ impl<'a> Guests<'a> {
         spec: &'b GuestSpec,
         accelerator: Accelerator,
         disks: &'b [PathBuf],
-    ) -> Boot<'b> {
+    ) -> BootParameters<'b> {
         let bootable = &self.bootable[&key];
-        Boot { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: LIMIT }
+        BootParameters { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: LIMIT }
     }
 
     /// Facts about a guest that are known before the boot.
@@ -174,7 +174,7 @@ impl<'a> Guests<'a> {
         &self,
         key: Key,
         mut trial: HandedTrial,
-        beginning: Beginning,
+        beginning: TrialHeader,
         (disks, stop): (&[PathBuf], &StopFlag),
         sink: &mut dyn TrialSink,
     ) -> Result<Ending, Failure> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::plan::{Launch, Plan, PlannedJob};
 use treering_engine::{LaunchEnd, Launcher, RankReport, USUAL_LAUNCHER, find_program};
-use treering_model::{Beginning, Ending, Fact, TrialSink};
+use treering_model::{Ending, Fact, TrialHeader, TrialSink};
 use treering_sys::StopFlag;
 
 use super::relay::Relay;
@@ -85,7 +85,7 @@ impl<'a> Launches<'a> {
         &self,
         place: usize,
         trial: RanksTrial,
-        beginning: Beginning,
+        beginning: TrialHeader,
         stop: &StopFlag,
         sink: &mut dyn TrialSink,
     ) -> Result<Ending, Failure> {

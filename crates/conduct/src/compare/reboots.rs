@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::plan::{Machine, Plan};
 use treering_lab::{
-    BootLoader, BootRequest, Continuation, PlanIdentity, RebootLock, RebootRecord, Reboots,
+    BootLoader, BootRequest, ContinuationUnit, PlanIdentity, RebootControl, RebootLock,
+    RebootRecord,
 };
 use treering_model::filesystems::{is_in_memory, name_of};
 use treering_model::{DeviceSpec, Fact, REBOOT_KERNEL_FACT, TrialId};
@@ -36,9 +37,9 @@ pub(crate) enum Arrival {
 /// The boots of a plan.
 pub(crate) struct Rebooting<'a> {
     plan: &'a Plan,
-    machine: Reboots,
+    machine: RebootControl,
     loader: BootLoader,
-    continuation: Continuation,
+    continuation: ContinuationUnit,
     identity: PlanIdentity,
     store: &'a dyn ResultStore,
     host: &'a dyn Host,
@@ -231,7 +232,7 @@ impl<'a> Rebooting<'a> {
 
 const GO_ON: &str = "finished trials are kept; --resume --yes continues with the rest";
 
-fn stopped(machine: &Reboots) -> Failure {
+fn stopped(machine: &RebootControl) -> Failure {
     let stop = machine.stop_path();
     let message = format!(
         "the reboots were stopped, by {} or by treering.stop on the command line of the kernel",
@@ -304,8 +305,8 @@ fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
 }
 
 /// The boots of the machine that is meant.
-fn machine(options: &RebootOptions) -> Reboots {
-    Reboots::new(options.root.as_deref().unwrap_or(Path::new("/")))
+fn machine(options: &RebootOptions) -> RebootControl {
+    RebootControl::new(options.root.as_deref().unwrap_or(Path::new("/")))
 }
 
 /// Everything that the plan would do to the machine, in its order.

@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use treering_model::{Beginning, Caution, Ending, Fact, TrialEvent, TrialSink};
+use treering_model::{Caution, Ending, Fact, TrialEvent, TrialHeader, TrialSink};
 
 use crate::failure::{Failure, FailureKind};
 
 /// Passes events on, and adds the missing ones if they end early.
 pub(crate) struct Relay<'s> {
     /// Beginning of the trial as this process knows it.
-    beginning: Beginning,
+    beginning: TrialHeader,
     began: Option<Instant>,
     /// Ending reported by the process of the trial, with its time.
     ended: Option<(Ending, u64)>,
@@ -18,7 +18,7 @@ pub(crate) struct Relay<'s> {
 }
 
 impl<'s> Relay<'s> {
-    pub(crate) fn new(beginning: Beginning, sink: &'s mut dyn TrialSink) -> Self {
+    pub(crate) fn new(beginning: TrialHeader, sink: &'s mut dyn TrialSink) -> Self {
         Self { beginning, began: None, ended: None, sink }
     }
 
@@ -28,7 +28,7 @@ impl<'s> Relay<'s> {
             TrialEvent::Began(inside) => {
                 self.began = Some(Instant::now());
                 // Identity, place in the campaign and time are as they are known here.
-                TrialEvent::Began(Beginning {
+                TrialEvent::Began(TrialHeader {
                     parameters: inside.parameters,
                     target: inside.target,
                     ..self.beginning.clone()

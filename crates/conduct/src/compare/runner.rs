@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use treering_engine::{EngineOptions, PayloadKind, Progress, TrialClock};
-use treering_lab::{LabError, Workplace, find_leftovers, remove_leftovers};
+use treering_engine::{EngineOptions, PayloadKind, RunProgress, TrialClock};
+use treering_lab::{LabError, OwnedDirectory, find_leftovers, remove_leftovers};
 use treering_model::{
-    BASELINE_FACT, Beginning, Cell, DeviceSpec, Ending, Fact, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT,
-    SinkError, THRESHOLD_FACT, TrialEvent, TrialId, TrialSink,
+    BASELINE_FACT, Cell, DeviceSpec, Ending, Fact, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT, SinkError,
+    THRESHOLD_FACT, TrialEvent, TrialHeader, TrialId, TrialSink,
 };
 use treering_script::{Job, with_causes};
 use treering_sys::{StopFlag, raise_open_files};
@@ -172,12 +172,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Additional sinks of the trial's events: the progress display, unless quiet.
-    fn listeners(&self, job: &dyn Job, progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
+    fn listeners(&self, job: &dyn Job, progress: &Arc<RunProgress>) -> Vec<Box<dyn TrialSink>> {
         if self.options.quiet { Vec::new() } else { self.host.listeners(job, progress) }
     }
 
     /// Trial of a cell for another process, and its beginning as known here.
-    fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, Beginning) {
+    fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, TrialHeader) {
         let (trial, cell) = self.cell(planned);
         let label = self.label(planned);
         let job = &self.plan.jobs[planned.job];
@@ -197,7 +197,7 @@ impl<'a> Runner<'a> {
             layout_every: wanted.layout.map(|layout| layout.every_tasks),
             remount: self.plan.conditions.remount,
         };
-        let beginning = Beginning {
+        let beginning = TrialHeader {
             label,
             cell: Some(cell),
             ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
@@ -218,7 +218,7 @@ impl<'a> Runner<'a> {
             RecordedTrial { trial, record: Some(&job.record), under_test, stop: self.stop };
         let (mut run, mut ending) = (Some(run), None);
         self.store.record(&recorded, &mut |store, _caution| {
-            let others = self.listeners(job.job.as_ref(), &Arc::new(Progress::new()));
+            let others = self.listeners(job.job.as_ref(), &Arc::new(RunProgress::new()));
             let run = run.take();
             ending = run.map(|run| run(self, &mut Sinks { store, others }));
         })?;
@@ -282,7 +282,7 @@ impl<'a> Runner<'a> {
         &mut self,
         planned: &PlannedCell,
         stage: &Stage,
-        mut place: Workplace,
+        mut place: OwnedDirectory,
     ) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
@@ -305,7 +305,7 @@ impl<'a> Runner<'a> {
             let Some(mut prepared) = prepared.take() else { return };
             prepared.engine.clock = TrialClock::begin();
             prepared.cautions.splice(0..0, caution);
-            let progress = Arc::new(Progress::new());
+            let progress = Arc::new(RunProgress::new());
             let mut sinks = Sinks { store, others: self.listeners(prepared.job, &progress) };
             let none_is_removed = &mut |_: &str| {};
             concluded = Some(conduct(
@@ -336,7 +336,7 @@ impl<'a> Runner<'a> {
         let job = &self.plan.jobs[planned.job];
         let facts = [stage.facts.clone(), self.facts(&cell, trial), self.facts_of_boot()].concat();
         let (wanted, parameters) = self.plan.observed(planned.role);
-        let mut beginning = Beginning {
+        let mut beginning = TrialHeader {
             label: self.label(planned),
             cell: Some(cell),
             ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
@@ -507,7 +507,7 @@ impl Runner<'_> {
     fn record_failure(&mut self, planned: &PlannedCell, why: String) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
         let job = &self.plan.jobs[planned.job];
-        let beginning = Beginning {
+        let beginning = TrialHeader {
             label: self.label(planned),
             cell: Some(cell),
             ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
@@ -576,7 +576,7 @@ fn unrecorded() -> Failure {
 }
 
 /// Takes the directory to work in. The one above it must be there: if it is lost, so is the place.
-fn occupy(work: &Path) -> Result<Workplace, LabError> {
+fn occupy(work: &Path) -> Result<OwnedDirectory, LabError> {
     if let Err(error) = std::fs::create_dir(work)
         && error.kind() != ErrorKind::AlreadyExists
     {

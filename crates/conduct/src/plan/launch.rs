@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use treering_script::{ConfigError, Job, OverRanks, Settings, Workload};
+use treering_script::{ConfigError, Job, RankDistribution, Settings, Workload};
 
 use crate::apart::Apart;
 use crate::ranks::RANK;
@@ -51,27 +51,27 @@ pub(crate) fn job_of_ranks(
 ) -> Result<JobOfRanks, ConfigError> {
     let manifest = workload.manifest();
     let option = match workload.over_ranks() {
-        OverRanks::Never => {
+        RankDistribution::Never => {
             let message = format!("{} cannot run on {ranks} ranks", manifest.name);
             return Err(ConfigError::new(message).hint(which_can(all)));
         }
-        OverRanks::Apart => {
+        RankDistribution::Apart => {
             let job = Box::new(Apart::new(workload.native(settings)?, ranks)?);
             return Ok(JobOfRanks { job, settings: settings.clone(), each: None });
         }
-        OverRanks::Workers(option) => option,
+        RankDistribution::Workers(option) => option,
     };
     let each = settings.number(manifest.native, option, 1..=u64::from(u16::MAX))?.unwrap_or(1);
-    let mut given = settings.given().to_vec();
+    let mut given = settings.options().to_vec();
     given.push((option.to_owned(), (each * u64::from(ranks)).to_string()));
-    let settings = settings.with_given(given);
+    let settings = settings.with_options(given);
     let each = Some((option.to_owned(), each.to_string()));
     Ok(JobOfRanks { job: workload.native(&settings)?, settings, each })
 }
 
 /// Hint that lists the workloads able to run on several ranks.
 pub(super) fn which_can(all: &[&'static dyn Workload]) -> String {
-    let can = all.iter().filter(|workload| workload.over_ranks() != OverRanks::Never);
+    let can = all.iter().filter(|workload| workload.over_ranks() != RankDistribution::Never);
     let can: Vec<&str> = can.map(|workload| workload.manifest().name).collect();
     format!("on several ranks: {}", can.join(", "))
 }

@@ -1,6 +1,6 @@
 //! Process started by a launcher: its command line, host, and connection with the other ranks.
 
-use treering_engine::{Link, RankError};
+use treering_engine::{RankError, RankLink};
 use treering_script::Workload;
 
 use crate::failure::{Failure, FailureKind};
@@ -18,7 +18,7 @@ pub struct RankProcess<'a> {
 /// Connection of a rank with the others.
 pub trait Connection {
     /// Link that carries the messages.
-    fn link(&self) -> &dyn Link;
+    fn link(&self) -> &dyn RankLink;
 
     /// Name of the message passing library.
     fn library(&self) -> String;

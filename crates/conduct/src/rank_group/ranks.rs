@@ -43,7 +43,7 @@ impl Ranks<'_> {
     /// When a rank is lost, or does not understand them.
     pub fn shared(&self, own: &Settings) -> Result<Settings, Failure> {
         let told = if self.world.is_first() {
-            let record = ClassicRecord::of(own, &ClassicScene::default());
+            let record = ClassicRecord::new(own, &ClassicScene::default());
             serde_json::to_vec(&record).map_err(|error| Failure::of(FailureKind::Bug, &error))?
         } else {
             Vec::new()

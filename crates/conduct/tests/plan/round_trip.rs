@@ -161,7 +161,7 @@ fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     let workload = treering_registry::workloads()[0];
     let settings = Settings::new(options.clone());
     let job = workload.native(&settings).unwrap();
-    let record = JobRecord::of(&settings);
+    let record = JobRecord::from_settings(&settings);
     let workload = workload.manifest().name.to_owned();
     PlannedJob { name, workload, options, job, launch: None, record }
 }

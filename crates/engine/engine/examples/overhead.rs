@@ -15,12 +15,13 @@ use std::path::Path;
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 use treering_engine::{
-    EngineOptions, LatencyMode, PayloadKind, Progress, Recorder, Run, RunOptions, StopFlag, Target,
+    CallRecorder, EngineOptions, LatencyMode, PayloadKind, RunOptions, RunProgress, RunSessions,
+    StopFlag, Target,
 };
 use treering_model::{Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Conductor, CreateHow, Dir, File, Io, ParallelGroup, Phase, Script, Session, SessionResult,
-    Stop, Task,
+    Conductor, CreateHow, DirSlot, FileSlot, Io, ParallelGroup, Phase, Script, Session,
+    SessionResult, Stop, Task,
 };
 use treering_sys::{monotonic_ns, thread_cpu};
 
@@ -52,15 +53,15 @@ struct TreeScript<'n> {
     names: &'n TreeNames,
 }
 
-const TOP_SLOT: Dir = Dir(1);
-const DIR_SLOT: Dir = Dir(2);
-const FILE_SLOT: File = File(0);
+const TOP_SLOT: DirSlot = DirSlot(1);
+const DIR_SLOT: DirSlot = DirSlot(2);
+const FILE_SLOT: FileSlot = FileSlot(0);
 
 impl Script for TreeScript<'_> {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let names = self.names;
-        io.make_dir(Dir::TARGET, &names.top)?;
-        io.open_dir(Dir::TARGET, &names.top, TOP_SLOT)?;
+        io.make_dir(DirSlot::TARGET, &names.top)?;
+        io.open_dir(DirSlot::TARGET, &names.top, TOP_SLOT)?;
         for dir in &names.dirs {
             io.make_dir(TOP_SLOT, dir)?;
             io.open_dir(TOP_SLOT, dir, DIR_SLOT)?;
@@ -110,24 +111,27 @@ impl TrialSink for LastTask {
 
 /// CPU and wall time of one creation, in nanoseconds.
 #[derive(Clone, Copy)]
-struct Cost {
+struct CreationCost {
     cpu_ns: u64,
     wall_ns: u64,
 }
 
-fn engine(target: &Target, names: &'static TreeNames, latency: LatencyMode) -> Cost {
+fn engine(target: &Target, names: &'static TreeNames, latency: LatencyMode) -> CreationCost {
     let mut session = OneTask { names };
     let mut sink = LastTask::default();
     let options = EngineOptions::new(latency, PayloadKind::Native { compressibility: 0 }, 1);
     target
-        .run(&mut session, RunOptions::new(&options, &mut sink, &Progress::new(), &StopFlag::new()))
+        .run(
+            &mut session,
+            RunOptions::new(&options, &mut sink, &RunProgress::new(), &StopFlag::new()),
+        )
         .unwrap();
     let totals = sink.0.unwrap();
     assert_eq!(totals.files, (DIRS * FILES_IN_DIR) as u64);
-    Cost { cpu_ns: totals.cpu.total_ns(), wall_ns: totals.wall_ns }
+    CreationCost { cpu_ns: totals.cpu.total_ns(), wall_ns: totals.wall_ns }
 }
 
-fn bare(target: &Target, names: &TreeNames, bytes: &[u8]) -> Cost {
+fn bare(target: &Target, names: &TreeNames, bytes: &[u8]) -> CreationCost {
     let before = thread_cpu();
     let began = monotonic_ns();
     let dir_flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -146,13 +150,13 @@ fn bare(target: &Target, names: &TreeNames, bytes: &[u8]) -> Cost {
     let wall_ns = monotonic_ns() - began;
     let after = thread_cpu();
     let cpu_ns = after.user_ns + after.system_ns - before.user_ns - before.system_ns;
-    Cost { cpu_ns, wall_ns }
+    CreationCost { cpu_ns, wall_ns }
 }
 
 /// Nanoseconds that a recorder adds to a call, the best of some tries.
 fn recorder_ns(mode: LatencyMode) -> f64 {
     const CALLS: u32 = 1_000_000;
-    let mut recorder = Recorder::new(mode, 1);
+    let mut recorder = CallRecorder::new(mode, 1);
     recorder.begin_phase(monotonic_ns());
     let tries = (0..7).map(|_| {
         let began = monotonic_ns();
@@ -189,7 +193,7 @@ fn main() {
         ("sampled", Some(LatencyMode::Sampled)),
         ("all", Some(LatencyMode::All)),
     ];
-    let mut costs = [const { Vec::<Cost>::new() }; 4];
+    let mut costs = [const { Vec::<CreationCost>::new() }; 4];
     for round in 0..=rounds {
         for turn in 0..methods.len() {
             let method = (turn + round) % methods.len();
@@ -211,8 +215,9 @@ fn main() {
         "method", "cpu ms", "wall ms", "cpu ratio", "ns more a step"
     );
     for (method, (name, _)) in methods.iter().enumerate() {
-        let of =
-            |part: fn(&Cost) -> u64| median(costs[method].iter().map(|c| part(c) as f64).collect());
+        let of = |part: fn(&CreationCost) -> u64| {
+            median(costs[method].iter().map(|c| part(c) as f64).collect())
+        };
         let pairs = || costs[method].iter().zip(&costs[0]);
         let ratio = median(pairs().map(|(a, b)| a.cpu_ns as f64 / b.cpu_ns as f64).collect());
         let more = median(

@@ -7,31 +7,31 @@ use std::time::Duration;
 use std::{io, thread};
 
 use treering_model::{
-    Caution, CautionCode, Counters, Interval, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
+    Caution, CautionCode, Counters, IntervalTotals, PhaseTotals, TaskTotals, TrialEvent, TrialSink,
 };
 use treering_script::{
-    Caches, Call, Conductor, OnSignal, ParallelGroup, Phase, Program, ProgramEnd, ReportedPhase,
-    Session, SessionError, SessionResult, SessionStop, SyncScope, Task, TaskListener, Unfinished,
-    WorkerKind,
+    CachePolicy, Call, Conductor, ExternalProgram, ParallelGroup, Phase, ProgramEnd, ReportedPhase,
+    Session, SessionError, SessionResult, SessionStop, SignalEffect, SyncScope, Task, TaskListener,
+    UnfinishedTasks, WorkerKind,
 };
 use treering_sys::{StopFlag, monotonic_ns};
 
-use crate::program::Programs;
-use crate::ranks::share::{Answer, own_directory};
+use crate::program::ProgramRunner;
+use crate::ranks::share::{TaskAnswer, own_directory};
 use crate::totals::{add_run, merge_intervals, task_totals, widen};
 use crate::workers::processes::{ProcessOptions, on_processes};
 use crate::workers::start::cannot_start;
 use crate::workers::threads::on_threads;
 use crate::workers::ticks::ticking;
-use crate::workers::time_limit::Timer;
-use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
+use crate::workers::time_limit::DeadlineTimer;
+use crate::workers::worker::{StopConditions, TaskEnd, TaskRun, Worker};
 use crate::{
-    Barriers, CallFailure, Caller, EngineError, EngineOptions, Payload, Place, Progress, RankSkew,
-    Recorder, RunOptions, TrialClock, World,
+    CallFailure, CallRecorder, Caller, EngineError, EngineOptions, Payload, PhaseBarriers,
+    RankSkew, RunOptions, RunProgress, SessionPlace, TrialClock, World,
 };
 
 /// Runs a session to its end, without a log of reads and writes.
-pub(crate) fn conduct<P: Place + ?Sized>(
+pub(crate) fn conduct<P: SessionPlace + ?Sized>(
     place: &P,
     session: &mut dyn Session,
     run: RunOptions<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn conduct<P: Place + ?Sized>(
     conducted
 }
 
-fn conduct_here<P: Place + ?Sized>(
+fn conduct_here<P: SessionPlace + ?Sized>(
     place: &P,
     session: &mut dyn Session,
     run: RunOptions<'_>,
@@ -75,7 +75,7 @@ fn conduct_here<P: Place + ?Sized>(
         apart,
         begins_ns: None,
         worked_ns: Vec::new(),
-        barriers: Barriers::default(),
+        barriers: PhaseBarriers::default(),
         programs: None,
         error: None,
     };
@@ -92,11 +92,11 @@ fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock
 }
 
 /// Conducts a session on a target.
-struct PlaceConductor<'r, P: Place + ?Sized> {
+struct PlaceConductor<'r, P: SessionPlace + ?Sized> {
     place: &'r P,
     options: &'r EngineOptions,
     sink: &'r mut dyn TrialSink,
-    progress: &'r Progress,
+    progress: &'r RunProgress,
     stop: &'r StopFlag,
     payload: Payload,
     workers: Vec<Worker<P::Caller>>,
@@ -111,7 +111,7 @@ struct PlaceConductor<'r, P: Place + ?Sized> {
     /// Number of finished tasks in the groups of the current phase.
     tasks_before: u32,
     /// Intervals of worker processes, one list per worker, in seconds of the phase.
-    intervals: Vec<Vec<Interval>>,
+    intervals: Vec<Vec<IntervalTotals>>,
     /// True until dropping caches fails.
     drops_caches: bool,
     /// Ranks of the run; `None` on a single process.
@@ -123,14 +123,14 @@ struct PlaceConductor<'r, P: Place + ?Sized> {
     /// Time worked in the current phase, per rank.
     worked_ns: Vec<u64>,
     /// Barriers of the current phase.
-    barriers: Barriers,
+    barriers: PhaseBarriers,
     /// Programs that did the work; `None` before the first.
-    programs: Option<Programs>,
+    programs: Option<ProgramRunner>,
     /// First error of the run. The session only learns that the run has ended.
     error: Option<EngineError>,
 }
 
-impl<P: Place + ?Sized> Conductor for PlaceConductor<'_, P> {
+impl<P: SessionPlace + ?Sized> Conductor for PlaceConductor<'_, P> {
     fn phase(&mut self, phase: Phase) -> SessionResult {
         self.attempt(|conductor| conductor.begin_phase(phase))
     }
@@ -156,7 +156,7 @@ impl<P: Place + ?Sized> Conductor for PlaceConductor<'_, P> {
         })
     }
 
-    fn program(&mut self, program: Program) -> SessionResult<ProgramEnd> {
+    fn program(&mut self, program: ExternalProgram) -> SessionResult<ProgramEnd> {
         self.attempt(|conductor| conductor.run_program(&program))
     }
 
@@ -168,7 +168,7 @@ impl<P: Place + ?Sized> Conductor for PlaceConductor<'_, P> {
     }
 }
 
-impl<P: Place + ?Sized> PlaceConductor<'_, P> {
+impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     /// Executes a request of the session, unless the run has ended; keeps the error that ends the
     /// run.
     fn attempt<T>(
@@ -213,13 +213,13 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     }
 
     /// Runs a program in place of the phases.
-    fn run_program(&mut self, program: &Program) -> Result<ProgramEnd, EngineError> {
+    fn run_program(&mut self, program: &ExternalProgram) -> Result<ProgramEnd, EngineError> {
         self.end_phase(Ok(()))?;
         self.interrupted()?;
         if self.programs.is_none() {
             self.renew_between_phases()?;
         }
-        let programs = self.programs.get_or_insert_with(Programs::default);
+        let programs = self.programs.get_or_insert_with(ProgramRunner::default);
         let (clock, number) = (self.options.clock, self.next_phase);
         programs.run(program, self.place, number, clock, self.sink, self.stop)
     }
@@ -234,7 +234,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
             None => self.interrupted().map(|()| monotonic_ns())?,
             Some(world) => {
                 self.worked_ns = vec![0; world.size()];
-                self.barriers = Barriers::default();
+                self.barriers = PhaseBarriers::default();
                 let what = format!("phase {number}, {}", phase.name);
                 world.agree(&what, Duration::ZERO, self.stop, Ok(()))?
             }
@@ -350,7 +350,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
                 .map_err(|_| start(io::Error::other("a group has at most 65536 tasks")))?;
             let caller = self.place.caller(&self.payload, number).map_err(start)?;
             let seed = self.options.seed ^ (u64::from(number) << 32);
-            let mut recorder = Recorder::new(self.options.latency, seed);
+            let mut recorder = CallRecorder::new(self.options.latency, seed);
             recorder.begin_phase(self.phase_began_ns);
             let handicap_percent = self.options.handicap_percent;
             let line = self.progress.add_line();
@@ -361,8 +361,8 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    fn prepare_caches(&mut self, caches: Caches) -> Result<(), EngineError> {
-        if caches == Caches::Keep || !self.drops_caches {
+    fn prepare_caches(&mut self, caches: CachePolicy) -> Result<(), EngineError> {
+        if caches == CachePolicy::Keep || !self.drops_caches {
             return Ok(());
         }
         if let Err(error) = self.place.drop_caches() {
@@ -386,7 +386,7 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         let (tasks, all) = (group.tasks.len(), self.everyones(group.tasks.len()));
         let mut spans = vec![None; self.worked_ns.len()];
         let answers = self.work(listener, totals.phase, &mut group)?;
-        let reported = group.side_by_side.unfinished == Unfinished::Reported;
+        let reported = group.side_by_side.unfinished == UnfinishedTasks::Reported;
         let (mut worst, mut stopped) = (None, false);
         for ((number, worker), answer) in (self.tasks_before..).zip(0u16..).zip(answers) {
             let place = usize::from(worker);
@@ -496,12 +496,12 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
         listener: &mut dyn TaskListener,
         phase: u32,
         group: &mut ParallelGroup,
-    ) -> Result<Vec<Answer>, EngineError> {
+    ) -> Result<Vec<TaskAnswer>, EngineError> {
         let all = self.everyones(group.tasks.len());
         let runs = self.work_here(listener, phase, group);
         let Some(world) = self.world else {
             return runs
-                .map(|runs| runs.into_iter().map(|run| Answer::Here(Box::new(run))).collect());
+                .map(|runs| runs.into_iter().map(|run| TaskAnswer::Here(Box::new(run))).collect());
         };
         let answers = world.exchange(all, runs?, self.stop);
         self.stop.lift_halt();
@@ -516,10 +516,10 @@ impl<P: Place + ?Sized> PlaceConductor<'_, P> {
     ) -> Result<Vec<TaskRun>, EngineError> {
         let own = self.own(group.tasks.len());
         let side_by_side = group.side_by_side;
-        let finishes = side_by_side.on_signal == OnSignal::Finish;
-        let halting = Halting { stop: self.stop, finishes };
+        let finishes = side_by_side.on_signal == SignalEffect::Finish;
+        let halting = StopConditions { stop: self.stop, finishes };
         let start = side_by_side.start;
-        let timer = group.time_limit.as_ref().map(Timer::begin).transpose();
+        let timer = group.time_limit.as_ref().map(DeadlineTimer::begin).transpose();
         let wanted = own.len();
         let _timer = timer.map_err(|source| cannot_start(0, wanted, source))?;
         let first = self.workers.partition_point(|worker| worker.number < own.start);

@@ -1,7 +1,7 @@
 //! Engine that executes scripts: it turns steps into calls on a filesystem, and counts and times
 //! them.
 //!
-//! [`Run::run`] runs a session at a [`Place`]: a [`Target`] directory, or a [`MemoryFilesystem`],
+//! [`RunSessions::run`] runs a session at a [`SessionPlace`]: a [`Target`] directory, or a [`MemoryFilesystem`],
 //! the oracle of tests. What workloads want done is data from `script`; what happened leaves as
 //! events. Preparing devices, observing and keeping results are other crates.
 
@@ -26,25 +26,25 @@ mod workers;
 pub use call::memory::MemoryCaller;
 pub use call::memory_tree::{EntryOrder, MemoryFilesystem};
 pub use call::sync::SyncCaller;
-pub use call::{CallFailure, Caller, LARGEST_CALL_BYTES, Reply};
+pub use call::{CallFailure, CallReply, Caller, LARGEST_CALL_BYTES};
 pub use clock::TrialClock;
 pub use error::{EngineError, TargetError};
 pub use heat::{HeatBook, HeatLog, HotRange};
 pub use options::{EngineOptions, RunOptions};
 pub use payload::{Payload, PayloadKind};
-pub use places::Place;
+pub use places::SessionPlace;
 pub use places::manifest::TreeManifest;
-pub use places::remove::{RemoveError, Removed, remove_tree};
-pub use places::renewal::{Renewable, Renewing};
+pub use places::remove::{RemovalCounts, RemoveError, remove_tree};
+pub use places::renewal::{RenewablePlace, RenewableTarget};
 pub use places::target::Target;
-pub use progress::{Progress, ProgressSnapshot};
+pub use progress::{ProgressSnapshot, RunProgress};
 pub use ranks::{
-    Alone, Barriers, Channels, ClockRelation, LaunchEnd, LaunchError, Launcher, Link, RankError,
-    RankReport, RankSkew, USUAL_LAUNCHER, World, channels, find_program, is_rank_of_plan,
-    middle_ns, own_directory,
+    ClockRelation, LaunchEnd, LaunchError, Launcher, PhaseBarriers, RankChannels, RankError,
+    RankLink, RankReport, RankSkew, SoloLink, USUAL_LAUNCHER, World, channels, find_program,
+    is_rank_of_plan, middle_ns, own_directory,
 };
-pub use recorder::{LatencyMode, Recorder};
-pub use rehearsal::{Actor, SessionRequest, rehearse, rehearse_session};
-pub use run::Run;
+pub use recorder::{CallRecorder, LatencyMode};
+pub use rehearsal::{SessionRequest, SteppedTask, rehearse, rehearse_session};
+pub use run::RunSessions;
 pub use treering_sys::{Confinement, FileIdentity, StopFlag};
 pub use workers::handicap::HANDICAP_PERCENT_MAX;

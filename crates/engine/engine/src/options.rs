@@ -5,7 +5,7 @@ use std::time::Duration;
 use treering_model::TrialSink;
 use treering_sys::StopFlag;
 
-use crate::{HeatLog, LatencyMode, PayloadKind, Progress, TrialClock, World};
+use crate::{HeatLog, LatencyMode, PayloadKind, RunProgress, TrialClock, World};
 
 /// Execution options of a session.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +42,7 @@ pub struct RunOptions<'r> {
     /// Hears of phases, tasks and cautions.
     pub sink: &'r mut dyn TrialSink,
     /// Progress counters, updated as the run goes on.
-    pub progress: &'r Progress,
+    pub progress: &'r RunProgress,
     /// Ends the run early when it is raised.
     pub stop: &'r StopFlag,
     /// Record of reads and writes, if requested.
@@ -59,7 +59,7 @@ impl<'r> RunOptions<'r> {
     pub fn new(
         engine: &'r EngineOptions,
         sink: &'r mut dyn TrialSink,
-        progress: &'r Progress,
+        progress: &'r RunProgress,
         stop: &'r StopFlag,
     ) -> Self {
         Self { engine, sink, progress, stop, heat: None, world: None, apart: false }

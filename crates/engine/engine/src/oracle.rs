@@ -9,12 +9,12 @@ use treering_script::EntryKind;
 /// Everything below a directory, sorted by path: path from there, kind, and size in bytes (0 but
 /// for files).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
+pub struct TreeSnapshot {
     /// The entries.
     pub entries: Vec<(PathBuf, EntryKind, u64)>,
 }
 
-impl Snapshot {
+impl TreeSnapshot {
     /// Snapshot of these entries, given in any order.
     pub fn new(mut entries: Vec<(PathBuf, EntryKind, u64)>) -> Self {
         entries.sort();

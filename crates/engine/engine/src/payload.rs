@@ -11,7 +11,7 @@ use std::sync::Arc;
 use treering_script::Random;
 
 use crate::LARGEST_CALL_BYTES;
-use treering_sys::Pages;
+use treering_sys::PageBuffer;
 
 /// The unit in which filesystems store, compress and deduplicate; each gets its number.
 const BLOCK_BYTES: usize = 4096;
@@ -41,18 +41,18 @@ pub enum PayloadKind {
 #[derive(Clone, Debug)]
 pub struct Payload {
     /// Buffer shared by all workers.
-    shared: Arc<Pages>,
+    shared: Arc<PageBuffer>,
     /// Random bytes at the start of each block; 0 in classic payload, which has no numbers.
     random_bytes: usize,
     stamp: u64,
-    window: Window,
+    window: CopiedBlocks,
 }
 
 /// The blocks that a worker has copied.
 #[derive(Clone, Debug)]
-struct Window {
+struct CopiedBlocks {
     /// Empty before the first write.
-    bytes: Pages,
+    bytes: PageBuffer,
     /// Bitmap of copied blocks.
     copied: Vec<u64>,
     /// Offset of the window's first block in the shared buffer.
@@ -70,10 +70,12 @@ impl Payload {
     pub fn new(kind: PayloadKind, seed: u64) -> Self {
         let compressibility = match kind {
             PayloadKind::Native { compressibility } => compressibility,
-            PayloadKind::Classic => return Self::of(Pages::filled(b'a', LARGEST_CALL_BYTES), 0, 0),
-            PayloadKind::Zeros => return Self::of(Pages::filled(0, LARGEST_CALL_BYTES), 0, 0),
+            PayloadKind::Classic => {
+                return Self::of(PageBuffer::filled(b'a', LARGEST_CALL_BYTES), 0, 0);
+            }
+            PayloadKind::Zeros => return Self::of(PageBuffer::filled(0, LARGEST_CALL_BYTES), 0, 0),
         };
-        let mut bytes = Pages::filled(0, LARGEST_CALL_BYTES);
+        let mut bytes = PageBuffer::filled(0, LARGEST_CALL_BYTES);
         Random::for_part(seed, "payload").fill(&mut bytes);
         let zero_bytes = BLOCK_BYTES * usize::from(compressibility.min(100)) / 100;
         // Room for a whole number also when a write ends within the one before it.
@@ -82,8 +84,8 @@ impl Payload {
         Self::of(bytes, random_bytes, seed)
     }
 
-    fn of(bytes: Pages, random_bytes: usize, stamp: u64) -> Self {
-        let window = Window::of(LARGEST_CALL_BYTES);
+    fn of(bytes: PageBuffer, random_bytes: usize, stamp: u64) -> Self {
+        let window = CopiedBlocks::of(LARGEST_CALL_BYTES);
         Self { shared: Arc::new(bytes), random_bytes, stamp, window }
     }
 
@@ -92,7 +94,7 @@ impl Payload {
         let numbers_before = u64::from(worker) << 48;
         let stamp = self.stamp.wrapping_add(numbers_before.wrapping_mul(STRIDE));
         let is_whole = worker < WHOLE_COPIES_MOST;
-        let window = Window::of(if is_whole { LARGEST_CALL_BYTES } else { WINDOW_BYTES });
+        let window = CopiedBlocks::of(if is_whole { LARGEST_CALL_BYTES } else { WINDOW_BYTES });
         Self { shared: Arc::clone(&self.shared), random_bytes: self.random_bytes, stamp, window }
     }
 
@@ -146,10 +148,10 @@ impl Payload {
     }
 }
 
-impl Window {
+impl CopiedBlocks {
     /// A window that takes no memory before the first write.
     fn of(wanted_bytes: usize) -> Self {
-        Self { bytes: Pages::filled(0, 0), copied: Vec::new(), start: 0, wanted_bytes }
+        Self { bytes: PageBuffer::filled(0, 0), copied: Vec::new(), start: 0, wanted_bytes }
     }
 
     /// Moves the window to the start of a write of `bytes`, with nothing copied; a window of the
@@ -160,7 +162,7 @@ impl Window {
         let needed = (start - block + bytes).next_multiple_of(BLOCK_BYTES);
         let held = self.bytes.len().max(self.wanted_bytes).max(needed).min(whole);
         if held > self.bytes.len() {
-            self.bytes = Pages::filled(0, held);
+            self.bytes = PageBuffer::filled(0, held);
         }
         self.copied.clear();
         self.copied.resize(held.div_ceil(64 * BLOCK_BYTES), 0);

@@ -2,27 +2,27 @@
 //! `places` starts and supervises them.
 
 use treering_model::{Caution, CautionCode, PhaseTotals, TrialEvent, TrialSink};
-use treering_script::{Program, ProgramEnd, ReportedPhase};
+use treering_script::{ExternalProgram, ProgramEnd, ReportedPhase};
 use treering_sys::{StopFlag, monotonic_ns};
 
-use crate::places::watched_program::Outlived;
+use crate::places::watched_program::OrphanReaper;
 use crate::totals::add_op;
-use crate::{EngineError, Place, TrialClock};
+use crate::{EngineError, SessionPlace, TrialClock};
 
 /// External programs of a run, one after the other.
 #[derive(Default)]
-pub(crate) struct Programs {
+pub(crate) struct ProgramRunner {
     /// Processes that a supervised program left running.
-    outlived: Option<Outlived>,
+    outlived: Option<OrphanReaper>,
     /// True if the first reported phase began with the program.
     has_begun: bool,
 }
 
-impl Programs {
+impl ProgramRunner {
     /// Runs a program to its end. A supervised program begins the phase with this number.
-    pub(crate) fn run<P: Place + ?Sized>(
+    pub(crate) fn run<P: SessionPlace + ?Sized>(
         &mut self,
-        program: &Program,
+        program: &ExternalProgram,
         place: &P,
         number: u32,
         clock: TrialClock,
@@ -30,7 +30,7 @@ impl Programs {
         stop: &StopFlag,
     ) -> Result<ProgramEnd, EngineError> {
         if let Some(watch) = &program.watch {
-            self.outlived.get_or_insert_with(Outlived::begin);
+            self.outlived.get_or_insert_with(OrphanReaper::begin);
             let (name, at_ns) = (watch.phase.clone(), clock.at_ns(monotonic_ns()));
             sink.accept(&TrialEvent::PhaseBegan { phase: number, name, at_ns })?;
         }
@@ -55,7 +55,7 @@ impl Programs {
 
     /// Kills processes left by supervised programs, and cautions about them.
     pub(crate) fn end(self, sink: &mut dyn TrialSink) -> Result<(), EngineError> {
-        let Some(message) = self.outlived.and_then(Outlived::end) else { return Ok(()) };
+        let Some(message) = self.outlived.and_then(OrphanReaper::end) else { return Ok(()) };
         let caution = Caution { code: CautionCode::ProcessesLeft, message };
         Ok(sink.accept(&TrialEvent::Cautioned(caution))?)
     }

@@ -6,13 +6,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use treering_sys::Shared;
+use treering_sys::SharedValue;
 
 /// Counters of one worker since the trial began: calls, bytes, files. Only the worker itself writes
 /// them; it may be a process of its own.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
-    counts: Shared<[AtomicU64; 3]>,
+    counts: SharedValue<[AtomicU64; 3]>,
 }
 
 impl ProgressLine {
@@ -31,7 +31,7 @@ impl ProgressLine {
 
 /// Progress counters of a run.
 #[derive(Debug, Default)]
-pub struct Progress {
+pub struct RunProgress {
     lines: Mutex<Vec<Arc<ProgressLine>>>,
 }
 
@@ -46,7 +46,7 @@ pub struct ProgressSnapshot {
     pub files: u64,
 }
 
-impl Progress {
+impl RunProgress {
     /// Progress without workers.
     pub fn new() -> Self {
         Self::default()
@@ -64,7 +64,7 @@ impl Progress {
 
     /// A line for a new worker.
     pub(crate) fn add_line(&self) -> Arc<ProgressLine> {
-        let line = Arc::new(ProgressLine { counts: Shared::numbers() });
+        let line = Arc::new(ProgressLine { counts: SharedValue::numbers() });
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&line));
         line
     }

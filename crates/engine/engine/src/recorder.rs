@@ -4,7 +4,7 @@
 //! printed; only the list of seconds may grow, at a tick, when a phase lasts longer than an hour.
 //! Reading the clock costs more than all the rest, so that how often it is read is a choice.
 
-use treering_model::{Interval, Latency, Op, OpTotals};
+use treering_model::{IntervalTotals, Latency, Op, OpTotals};
 use treering_sys::monotonic_ns;
 
 /// Selection of timed calls.
@@ -30,7 +30,7 @@ const SECONDS_RESERVED: usize = 4096;
 /// Counters of one call kind: half a cache line, so that a call touches one.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(32))]
-struct Counts {
+struct CallCounts {
     /// Calls of this kind left until the next timed one.
     gap: u64,
     calls: u64,
@@ -40,9 +40,9 @@ struct Counts {
 
 /// Counts and times the calls of one worker.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct CallRecorder {
     mode: LatencyMode,
-    counts: [Counts; Op::COUNT],
+    counts: [CallCounts; Op::COUNT],
     unclocked: u32,
     /// End of the previous step, if it was timed.
     ended_ns: Option<u64>,
@@ -50,10 +50,10 @@ pub struct Recorder {
     random: u64,
     phase_began_ns: u64,
     /// Interval that is being counted, including earlier tasks.
-    present: Interval,
+    present: IntervalTotals,
     /// Calls and bytes of the current task already added to `present` or `intervals`.
     placed: (u64, u64),
-    intervals: Vec<Interval>,
+    intervals: Vec<IntervalTotals>,
     latencies: Vec<Latency>,
 }
 
@@ -62,19 +62,19 @@ const fn place(op: Op) -> usize {
     op as usize
 }
 
-impl Recorder {
+impl CallRecorder {
     /// Recorder whose sample distances are drawn from `seed`. Allocates everything in advance.
     pub fn new(mode: LatencyMode, seed: u64) -> Self {
         let mut recorder = Self {
             mode,
-            counts: [Counts::default(); Op::COUNT],
+            counts: [CallCounts::default(); Op::COUNT],
             unclocked: 0,
             ended_ns: None,
             next_tick_ns: u64::MAX,
             // The generator must not start at zero; equal seeds may give equal distances.
             random: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
             phase_began_ns: 0,
-            present: Interval::default(),
+            present: IntervalTotals::default(),
             placed: (0, 0),
             intervals: Vec::with_capacity(SECONDS_RESERVED),
             latencies: vec![Latency::new(); Op::COUNT],
@@ -89,7 +89,7 @@ impl Recorder {
     pub fn begin_phase(&mut self, began_ns: u64) {
         self.phase_began_ns = began_ns;
         self.next_tick_ns = began_ns.saturating_add(SECOND_NS);
-        self.present = Interval::default();
+        self.present = IntervalTotals::default();
         self.intervals.clear();
     }
 
@@ -113,7 +113,7 @@ impl Recorder {
         Some(known.unwrap_or_else(monotonic_ns))
     }
 
-    /// Ends a step, given the result of [`Recorder::before`], the number of calls, the bytes moved
+    /// Ends a step, given the result of [`CallRecorder::before`], the number of calls, the bytes moved
     /// and whether it failed. Returns start and end if the step was timed.
     #[inline]
     pub fn after(
@@ -187,8 +187,11 @@ impl Recorder {
         let second = (now_ns - self.phase_began_ns) / SECOND_NS;
         self.next_tick_ns = self.phase_began_ns + (second + 1) * SECOND_NS;
         // A phase longer than 136 years counts on in its last second.
-        self.present =
-            Interval { second: u32::try_from(second).unwrap_or(u32::MAX), calls: 0, bytes: 0 };
+        self.present = IntervalTotals {
+            second: u32::try_from(second).unwrap_or(u32::MAX),
+            calls: 0,
+            bytes: 0,
+        };
     }
 
     /// Puts what was counted since the last time into the present second.
@@ -210,12 +213,12 @@ impl Recorder {
         let mut totals = Vec::new();
         for op in Op::ALL {
             let counts = &mut self.counts[place(op)];
-            let Counts { gap, calls, errors, bytes } = *counts;
+            let CallCounts { gap, calls, errors, bytes } = *counts;
             if calls == 0 {
                 continue;
             }
             // A sample's distance goes on into the next task, or short tasks would have none.
-            *counts = Counts { gap, ..Counts::default() };
+            *counts = CallCounts { gap, ..Counts::default() };
             let latency = self.latencies[place(op)].clone();
             if latency.samples() > 0 {
                 self.latencies[place(op)].clear();
@@ -226,11 +229,11 @@ impl Recorder {
     }
 
     /// Ends a phase: calls and bytes of each second in which there were any.
-    pub(crate) fn end_phase(&mut self) -> Vec<Interval> {
+    pub(crate) fn end_phase(&mut self) -> Vec<IntervalTotals> {
         if self.present.calls > 0 || self.present.bytes > 0 {
             self.intervals.push(self.present);
         }
-        self.present = Interval::default();
+        self.present = IntervalTotals::default();
         self.next_tick_ns = u64::MAX;
         self.intervals.drain(..).collect()
     }
@@ -238,12 +241,12 @@ impl Recorder {
 
 #[cfg(test)]
 mod tests {
-    use super::{LatencyMode, Recorder};
+    use super::{CallRecorder, LatencyMode};
     use treering_model::Op;
     use treering_sys::monotonic_ns;
 
-    fn record(mode: LatencyMode, calls: u32) -> Recorder {
-        let mut recorder = Recorder::new(mode, 7);
+    fn record(mode: LatencyMode, calls: u32) -> CallRecorder {
+        let mut recorder = CallRecorder::new(mode, 7);
         recorder.begin_phase(monotonic_ns());
         for _ in 0..calls {
             for op in [Op::Write, Op::Sync] {
@@ -273,7 +276,7 @@ mod tests {
 
     #[test]
     fn waiting_begins_where_the_step_before_ended() {
-        let mut recorder = Recorder::new(LatencyMode::All, 1);
+        let mut recorder = CallRecorder::new(LatencyMode::All, 1);
         recorder.begin_phase(monotonic_ns());
         let began = recorder.before(Op::Submit);
         let submitted = recorder.after(Op::Submit, began, 1, 0, false).unwrap();
@@ -291,7 +294,7 @@ mod tests {
 
     #[test]
     fn distances_are_not_periodic() {
-        let mut recorder = Recorder::new(LatencyMode::Sampled, 1);
+        let mut recorder = CallRecorder::new(LatencyMode::Sampled, 1);
         let gaps: Vec<u64> = (0..63_000).map(|_| recorder.gap(Op::Read)).collect();
         for gap in 1..=63 {
             let met = gaps.iter().filter(|&&drawn| drawn == gap).count();
@@ -303,7 +306,7 @@ mod tests {
 
     #[test]
     fn seconds_add_up_to_the_calls_and_each_call_is_in_its_own() {
-        let mut recorder = Recorder::new(LatencyMode::All, 1);
+        let mut recorder = CallRecorder::new(LatencyMode::All, 1);
         let began = monotonic_ns();
         // As if the phase had begun 5.9 seconds ago, and a tick is near.
         let phase_began = began - 5_900_000_000;

@@ -1,7 +1,7 @@
 //! Runs the code of a session or task without an engine: calls in sequence, in simulated time.
 //!
 //! For tests and for sequences that are only looked at: nothing is counted, and every call takes as
-//! long as is said. [`Actor`] stands still between its calls, so that several tasks can be led
+//! long as is said. [`SteppedTask`] stands still between its calls, so that several tasks can be led
 //! through them in any order, by one thread and the same each time.
 
 use std::ops::ControlFlow;
@@ -9,8 +9,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 
 use treering_script::{
-    Call, CallError, Completion, Conductor, Done, Entries, Io, ParallelGroup, Phase, Script,
-    Session, SessionError, SessionResult, SessionStop, Stop, TaskListener,
+    Call, CallError, CallResult, Completion, Conductor, DirEntries, Io, ParallelGroup, Phase,
+    Script, Session, SessionError, SessionResult, SessionStop, Stop, TaskListener,
 };
 
 use crate::Caller;
@@ -50,13 +50,14 @@ pub fn rehearse_session(
 }
 
 /// Callback for each call and its result; breaks to end the task.
-type Watch<'w> = &'w mut dyn FnMut(&Call<'_>, Result<Done, CallError>) -> ControlFlow<()>;
+type CallWatcher<'w> =
+    &'w mut dyn FnMut(&Call<'_>, Result<CallResult, CallError>) -> ControlFlow<()>;
 
 struct Rehearsal<'w, C> {
     caller: &'w mut C,
     call_ns: u64,
     now_ns: u64,
-    watch: Watch<'w>,
+    watch: CallWatcher<'w>,
     is_over: bool,
 }
 
@@ -69,7 +70,7 @@ pub fn rehearse<C: Caller>(
     script: &mut dyn Script,
     caller: &mut C,
     call_ns: u64,
-    watch: Watch<'_>,
+    watch: CallWatcher<'_>,
 ) -> Result<(), CallError> {
     let mut io = Rehearsal { caller, call_ns, now_ns: 0, watch, is_over: false };
     match script.run(&mut io) {
@@ -79,7 +80,7 @@ pub fn rehearse<C: Caller>(
 }
 
 impl<C: Caller> Io for Rehearsal<'_, C> {
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         if self.is_over {
             return Err(Stop::Asked);
         }
@@ -89,7 +90,7 @@ impl<C: Caller> Io for Rehearsal<'_, C> {
         done.map_err(Stop::Failed)
     }
 
-    fn entries(&self) -> Entries<'_> {
+    fn entries(&self) -> DirEntries<'_> {
         self.caller.entries()
     }
 
@@ -108,13 +109,13 @@ impl<C: Caller> Io for Rehearsal<'_, C> {
 
 /// Task that makes its calls on request. Dropping it ends the task.
 #[derive(Debug)]
-pub struct Actor<T> {
+pub struct SteppedTask<T> {
     cues: Option<Sender<()>>,
     said: Receiver<T>,
     thread: Option<JoinHandle<Box<dyn Script>>>,
 }
 
-impl<T: Send + 'static> Actor<T> {
+impl<T: Send + 'static> SteppedTask<T> {
     /// A task that has not begun, with its own caller. `describe` converts each call for the
     /// observer.
     ///
@@ -123,12 +124,12 @@ impl<T: Send + 'static> Actor<T> {
     pub fn new<C: Caller + 'static>(
         mut script: Box<dyn Script>,
         mut caller: C,
-        mut describe: impl FnMut(&Call<'_>, Result<Done, CallError>) -> T + Send + 'static,
+        mut describe: impl FnMut(&Call<'_>, Result<CallResult, CallError>) -> T + Send + 'static,
     ) -> Self {
         let (cues, cued) = channel();
         let (sayer, said) = channel();
         let act = move || {
-            let mut watch = |call: &Call<'_>, done: Result<Done, CallError>| {
+            let mut watch = |call: &Call<'_>, done: Result<CallResult, CallError>| {
                 let goes_on = sayer.send(describe(call, done)).is_ok() && cued.recv().is_ok();
                 if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
@@ -143,7 +144,7 @@ impl<T: Send + 'static> Actor<T> {
     }
 }
 
-impl<T> Actor<T> {
+impl<T> SteppedTask<T> {
     /// Ends the task at its current call and returns its code with its state; `None` after a panic.
     pub fn end(mut self) -> Option<Box<dyn Script>> {
         self.cues = None;
@@ -151,7 +152,7 @@ impl<T> Actor<T> {
     }
 }
 
-impl<T> Iterator for Actor<T> {
+impl<T> Iterator for SteppedTask<T> {
     type Item = T;
 
     /// Lets the task make its next call; `None` once it has ended.
@@ -161,7 +162,7 @@ impl<T> Iterator for Actor<T> {
     }
 }
 
-impl<T> Drop for Actor<T> {
+impl<T> Drop for SteppedTask<T> {
     fn drop(&mut self) {
         self.cues = None;
         // A test that fails by a panic in its task has said so.

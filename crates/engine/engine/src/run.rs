@@ -3,16 +3,16 @@
 use treering_script::Session;
 
 use crate::conduct::conduct;
-use crate::heat::Heated;
-use crate::places::renewal::Renewing;
-use crate::{EngineError, MemoryFilesystem, Place, RunOptions, Target};
+use crate::heat::HeatedPlace;
+use crate::places::renewal::RenewablePlace;
+use crate::{EngineError, MemoryFilesystem, RunOptions, SessionPlace, Target};
 
 /// A place at which sessions are run.
 ///
 /// The loop over the steps is compiled for each kind of place. Those of real directories have it
 /// compiled in this crate, which is compiled for speed, and not in the one that calls it: they
 /// have a `run` of their own.
-pub trait Run: Place {
+pub trait RunSessions: SessionPlace {
     /// Runs a session to its end. Pushes everything from the first
     /// [`PhaseBegan`](treering_model::TrialEvent::PhaseBegan) to the last
     /// [`PhaseEnded`](treering_model::TrialEvent::PhaseEnded); the caller begins and ends the trial
@@ -28,35 +28,35 @@ pub trait Run: Place {
     }
 }
 
-fn run_at<P: Place + ?Sized>(
+fn run_at<P: SessionPlace + ?Sized>(
     place: &P,
     session: &mut dyn Session,
     options: RunOptions<'_>,
 ) -> Result<(), EngineError> {
     match options.heat {
         None => conduct(place, session, options),
-        Some(log) => conduct(&Heated::new(place, log), session, options),
+        Some(log) => conduct(&HeatedPlace::new(place, log), session, options),
     }
 }
 
-impl Run for Target {
+impl RunSessions for Target {
     fn run(&self, session: &mut dyn Session, options: RunOptions<'_>) -> Result<(), EngineError> {
         run_at(self, session, options)
     }
 }
 
 /// Workers take turns at them.
-impl Run for [Target] {
+impl RunSessions for [Target] {
     fn run(&self, session: &mut dyn Session, options: RunOptions<'_>) -> Result<(), EngineError> {
         run_at(self, session, options)
     }
 }
 
-impl Run for Renewing<'_> {
+impl RunSessions for RenewablePlace<'_> {
     fn run(&self, session: &mut dyn Session, options: RunOptions<'_>) -> Result<(), EngineError> {
         run_at(self, session, options)
     }
 }
 
-impl Run for MemoryFilesystem {}
-impl Run for [MemoryFilesystem] {}
+impl RunSessions for MemoryFilesystem {}
+impl RunSessions for [MemoryFilesystem] {}

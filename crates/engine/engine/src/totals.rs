@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{Interval, Op, OpTotals, PhaseTotals, TaskTotals};
+use treering_model::{IntervalTotals, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::Task;
 
 use crate::TrialClock;
@@ -34,12 +34,14 @@ pub(crate) fn add_op(ops: &mut Vec<OpTotals>, more: &OpTotals) {
 }
 
 /// Sum of several workers' calls and bytes in each second.
-pub(crate) fn merge_intervals(workers: impl Iterator<Item = Vec<Interval>>) -> Vec<Interval> {
+pub(crate) fn merge_intervals(
+    workers: impl Iterator<Item = Vec<IntervalTotals>>,
+) -> Vec<IntervalTotals> {
     let mut seconds = BTreeMap::new();
     for interval in workers.flatten() {
         let second = seconds
             .entry(interval.second)
-            .or_insert(Interval { second: interval.second, ..Interval::default() });
+            .or_insert(IntervalTotals { second: interval.second, ..IntervalTotals::default() });
         second.calls += interval.calls;
         second.bytes += interval.bytes;
     }

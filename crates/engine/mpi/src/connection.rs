@@ -9,25 +9,25 @@ use mpi::environment::Universe;
 use mpi::point_to_point::{Destination, MatchedReceiveVec, Source};
 use mpi::request::{Request, StaticScope};
 use mpi::topology::{Communicator, SimpleCommunicator};
-use treering_engine::Link;
+use treering_engine::RankLink;
 
 /// MPI connection of all ranks of a launch. Dropping it finalises MPI; a process has at most one.
-pub struct Connection {
+pub struct MpiConnection {
     world: SimpleCommunicator,
     rank: usize,
     size: usize,
-    sending: RefCell<Vec<Sending>>,
+    sending: RefCell<Vec<PendingSend>>,
     /// Declared last, so that it is dropped last.
     _universe: Universe,
 }
 
 /// Message in flight, with its buffer.
-struct Sending {
+struct PendingSend {
     request: Request<'static, [u8], StaticScope>,
     bytes: Arc<[u8]>,
 }
 
-impl Connection {
+impl MpiConnection {
     /// Initialises MPI. Only this thread may use it. `None` if MPI does not support threads, or was
     /// initialised already.
     pub fn open() -> Option<Self> {
@@ -50,15 +50,15 @@ impl Connection {
     /// Drops the buffers of messages that were sent.
     fn sweep(&self) {
         let under_way = self.sending.take().into_iter().filter_map(|sending| {
-            let Sending { request, bytes } = sending;
-            request.test().err().map(|request| Sending { request, bytes })
+            let PendingSend { request, bytes } = sending;
+            request.test().err().map(|request| PendingSend { request, bytes })
         });
         let under_way = under_way.collect();
         self.sending.replace(under_way);
     }
 }
 
-impl Drop for Connection {
+impl Drop for MpiConnection {
     fn drop(&mut self) {
         // A message that nobody took: MPI ends anyway, and a request must not be dropped before.
         self.sweep();
@@ -66,7 +66,7 @@ impl Drop for Connection {
     }
 }
 
-impl Link for Connection {
+impl RankLink for MpiConnection {
     fn rank(&self) -> usize {
         self.rank
     }
@@ -83,7 +83,7 @@ impl Link for Connection {
         // writes to them.
         let stays: &'static [u8] = unsafe { &*Arc::as_ptr(&bytes) };
         let request = self.world.process_at_rank(to).immediate_send(StaticScope, stays);
-        self.sending.borrow_mut().push(Sending { request, bytes });
+        self.sending.borrow_mut().push(PendingSend { request, bytes });
     }
 
     fn receive(&self) -> Option<(usize, Vec<u8>)> {

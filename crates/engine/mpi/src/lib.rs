@@ -7,4 +7,4 @@
 mod connection;
 
 #[cfg(feature = "link")]
-pub use connection::{Connection, library};
+pub use connection::{MpiConnection, library};

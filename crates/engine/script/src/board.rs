@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use treering_sys::Shared;
+use treering_sys::SharedValue;
 
 /// Number of cells of a board.
 const BOARD_CELLS: usize = 64;
@@ -14,20 +14,20 @@ const BOARD_CELLS: usize = 64;
 ///
 /// A page of memory of its own: counts of different workers on boards of their own disturb nobody.
 #[derive(Clone, Debug)]
-pub struct Board {
-    cells: Arc<Shared<[AtomicU64; BOARD_CELLS]>>,
+pub struct CounterBoard {
+    cells: Arc<SharedValue<[AtomicU64; BOARD_CELLS]>>,
 }
 
-impl Default for Board {
+impl Default for CounterBoard {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Board {
+impl CounterBoard {
     /// A board of zeros.
     pub fn new() -> Self {
-        Self { cells: Arc::new(Shared::numbers()) }
+        Self { cells: Arc::new(SharedValue::numbers()) }
     }
 
     /// Cell of this number.
@@ -43,12 +43,12 @@ impl Board {
 /// Deadline of a group. Scripts check it between their steps, and may reach it themselves.
 #[derive(Clone, Debug)]
 pub struct Deadline {
-    reached: Arc<Shared<[AtomicU64; 1]>>,
+    reached: Arc<SharedValue<[AtomicU64; 1]>>,
 }
 
 impl Default for Deadline {
     fn default() -> Self {
-        Self { reached: Arc::new(Shared::numbers()) }
+        Self { reached: Arc::new(SharedValue::numbers()) }
     }
 }
 
@@ -79,23 +79,23 @@ const TEXT: usize = 8;
 /// Status text of a script, shown on request of its session and read from another thread or
 /// process.
 #[derive(Clone)]
-pub struct Snapshot {
-    words: Arc<Shared<[AtomicU64; SHOWN_WORDS]>>,
+pub struct StatusText {
+    words: Arc<SharedValue<[AtomicU64; SHOWN_WORDS]>>,
 }
 
-impl Default for Snapshot {
+impl Default for StatusText {
     fn default() -> Self {
-        Self { words: Arc::new(Shared::numbers()) }
+        Self { words: Arc::new(SharedValue::numbers()) }
     }
 }
 
-impl fmt::Debug for Snapshot {
+impl fmt::Debug for StatusText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Snapshot({} bytes)", self.words[BYTES].load(Ordering::Relaxed))
     }
 }
 
-impl Snapshot {
+impl StatusText {
     /// Asks for a new text.
     pub fn ask(&self) {
         self.words[ASKED].fetch_add(1, Ordering::Relaxed);
@@ -158,11 +158,11 @@ impl Snapshot {
 mod tests {
     use std::sync::atomic::Ordering;
 
-    use super::{BOARD_CELLS, Board, Deadline, SHOWN_WORDS, Snapshot};
+    use super::{BOARD_CELLS, CounterBoard, Deadline, SHOWN_WORDS, StatusText};
 
     #[test]
     fn a_snapshot_is_what_was_shown_last() {
-        let (script, session) = (Snapshot::default(), Snapshot::default());
+        let (script, session) = (StatusText::default(), StatusText::default());
         assert!(session.is_answered() && session.text().is_none());
         drop(session);
         let session = script.clone();
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn clones_are_the_same_board_and_deadline() {
-        let (board, deadline) = (Board::new(), Deadline::default());
+        let (board, deadline) = (CounterBoard::new(), Deadline::default());
         let (other, heard) = (board.clone(), deadline.clone());
         other.cell(BOARD_CELLS - 1).store(7, Ordering::Relaxed);
         assert_eq!(board.cell(BOARD_CELLS - 1).load(Ordering::Relaxed), 7);

@@ -5,17 +5,17 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use treering_sys::Pages;
+use treering_sys::PageBuffer;
 
 /// Buffers by number.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
-    all: Arc<Mutex<Vec<Pages>>>,
+    all: Arc<Mutex<Vec<PageBuffer>>>,
 }
 
 /// Guard that gives access to the buffers of a task.
 #[derive(Debug)]
-pub struct OpenBuffers<'b>(MutexGuard<'b, Vec<Pages>>);
+pub struct OpenBuffers<'b>(MutexGuard<'b, Vec<PageBuffer>>);
 
 impl Buffers {
     /// Locks the buffers. A script may hold them only between its steps, the engine holds them
@@ -30,11 +30,11 @@ impl OpenBuffers<'_> {
     pub fn get(&mut self, number: u16, bytes: usize) -> &mut [u8] {
         let number = usize::from(number);
         if self.0.len() <= number {
-            self.0.resize_with(number + 1, || Pages::filled(0, 0));
+            self.0.resize_with(number + 1, || PageBuffer::filled(0, 0));
         }
         let buffer = &mut self.0[number];
         if buffer.len() < bytes {
-            let mut larger = Pages::filled(0, bytes);
+            let mut larger = PageBuffer::filled(0, bytes);
             larger[..buffer.len()].copy_from_slice(buffer);
             *buffer = larger;
         }

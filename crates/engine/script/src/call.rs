@@ -8,7 +8,7 @@ use std::ffi::CStr;
 
 use treering_model::Op;
 
-use crate::Signal;
+use crate::WakeSignal;
 
 /// Scope of a sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,19 +21,19 @@ pub enum SyncScope {
 
 /// Slot of an open directory. Slot 0 is the target itself and always open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Dir(pub u16);
+pub struct DirSlot(pub u16);
 
 /// Number of directory slots of a worker.
 pub const MAX_DIRS: u16 = 1024;
 
-impl Dir {
+impl DirSlot {
     /// The target.
     pub const TARGET: Self = Self(0);
 }
 
 /// Slot of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct File(pub u16);
+pub struct FileSlot(pub u16);
 
 /// Number of file slots of a worker.
 pub const MAX_FILES: u16 = 4096;
@@ -79,74 +79,74 @@ pub enum Call<'a> {
     /// Opens the directory `path` into a slot.
     OpenDir {
         /// Directory that `path` is relative to.
-        at: Dir,
+        at: DirSlot,
         /// Path relative to `at`.
         path: &'a CStr,
         /// Slot that receives the descriptor; the engine closes a directory that is open in it.
-        into: Dir,
+        into: DirSlot,
     },
     /// Closes a directory.
     CloseDir {
         /// Slot of the open directory.
-        dir: Dir,
+        dir: DirSlot,
     },
     /// Reads the next batch of a directory's entries: `Done::Entries`, empty at the end.
     ReadDir {
         /// Slot of the open directory.
-        dir: Dir,
+        dir: DirSlot,
     },
     /// Makes a directory.
     MakeDir {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Name of the new entry.
         name: &'a CStr,
     },
     /// Asks to make an open directory once more, by the name `.`: always refused as existing.
     MakeAgain {
         /// Slot of the open directory.
-        dir: Dir,
+        dir: DirSlot,
     },
     /// Removes an empty directory.
     RemoveDir {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Name of the new entry.
         name: &'a CStr,
     },
     /// Creates a file and opens it for writing.
     Create {
         /// Directory that `path` is relative to.
-        at: Dir,
+        at: DirSlot,
         /// Path relative to `at`.
         path: &'a CStr,
         /// Open flags.
         how: CreateHow,
         /// Slot that receives the descriptor.
-        into: File,
+        into: FileSlot,
     },
     /// Opens an existing file.
     Open {
         /// Directory that `path` is relative to.
-        at: Dir,
+        at: DirSlot,
         /// Path relative to `at`.
         path: &'a CStr,
         /// Open flags.
         how: OpenHow,
         /// Slot that receives the descriptor.
-        into: File,
+        into: FileSlot,
     },
     /// Reads from the file's position: `Done::Bytes`, 0 at the end.
     Read {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Maximum number of bytes.
         bytes: u32,
     },
     /// Writes at the file's position (at its end when opened to append).
     Write {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Bytes of payload to write.
         bytes: u32,
         /// Bytes written to this file so far; selects the payload.
@@ -155,7 +155,7 @@ pub enum Call<'a> {
     /// Reads at a given offset: `Done::Bytes`, 0 at the end.
     ReadAt {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Maximum number of bytes.
         bytes: u32,
         /// Offset in the file.
@@ -164,7 +164,7 @@ pub enum Call<'a> {
     /// Writes at a given offset.
     WriteAt {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Bytes of payload to write.
         bytes: u32,
         /// Offset in the file.
@@ -174,14 +174,14 @@ pub enum Call<'a> {
     /// the end.
     ReadEach {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Number of bytes.
         bytes: u32,
     },
     /// Writes bytes one by one at the file's position, a call each.
     WriteEach {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Bytes of payload to write.
         bytes: u32,
         /// Bytes written to this file so far; selects the payload.
@@ -190,36 +190,36 @@ pub enum Call<'a> {
     /// Sets a file's position, from its start.
     Seek {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Offset in the file.
         position: u64,
     },
     /// Sets a file's position to its end: `Done::Size`, the position.
     SeekEnd {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
     },
     /// Cuts or extends a file.
     Truncate {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// New size in bytes.
         bytes: u64,
     },
     /// Waits until a file is on disk.
     Fsync {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
     },
     /// Waits until the data of a file are on disk.
     DataSync {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
     },
     /// Starts or awaits the writeback of a range of a file: `sync_file_range`.
     SyncRange {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Offset of the range.
         start: u64,
         /// Length of the range in bytes.
@@ -230,7 +230,7 @@ pub enum Call<'a> {
     /// Drops a range of a file from the page cache.
     Forget {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Offset of the range.
         start: u64,
         /// Length of the range; 0 extends to the end of the file.
@@ -239,7 +239,7 @@ pub enum Call<'a> {
     /// Advises the kernel how a range of a file will be read: in order, or at random offsets.
     Advise {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Offset of the range.
         start: u64,
         /// Length of the range; 0 extends to the end of the file.
@@ -250,7 +250,7 @@ pub enum Call<'a> {
     /// Allocates a part of a file.
     Allocate {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Offset of the range.
         start: u64,
         /// Length of the range in bytes.
@@ -261,7 +261,7 @@ pub enum Call<'a> {
     /// Deallocates a range of a file, which then reads as zeros.
     Punch {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Offset of the range.
         start: u64,
         /// Length of the range in bytes.
@@ -270,7 +270,7 @@ pub enum Call<'a> {
     /// Gives requests to the queue of the task: `Done::Taken`.
     Submit {
         /// Requests; no two in flight may have the same tag.
-        requests: &'a [Request],
+        requests: &'a [AsyncRequest],
     },
     /// Waits for requests to end: `Done::Reaped`.
     Reap {
@@ -280,7 +280,7 @@ pub enum Call<'a> {
     /// Maps a file into memory, until it is closed.
     Map {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Length of the mapping in bytes.
         bytes: u64,
         /// True maps the file writable.
@@ -291,7 +291,7 @@ pub enum Call<'a> {
     /// Reads from a mapped file: `Done::Bytes`.
     ReadMapped {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Number of bytes.
         bytes: u32,
         /// Offset in the file.
@@ -300,7 +300,7 @@ pub enum Call<'a> {
     /// Writes to a mapped file.
     WriteMapped {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Bytes of payload to write.
         bytes: u32,
         /// Offset in the file.
@@ -309,19 +309,19 @@ pub enum Call<'a> {
     /// Waits until a mapped file is on disk.
     SyncMapped {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
     },
     /// Waits until a directory is on disk.
     SyncDir {
         /// Slot of the open directory.
-        dir: Dir,
+        dir: DirSlot,
         /// True calls `fdatasync` instead of `fsync`.
         data_only: bool,
     },
     /// Locks a part of a file for writing, or unlocks it; waits for others.
     Lock {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Offset of the range.
         start: u64,
         /// Length of the range; 0 extends to the end of the file.
@@ -332,41 +332,41 @@ pub enum Call<'a> {
     /// Closes a file.
     Close {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
     },
     /// Removes a file.
     Unlink {
         /// Directory that `path` is relative to.
-        at: Dir,
+        at: DirSlot,
         /// Path relative to `at`.
         path: &'a CStr,
     },
     /// Gives an entry another name, perhaps in another directory.
     Rename {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Present name.
         from: &'a CStr,
         /// Parent directory of the new name.
-        to_at: Dir,
+        to_at: DirSlot,
         /// New name.
         to: &'a CStr,
     },
     /// Creates a hard link.
     Link {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Present name.
         from: &'a CStr,
         /// Parent directory of the new name.
-        to_at: Dir,
+        to_at: DirSlot,
         /// Additional name.
         to: &'a CStr,
     },
     /// Makes a symbolic link.
     Symlink {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Name of the new entry.
         name: &'a CStr,
         /// Text of the link; it is never followed.
@@ -375,45 +375,45 @@ pub enum Call<'a> {
     /// Reads the attributes of a name without following it.
     Stat {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Name of the entry.
         name: &'a CStr,
     },
     /// Reads the size of a file by its name: `Done::Size`.
     Size {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Name of the entry.
         name: &'a CStr,
     },
     /// Reads the attributes of an open file, to know its size: `Done::Size`.
     FileStat {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
     },
     /// Sets the times of a name: of access 10 seconds ago, of change 12.
     SetTimes {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Name of the entry.
         name: &'a CStr,
     },
     /// Reads the extended attribute `user.DosAttrib` of a name: `Done::Bytes`.
     GetXattr {
         /// Parent directory.
-        at: Dir,
+        at: DirSlot,
         /// Name of the entry.
         name: &'a CStr,
     },
     /// Reads the extended attribute `user.DosAttrib` of an open file: `Done::Bytes`.
     GetFileXattr {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
     },
     /// Sets the extended attribute `user.DosAttrib` of an open file.
     SetFileXattr {
         /// Slot of the open file.
-        file: File,
+        file: FileSlot,
         /// Length of the value in bytes of payload.
         bytes: u32,
         /// Selects the payload.
@@ -429,12 +429,12 @@ pub enum Call<'a> {
         /// Number of the root directory.
         root: u16,
         /// Slot that receives the descriptor.
-        into: Dir,
+        into: DirSlot,
     },
     /// Queries the space of an open directory's filesystem: `Done::Room`.
     Statfs {
         /// Slot of the open directory.
-        dir: Dir,
+        dir: DirSlot,
     },
     /// Waits. A script that waits long does so in pieces, since nothing ends a piece early.
     Pause {
@@ -444,7 +444,7 @@ pub enum Call<'a> {
     /// Waits for another thread. As with a pause nothing else ends it early.
     Await {
         /// Signal that the other thread raises.
-        signal: &'a Signal,
+        signal: &'a WakeSignal,
         /// Last count seen; the wait ends when the count differs.
         seen: u64,
         /// Timeout in nanoseconds.
@@ -454,9 +454,9 @@ pub enum Call<'a> {
 
 /// A read or write that a queue carries out while the script goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct AsyncRequest {
     /// Slot of the open file.
-    pub file: File,
+    pub file: FileSlot,
     /// True writes, false reads.
     pub writes: bool,
     /// Length of the range in bytes.
@@ -478,23 +478,23 @@ pub struct Completion {
 
 /// Object of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject<'a> {
+pub enum CallSubject<'a> {
     /// A path or name beneath an open directory.
-    Below(Dir, &'a CStr),
+    Below(DirSlot, &'a CStr),
     /// An open directory.
-    Directory(Dir),
+    Directory(DirSlot),
     /// An open file.
-    File(File),
+    File(FileSlot),
 }
 
 impl<'a> Call<'a> {
     /// Object of the call, named in error messages; the target if the call has no other.
-    pub const fn subject(&self) -> Subject<'a> {
+    pub const fn subject(&self) -> CallSubject<'a> {
         match *self {
             Self::OpenDir { at, path, .. }
             | Self::Create { at, path, .. }
             | Self::Open { at, path, .. }
-            | Self::Unlink { at, path } => Subject::Below(at, path),
+            | Self::Unlink { at, path } => CallSubject::Below(at, path),
             Self::MakeDir { at, name }
             | Self::RemoveDir { at, name }
             | Self::Rename { at, from: name, .. }
@@ -503,18 +503,18 @@ impl<'a> Call<'a> {
             | Self::SetTimes { at, name }
             | Self::GetXattr { at, name }
             | Self::Size { at, name }
-            | Self::Stat { at, name } => Subject::Below(at, name),
+            | Self::Stat { at, name } => CallSubject::Below(at, name),
             Self::CloseDir { dir }
             | Self::ReadDir { dir }
             | Self::MakeAgain { dir }
             | Self::SyncDir { dir, .. }
-            | Self::Statfs { dir } => Subject::Directory(dir),
+            | Self::Statfs { dir } => CallSubject::Directory(dir),
             Self::Sync { .. }
             | Self::OpenRoot { .. }
             | Self::Pause { .. }
             | Self::Await { .. }
             | Self::Reap { .. }
-            | Self::Submit { requests: &[] } => Subject::Directory(Dir::TARGET),
+            | Self::Submit { requests: &[] } => CallSubject::Directory(DirSlot::TARGET),
             Self::Read { file, .. }
             | Self::Write { file, .. }
             | Self::ReadAt { file, .. }
@@ -535,12 +535,12 @@ impl<'a> Call<'a> {
             | Self::ReadMapped { file, .. }
             | Self::WriteMapped { file, .. }
             | Self::SyncMapped { file }
-            | Self::Submit { requests: &[Request { file, .. }, ..] }
+            | Self::Submit { requests: &[AsyncRequest { file, .. }, ..] }
             | Self::Seek { file, .. }
             | Self::SeekEnd { file }
             | Self::Truncate { file, .. }
             | Self::Fsync { file }
-            | Self::Close { file } => Subject::File(file),
+            | Self::Close { file } => CallSubject::File(file),
         }
     }
 }

@@ -26,16 +26,16 @@ mod tests {
 
     #[derive(Debug, Error)]
     #[error("cannot read {name}")]
-    struct Above {
+    struct ReadError {
         name: &'static str,
         source: io::Error,
     }
 
     #[test]
     fn causes_follow_unless_they_are_said_already() {
-        let error = Above { name: "a", source: io::Error::other("it is gone") };
+        let error = ReadError { name: "a", source: io::Error::other("it is gone") };
         assert_eq!(with_causes(&error), "cannot read a: it is gone");
-        let error = Above { name: "a: it is gone", source: io::Error::other("it is gone") };
+        let error = ReadError { name: "a: it is gone", source: io::Error::other("it is gone") };
         assert_eq!(with_causes(&error), "cannot read a: it is gone");
     }
 }

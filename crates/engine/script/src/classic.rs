@@ -21,7 +21,7 @@ pub enum ClassicPayload {
 
 /// Policy for missing root directories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MakeRoots {
+pub enum MissingRootPolicy {
     /// Creates the directory and its parents.
     WithParents,
     /// Creates the directory only.
@@ -32,7 +32,7 @@ pub enum MakeRoots {
 
 /// Output of the imitated tool, with newlines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct ToolOutput {
     /// Text for standard output.
     pub out: String,
     /// Text for standard error.
@@ -43,7 +43,7 @@ pub struct Said {
     pub files: Vec<(PathBuf, Vec<u8>)>,
 }
 
-impl Said {
+impl ToolOutput {
     /// A line for standard error.
     pub fn err_line(line: &str) -> Self {
         Self { err: format!("{line}\n"), ..Self::default() }
@@ -76,12 +76,12 @@ pub struct ClassicScene {
     /// True if the first directory was missing and had to be created.
     pub was_made: bool,
     /// The room of each root's filesystem.
-    pub rooms: Vec<Room>,
+    pub rooms: Vec<StatfsSpace>,
 }
 
 /// Space of a filesystem as reported by `statfs`, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Room {
+pub struct StatfsSpace {
     /// Size of the filesystem.
     pub capacity_bytes: u64,
     /// Bytes available to unprivileged users.
@@ -130,7 +130,7 @@ impl DiskCounts {
 
 /// A directory that a tool cannot work in.
 #[derive(Clone, Copy, Debug)]
-pub struct NoDirectory<'d> {
+pub struct UnusableDirectory<'d> {
     /// Directory as named by the user.
     pub path: &'d Path,
     /// System message of the error.
@@ -143,9 +143,9 @@ pub struct NoDirectory<'d> {
 }
 
 /// Environment that an output may query while it prints.
-pub trait Witness {
+pub trait OutputContext {
     /// The room of the first root's filesystem now.
-    fn room(&mut self) -> Option<Room>;
+    fn room(&mut self) -> Option<StatfsSpace>;
 
     /// Current time in the format of `ctime`, without newline.
     fn time(&mut self) -> String;
@@ -164,7 +164,7 @@ pub trait Witness {
 
 /// Semaphore barriers at which processes of the imitated tool wait for one another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Meeting {
+pub enum SemaphoreBarrier {
     /// Creates the semaphores, and does nothing else.
     Make {
         /// The key.
@@ -198,12 +198,16 @@ pub trait ClassicOutput {
     }
 
     /// Before everything.
-    fn open(&mut self, scene: &ClassicScene) -> Said;
+    fn open(&mut self, scene: &ClassicScene) -> ToolOutput;
 
     /// Text of the tool when it cannot work in a directory, up to its failure; empty if it prints
     /// nothing of its own. The exit code is then `exit_code`.
-    fn without_directory(&mut self, _scene: &ClassicScene, _lacking: &NoDirectory<'_>) -> Said {
-        Said::default()
+    fn without_directory(
+        &mut self,
+        _scene: &ClassicScene,
+        _lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
+        ToolOutput::default()
     }
 
     /// True if the tool cannot work on a read-only filesystem, and reports that with the text of
@@ -214,15 +218,15 @@ pub trait ClassicOutput {
 
     /// Text of the tool when the log cannot be opened, given the system message `why`; empty if it
     /// has none of its own.
-    fn without_log(&mut self, _log: &Path, _why: &str) -> Said {
-        Said::default()
+    fn without_log(&mut self, _log: &Path, _why: &str) -> ToolOutput {
+        ToolOutput::default()
     }
 
     /// The job cannot run in the directory.
-    fn refused(&mut self, error: &ConfigError) -> Said;
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput;
 
     /// Handles an event of the trial; returns the text to print.
-    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said;
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput;
 
     /// True keeps tick events with the trial; false only prints them, for large ones.
     fn keeps_ticks(&self) -> bool {
@@ -230,7 +234,7 @@ pub trait ClassicOutput {
     }
 
     /// Semaphore barriers to use, if any.
-    fn meeting(&self) -> Option<Meeting> {
+    fn meeting(&self) -> Option<SemaphoreBarrier> {
         None
     }
 
@@ -250,7 +254,7 @@ pub trait ClassicOutput {
     }
 
     /// Text after a run that did not fail; `signal` may have ended it early.
-    fn close(&mut self, signal: Option<i32>) -> Said;
+    fn close(&mut self, signal: Option<i32>) -> ToolOutput;
 }
 
 /// Classic mode of a workload: execution and output of the imitated tool.
@@ -258,7 +262,7 @@ pub struct ClassicMode {
     /// Directories at which the workers take turns; at least one.
     pub roots: Vec<PathBuf>,
     /// Policy for missing roots.
-    pub make_roots: MakeRoots,
+    pub make_roots: MissingRootPolicy,
     /// A log, to be appended to unless the output begins it anew.
     pub log: Option<PathBuf>,
     /// Times every call, for the output's own accounts.

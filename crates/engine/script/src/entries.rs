@@ -15,7 +15,7 @@ pub enum EntryKind {
 
 /// An entry of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry<'a> {
+pub struct DirEntry<'a> {
     /// Entry name.
     pub name: &'a CStr,
     /// File type.
@@ -27,12 +27,12 @@ pub struct Entry<'a> {
 /// The form of the buffer: for each entry one byte for the kind (0 file, 1 directory, 2 other),
 /// then the name with its closing NUL.
 #[derive(Clone, Debug)]
-pub struct Entries<'a> {
+pub struct DirEntries<'a> {
     packed: &'a [u8],
 }
 
-impl<'a> Entries<'a> {
-    /// Entries packed by [`Entries::pack`].
+impl<'a> DirEntries<'a> {
+    /// Entries packed by [`DirEntries::pack`].
     pub const fn new(packed: &'a [u8]) -> Self {
         Self { packed }
     }
@@ -54,10 +54,10 @@ impl<'a> Entries<'a> {
     }
 }
 
-impl<'a> Iterator for Entries<'a> {
-    type Item = Entry<'a>;
+impl<'a> Iterator for DirEntries<'a> {
+    type Item = DirEntry<'a>;
 
-    fn next(&mut self) -> Option<Entry<'a>> {
+    fn next(&mut self) -> Option<DirEntry<'a>> {
         let (&kind, rest) = self.packed.split_first()?;
         let name = CStr::from_bytes_until_nul(rest).ok()?;
         self.packed = &rest[name.to_bytes_with_nul().len()..];
@@ -66,21 +66,21 @@ impl<'a> Iterator for Entries<'a> {
             1 => EntryKind::Directory,
             _ => EntryKind::Other,
         };
-        Some(Entry { name, kind })
+        Some(DirEntry { name, kind })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Entries, EntryKind};
+    use super::{DirEntries, EntryKind};
 
     #[test]
     fn entries_are_unpacked_as_packed() {
         let mut buffer = Vec::new();
-        Entries::pack(&mut buffer, EntryKind::Directory, c"drivers");
-        Entries::pack(&mut buffer, EntryKind::File, c"Makefile");
-        let got: Vec<_> = Entries::new(&buffer).map(|entry| (entry.kind, entry.name)).collect();
+        DirEntries::pack(&mut buffer, EntryKind::Directory, c"drivers");
+        DirEntries::pack(&mut buffer, EntryKind::File, c"Makefile");
+        let got: Vec<_> = DirEntries::new(&buffer).map(|entry| (entry.kind, entry.name)).collect();
         assert_eq!(got, [(EntryKind::Directory, c"drivers"), (EntryKind::File, c"Makefile")]);
-        assert!(Entries::new(&[]).is_empty());
+        assert!(DirEntries::new(&[]).is_empty());
     }
 }

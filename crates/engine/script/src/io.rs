@@ -6,15 +6,15 @@
 
 use std::ffi::CStr;
 
-use treering_model::Cpu;
+use treering_model::CpuTime;
 use treering_sys::Errno;
 
-use crate::call::{Call, Completion, CreateHow, Dir, File, OpenHow, Request};
-use crate::{Entries, Room, Signal, SyncScope};
+use crate::call::{AsyncRequest, Call, Completion, CreateHow, DirSlot, FileSlot, OpenHow};
+use crate::{DirEntries, StatfsSpace, SyncScope, WakeSignal};
 
 /// Result of a successful call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Done {
+pub enum CallResult {
     /// Success without a value.
     Plain,
     /// Number of bytes moved.
@@ -22,7 +22,7 @@ pub enum Done {
     /// Size of an existing file in bytes; 0 if the entry is not a regular file.
     Size(u64),
     /// The filesystem has this room.
-    Room(Room),
+    Room(StatfsSpace),
     /// Directory entries were read: [`Io::entries`].
     Entries,
     /// Number of requests accepted, from the first on.
@@ -73,10 +73,10 @@ pub trait Io {
     ///
     /// # Errors
     /// When it fails, and when the run was asked to end.
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop>;
+    fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop>;
 
     /// The entries that the last [`Call::ReadDir`] brought; none at the end of the directory.
-    fn entries(&self) -> Entries<'_>;
+    fn entries(&self) -> DirEntries<'_>;
 
     /// The requests that the last [`Call::Reap`] brought.
     fn reaped(&self) -> &[Completion];
@@ -89,14 +89,14 @@ pub trait Io {
     fn began_ns(&self) -> u64;
 
     /// Resource usage of the task so far; zero if unknown.
-    fn spent(&self) -> Spent {
-        Spent::default()
+    fn spent(&self) -> TaskUsage {
+        TaskUsage::default()
     }
 }
 
 /// Resource usage of a task besides time and CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
+pub struct ResourceUsage {
     /// Context switches, voluntary and involuntary.
     pub switches: u64,
     /// Faults of pages that were read from a disk.
@@ -107,15 +107,15 @@ pub struct Usage {
 
 /// CPU time and other resource usage of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct TaskUsage {
     /// CPU time.
-    pub cpu: Cpu,
+    pub cpu: CpuTime,
     /// Everything else.
-    pub usage: Usage,
+    pub usage: ResourceUsage,
 }
 
 /// Conversion of expected call failures to values.
-pub trait Expect<T>: Sized {
+pub trait ExpectedErrors<T>: Sized {
     /// `None` if the name exists already (`EEXIST`).
     ///
     /// # Errors
@@ -142,7 +142,7 @@ pub trait Expect<T>: Sized {
     fn or_errno(self) -> Result<Result<T, Errno>, Stop>;
 }
 
-impl<T> Expect<T> for Result<T, Stop> {
+impl<T> ExpectedErrors<T> for Result<T, Stop> {
     fn unless_existing(self) -> Result<Option<T>, Stop> {
         self.map(Some).or_else(|stop| stop.one_of(&[Errno::EXIST]).map(|_| None))
     }
@@ -190,67 +190,67 @@ macro_rules! plain {
 plain! {
     /// Opens the directory `path` beneath another into a slot; a directory open in that slot is
     /// closed.
-    open_dir(at: Dir, path: &CStr, into: Dir) OpenDir;
+    open_dir(at: DirSlot, path: &CStr, into: DirSlot) OpenDir;
     /// Opens one of the places at which workers take turns; 0 is the first.
-    open_root(root: u16, into: Dir) OpenRoot;
+    open_root(root: u16, into: DirSlot) OpenRoot;
     /// Closes a directory.
-    close_dir(dir: Dir) CloseDir;
+    close_dir(dir: DirSlot) CloseDir;
     /// `mkdir`.
-    make_dir(at: Dir, name: &CStr) MakeDir;
+    make_dir(at: DirSlot, name: &CStr) MakeDir;
     /// `mkdir` of an open directory by the name `.`, which always exists.
-    make_again(dir: Dir) MakeAgain;
+    make_again(dir: DirSlot) MakeAgain;
     /// `rmdir`.
-    remove_dir(at: Dir, name: &CStr) RemoveDir;
+    remove_dir(at: DirSlot, name: &CStr) RemoveDir;
     /// Creates a file and opens it into a slot.
-    create(at: Dir, path: &CStr, how: CreateHow, into: File) Create;
+    create(at: DirSlot, path: &CStr, how: CreateHow, into: FileSlot) Create;
     /// Opens an existing file into a slot.
-    open(at: Dir, path: &CStr, how: OpenHow, into: File) Open;
+    open(at: DirSlot, path: &CStr, how: OpenHow, into: FileSlot) Open;
     /// `lseek` from the start.
-    seek(file: File, position: u64) Seek;
+    seek(file: FileSlot, position: u64) Seek;
     /// `ftruncate`.
-    truncate(file: File, bytes: u64) Truncate;
+    truncate(file: FileSlot, bytes: u64) Truncate;
     /// `fsync`.
-    fsync(file: File) Fsync;
+    fsync(file: FileSlot) Fsync;
     /// `fdatasync`.
-    data_sync(file: File) DataSync;
+    data_sync(file: FileSlot) DataSync;
     /// `sync_file_range`.
-    sync_range(file: File, start: u64, bytes: u64, flags: u32) SyncRange;
+    sync_range(file: FileSlot, start: u64, bytes: u64, flags: u32) SyncRange;
     /// `posix_fadvise(DONTNEED)` of a range; 0 bytes for all behind `start`.
-    forget(file: File, start: u64, bytes: u64) Forget;
+    forget(file: FileSlot, start: u64, bytes: u64) Forget;
     /// `posix_fadvise(RANDOM)` or `SEQUENTIAL` of a range; 0 bytes for all behind `start`.
-    advise(file: File, start: u64, bytes: u64, random: bool) Advise;
+    advise(file: FileSlot, start: u64, bytes: u64, random: bool) Advise;
     /// `fallocate`.
-    allocate(file: File, start: u64, bytes: u64, keep_size: bool) Allocate;
+    allocate(file: FileSlot, start: u64, bytes: u64, keep_size: bool) Allocate;
     /// `fallocate(PUNCH_HOLE)`.
-    punch(file: File, start: u64, bytes: u64) Punch;
+    punch(file: FileSlot, start: u64, bytes: u64) Punch;
     /// `mmap` of a file, until it is closed.
-    map(file: File, bytes: u64, writes: bool, random: bool) Map;
+    map(file: FileSlot, bytes: u64, writes: bool, random: bool) Map;
     /// `msync` of a mapped file.
-    sync_mapped(file: File) SyncMapped;
+    sync_mapped(file: FileSlot) SyncMapped;
     /// `fsync` or `fdatasync` of a directory.
-    sync_dir(dir: Dir, data_only: bool) SyncDir;
+    sync_dir(dir: DirSlot, data_only: bool) SyncDir;
     /// `fcntl(F_SETLKW)` for writing, or unlocking.
-    lock(file: File, start: u64, bytes: u64, locks: bool) Lock;
+    lock(file: FileSlot, start: u64, bytes: u64, locks: bool) Lock;
     /// `close`.
-    close(file: File) Close;
+    close(file: FileSlot) Close;
     /// `unlink`.
-    unlink(at: Dir, path: &CStr) Unlink;
+    unlink(at: DirSlot, path: &CStr) Unlink;
     /// `rename`.
-    rename(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Rename;
+    rename(at: DirSlot, from: &CStr, to_at: DirSlot, to: &CStr) Rename;
     /// `link`.
-    link(at: Dir, from: &CStr, to_at: Dir, to: &CStr) Link;
+    link(at: DirSlot, from: &CStr, to_at: DirSlot, to: &CStr) Link;
     /// `symlink`; the link is never followed.
-    symlink(at: Dir, name: &CStr, target: &CStr) Symlink;
+    symlink(at: DirSlot, name: &CStr, target: &CStr) Symlink;
     /// `lstat`.
-    stat(at: Dir, name: &CStr) Stat;
+    stat(at: DirSlot, name: &CStr) Stat;
     /// Sets the times of a name: of access 10 seconds ago, of change 12.
-    set_times(at: Dir, name: &CStr) SetTimes;
+    set_times(at: DirSlot, name: &CStr) SetTimes;
     /// `syncfs` of the target, or `sync` of the machine.
     sync(scope: SyncScope) Sync;
     /// Sleeps for `ns` nanoseconds. Long sleeps must be divided, since a sleep is not interrupted.
     pause(ns: u64) Pause;
     /// Waits for another thread, at most so long, unless the signal's count is not `seen` any more.
-    wait_for(signal: &Signal, seen: u64, ns: u64) Await;
+    wait_for(signal: &WakeSignal, seen: u64, ns: u64) Await;
 }
 
 /// Methods for calls that return a number of bytes.
@@ -265,7 +265,7 @@ macro_rules! moving {
                 #[inline]
                 pub fn $method(&mut self, $($name: $kind),*) -> Result<u64, Stop> {
                     let done = self.call(&Call::$call { $($name),* })?;
-                    Ok(if let Done::Bytes(bytes) | Done::Size(bytes) = done { bytes } else { 0 })
+                    Ok(if let CallResult::Bytes(bytes) | CallResult::Size(bytes) = done { bytes } else { 0 })
                 }
             )*
         }
@@ -274,33 +274,33 @@ macro_rules! moving {
 
 moving! {
     /// `read`: bytes read, 0 at the end.
-    read(file: File, bytes: u32) Read;
+    read(file: FileSlot, bytes: u32) Read;
     /// `write` of payload; `position` selects the payload.
-    write(file: File, bytes: u32, position: u64) Write;
+    write(file: FileSlot, bytes: u32, position: u64) Write;
     /// `pread`: bytes read, 0 at the end.
-    read_at(file: File, bytes: u32, position: u64) ReadAt;
+    read_at(file: FileSlot, bytes: u32, position: u64) ReadAt;
     /// `pwrite` of payload.
-    write_at(file: File, bytes: u32, position: u64) WriteAt;
+    write_at(file: FileSlot, bytes: u32, position: u64) WriteAt;
     /// `read` of one byte, so many times: bytes read, fewer at the end.
-    read_each(file: File, bytes: u32) ReadEach;
+    read_each(file: FileSlot, bytes: u32) ReadEach;
     /// `write` of one byte, `bytes` times.
-    write_each(file: File, bytes: u32, position: u64) WriteEach;
+    write_each(file: FileSlot, bytes: u32, position: u64) WriteEach;
     /// `lseek` to the end: the position.
-    seek_end(file: File) SeekEnd;
+    seek_end(file: FileSlot) SeekEnd;
     /// Reads from a mapped file.
-    read_mapped(file: File, bytes: u32, position: u64) ReadMapped;
+    read_mapped(file: FileSlot, bytes: u32, position: u64) ReadMapped;
     /// Writes to a mapped file.
-    write_mapped(file: File, bytes: u32, position: u64) WriteMapped;
+    write_mapped(file: FileSlot, bytes: u32, position: u64) WriteMapped;
     /// `lstat` for the size of a file; 0 for other file types.
-    size(at: Dir, name: &CStr) Size;
+    size(at: DirSlot, name: &CStr) Size;
     /// `fstat` for the size of a file.
-    file_size(file: File) FileStat;
+    file_size(file: FileSlot) FileStat;
     /// `lgetxattr` of `user.DosAttrib`; returns its length in bytes.
-    get_xattr(at: Dir, name: &CStr) GetXattr;
+    get_xattr(at: DirSlot, name: &CStr) GetXattr;
     /// `fgetxattr` of `user.DosAttrib`; returns its length in bytes.
-    get_file_xattr(file: File) GetFileXattr;
+    get_file_xattr(file: FileSlot) GetFileXattr;
     /// `fsetxattr` of `user.DosAttrib` to so many bytes of payload.
-    set_file_xattr(file: File, bytes: u32, position: u64) SetFileXattr;
+    set_file_xattr(file: FileSlot, bytes: u32, position: u64) SetFileXattr;
 }
 
 impl dyn Io + '_ {
@@ -308,7 +308,7 @@ impl dyn Io + '_ {
     ///
     /// # Errors
     /// As [`Io::call`].
-    pub fn read_dir(&mut self, dir: Dir) -> Result<Entries<'_>, Stop> {
+    pub fn read_dir(&mut self, dir: DirSlot) -> Result<DirEntries<'_>, Stop> {
         self.call(&Call::ReadDir { dir })?;
         Ok(self.entries())
     }
@@ -317,9 +317,9 @@ impl dyn Io + '_ {
     ///
     /// # Errors
     /// As [`Io::call`].
-    pub fn room(&mut self, dir: Dir) -> Result<Room, Stop> {
+    pub fn room(&mut self, dir: DirSlot) -> Result<StatfsSpace, Stop> {
         let done = self.call(&Call::Statfs { dir })?;
-        Ok(if let Done::Room(room) = done { room } else { Room::default() })
+        Ok(if let CallResult::Room(room) = done { room } else { StatfsSpace::default() })
     }
 
     /// Submits requests to the queue of the task; returns how many, from the first on, were
@@ -327,9 +327,9 @@ impl dyn Io + '_ {
     ///
     /// # Errors
     /// As [`Io::call`].
-    pub fn submit(&mut self, requests: &[Request]) -> Result<u32, Stop> {
+    pub fn submit(&mut self, requests: &[AsyncRequest]) -> Result<u32, Stop> {
         let done = self.call(&Call::Submit { requests })?;
-        Ok(if let Done::Taken(taken) = done { taken } else { 0 })
+        Ok(if let CallResult::Taken(taken) = done { taken } else { 0 })
     }
 
     /// Waits for at least `least` requests to complete, capped at the number in flight.

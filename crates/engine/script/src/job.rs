@@ -9,18 +9,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use treering_model::{Caution, Counters, Fact, Layout, Metric, Mode, Op, TaskTotals, Work};
+use treering_model::{
+    Caution, Counters, Fact, FileLayout, Metric, Op, RunMode, TaskTotals, WorkLimit,
+};
 
-use crate::{Buffers, ConfigError, Deadline, Io, SessionError, Stop, SyncScope, Usage};
-use treering_sys::{Scheduling, SyncMode};
+use crate::{Buffers, ConfigError, Deadline, Io, ResourceUsage, SessionError, Stop, SyncScope};
+use treering_sys::{SchedulingParameters, SyncMode};
 
 mod program;
 
-pub use program::{Program, ProgramEnd, ReportedPhase, Watch};
+pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
 
 /// Treatment of the kernel's caches before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Caches {
+pub enum CachePolicy {
     /// Keeps the caches.
     #[default]
     Keep,
@@ -37,7 +39,7 @@ pub trait Script: Send {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop>;
 
     /// Receives the resource usage of the task, at its end.
-    fn used(&mut self, _usage: Usage) {}
+    fn used(&mut self, _usage: ResourceUsage) {}
 
     /// Counters for the session and its output, in a struct of the workload.
     fn counters(&mut self) -> Counters {
@@ -47,7 +49,7 @@ pub trait Script: Send {
 
 /// Asynchronous I/O queue of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Queue {
+pub struct IoQueue {
     /// Kernel interface.
     pub kind: QueueKind,
     /// Maximum queue depth, at least 1.
@@ -65,7 +67,7 @@ pub enum QueueKind {
 
 /// User and group of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct Credentials {
     /// User ID.
     pub user: u32,
     /// Group ID.
@@ -98,13 +100,13 @@ pub struct Task {
     /// directory is opened.
     pub whole_paths: bool,
     /// Queue for asynchronous requests, if any.
-    pub queue: Option<Queue>,
+    pub queue: Option<IoQueue>,
     /// Buffers for reads and writes; `None` uses the payload.
     pub buffers: Option<Buffers>,
     /// CPU affinity and priorities.
-    pub scheduling: Scheduling,
+    pub scheduling: SchedulingParameters,
     /// User and group of the worker; `None` keeps those of the process.
-    pub identity: Option<Identity>,
+    pub identity: Option<Credentials>,
     /// Code of the task.
     pub script: Box<dyn Script>,
 }
@@ -126,7 +128,7 @@ impl Task {
             whole_paths: false,
             queue: None,
             buffers: None,
-            scheduling: Scheduling::default(),
+            scheduling: SchedulingParameters::default(),
             identity: None,
             script,
         }
@@ -164,7 +166,7 @@ pub enum GroupStart {
 
 /// Effect of a stop signal on a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnSignal {
+pub enum SignalEffect {
     /// Tasks stop at the next step.
     #[default]
     Stop,
@@ -174,7 +176,7 @@ pub enum OnSignal {
 
 /// Treatment of tasks that ended early.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Unfinished {
+pub enum UnfinishedTasks {
     /// Discards unfinished tasks: only finished ones are reported.
     #[default]
     Dropped,
@@ -193,15 +195,15 @@ pub struct TimeLimit {
 
 /// Concurrent execution of the tasks of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SideBySide {
+pub struct ParallelOptions {
     /// Kind of workers.
     pub workers: WorkerKind,
     /// Start of the workers.
     pub start: GroupStart,
     /// Effect of a stop signal.
-    pub on_signal: OnSignal,
+    pub on_signal: SignalEffect,
     /// Treatment of tasks that end early.
-    pub unfinished: Unfinished,
+    pub unfinished: UnfinishedTasks,
 }
 
 /// Tasks that run in parallel between two barriers, each on a worker of its own.
@@ -210,13 +212,13 @@ pub struct ParallelGroup {
     /// Shell command before everything else. The user is responsible for its effects.
     pub command: Option<String>,
     /// Treatment of the caches before the group.
-    pub caches: Caches,
+    pub caches: CachePolicy,
     /// True if the filesystem is remounted before everything else.
     pub remount: bool,
     /// The tasks.
     pub tasks: Vec<Task>,
     /// Concurrent execution of the tasks.
-    pub side_by_side: SideBySide,
+    pub side_by_side: ParallelOptions,
     /// Time limit, for groups that are ended by time.
     pub time_limit: Option<TimeLimit>,
     /// Interval of ticks, at which the session reports progress and its output.
@@ -249,12 +251,12 @@ impl Phase {
 /// Layouts measured while a session runs, in chronological order.
 #[derive(Clone, Debug, Default)]
 pub struct LayoutFeed {
-    layouts: Arc<Mutex<Vec<Layout>>>,
+    layouts: Arc<Mutex<Vec<FileLayout>>>,
 }
 
 impl LayoutFeed {
     /// Appends a layout; called by the observer.
-    pub fn push(&self, layout: Layout) {
+    pub fn push(&self, layout: FileLayout) {
         self.layouts.lock().unwrap_or_else(PoisonError::into_inner).push(layout);
     }
 
@@ -264,7 +266,7 @@ impl LayoutFeed {
     }
 
     /// Removes and returns all layouts; called by the session.
-    pub fn take(&self) -> Vec<Layout> {
+    pub fn take(&self) -> Vec<FileLayout> {
         std::mem::take(&mut self.layouts.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -376,7 +378,7 @@ pub trait Conductor {
     ///
     /// # Errors
     /// When the run must end.
-    fn program(&mut self, _program: Program) -> SessionResult<ProgramEnd> {
+    fn program(&mut self, _program: ExternalProgram) -> SessionResult<ProgramEnd> {
         Err(SessionError::new("no other program can run here").into())
     }
 
@@ -497,7 +499,7 @@ pub trait Job: Send + Sync {
     fn parameters(&self) -> Vec<(String, String)>;
 
     /// Classic or native.
-    fn mode(&self) -> Mode;
+    fn mode(&self) -> RunMode;
 
     /// Checks that the job can run on the target; returns cautions about it.
     ///
@@ -523,8 +525,8 @@ pub trait Job: Send + Sync {
     }
 
     /// Kind of limit on the amount of work.
-    fn work(&self) -> Work {
-        Work::Fixed
+    fn work(&self) -> WorkLimit {
+        WorkLimit::Fixed
     }
 
     /// True if the job needs the latency of every call.
@@ -566,14 +568,14 @@ pub trait Job: Send + Sync {
 #[cfg(test)]
 mod tests {
     use super::LayoutFeed;
-    use treering_model::Layout;
+    use treering_model::FileLayout;
 
     #[test]
     fn layouts_come_once_and_in_order() {
         let feed = LayoutFeed::default();
         let other = feed.clone();
         for files in [1, 2] {
-            other.push(Layout { files, ..Layout::default() });
+            other.push(FileLayout { files, ..FileLayout::default() });
         }
         assert_eq!(feed.take().iter().map(|layout| layout.files).collect::<Vec<_>>(), [1, 2]);
         assert!(other.take().is_empty());

@@ -24,37 +24,37 @@ mod signal;
 mod spans;
 mod typed_options;
 
-pub use board::{Board, Deadline, Snapshot};
+pub use board::{CounterBoard, Deadline, StatusText};
 pub use buffers::{Buffers, OpenBuffers};
 pub use call::{
-    Call, Completion, CreateHow, Dir, File, MAX_DIRS, MAX_FILES, OpenHow, Request, Subject,
-    SyncScope,
+    AsyncRequest, Call, CallSubject, Completion, CreateHow, DirSlot, FileSlot, MAX_DIRS, MAX_FILES,
+    OpenHow, SyncScope,
 };
 pub use causes::with_causes;
 pub use classic::{
-    ClassicMode, ClassicOutput, ClassicPayload, ClassicScene, ClassicTraces, DiskCounts, MakeRoots,
-    Meeting, NoDirectory, Room, Said, Witness,
+    ClassicMode, ClassicOutput, ClassicPayload, ClassicScene, ClassicTraces, DiskCounts,
+    MissingRootPolicy, OutputContext, SemaphoreBarrier, StatfsSpace, ToolOutput, UnusableDirectory,
 };
 pub use config_error::ConfigError;
-pub use entries::{Entries, Entry, EntryKind};
-pub use io::{CallError, Done, Expect, Io, Spent, Stop, Usage};
+pub use entries::{DirEntries, DirEntry, EntryKind};
+pub use io::{CallError, CallResult, ExpectedErrors, Io, ResourceUsage, Stop, TaskUsage};
 pub use job::{
-    AllRanks, Caches, Conductor, Footprint, GroupStart, Identity, Job, LayoutFeed, NoListener,
-    OnSignal, OutlineLine, ParallelGroup, Phase, Program, ProgramEnd, Queue, QueueKind,
-    ReportedPhase, Script, Session, SessionResult, SessionStop, SideBySide, TargetFacts, Task,
-    TaskListener, TimeLimit, Unfinished, Watch, WorkerKind,
+    AllRanks, CachePolicy, Conductor, Credentials, ExternalProgram, Footprint, GroupStart, IoQueue,
+    Job, LayoutFeed, NoListener, OutlineLine, ParallelGroup, ParallelOptions, Phase, ProgramEnd,
+    ProgramWatch, QueueKind, ReportedPhase, Script, Session, SessionResult, SessionStop,
+    SignalEffect, TargetFacts, Task, TaskListener, TimeLimit, UnfinishedTasks, WorkerKind,
 };
-pub use names::{Kind, NameError, NameId, Names, NamesBuilder, path_components};
+pub use names::{NameError, NameId, NameTree, NamesBuilder, NodeKind, path_components};
 pub use option_table::with_option_table;
 pub use options::{
-    Machine, Manifest, Nodes, OptionSpec, OverRanks, Settings, Support, ValueKind, Workload,
-    parse_count, parse_size,
+    MachineFacts, OptionSpec, OptionSupport, RankDistribution, RankPlacement, Settings, ValueKind,
+    Workload, WorkloadManifest, parse_count, parse_size,
 };
 pub use random::Random;
-pub use record::{Answer, ClassicRecord, JobRecord};
+pub use record::{ClassicRecord, ContextAnswer, JobRecord};
 pub use session_error::SessionError;
 pub use setting_files::SettingFiles;
-pub use signal::Signal;
-pub use spans::{SpanRow, Spans};
-pub use treering_sys::{Errno, Scheduling, SyncMode, available_memory_bytes};
+pub use signal::WakeSignal;
+pub use spans::{OperationSpans, SpanRow};
+pub use treering_sys::{Errno, SchedulingParameters, SyncMode, available_memory_bytes};
 pub use typed_options::OptionValue;

@@ -26,7 +26,7 @@ impl NameId {
 
 /// File type of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum NodeKind {
     /// A regular file.
     File,
     /// A directory.
@@ -38,12 +38,12 @@ struct Node {
     parent: u32,
     name: u32,
     length: u8,
-    kind: Kind,
+    kind: NodeKind,
 }
 
 /// A finished tree of names.
 #[derive(Debug)]
-pub struct Names {
+pub struct NameTree {
     nodes: Vec<Node>,
     /// Names, each terminated by a NUL.
     bytes: Vec<u8>,
@@ -124,7 +124,7 @@ pub struct NamesBuilder {
 
 impl Default for NamesBuilder {
     fn default() -> Self {
-        let root = Node { parent: 0, name: 0, length: 0, kind: Kind::Directory };
+        let root = Node { parent: 0, name: 0, length: 0, kind: NodeKind::Directory };
         Self {
             nodes: vec![root],
             bytes: vec![0],
@@ -140,7 +140,7 @@ impl NamesBuilder {
     ///
     /// # Errors
     /// When the path could lead outside, or a file is used as a directory or the reverse.
-    pub fn add(&mut self, path: &[u8], kind: Kind) -> Result<NameId, NameError> {
+    pub fn add(&mut self, path: &[u8], kind: NodeKind) -> Result<NameId, NameError> {
         let components = path_components(path)?;
         let Some(slash) = path.iter().rposition(|&byte| byte == b'/') else {
             return self.child(NameId::ROOT, path, kind);
@@ -150,7 +150,7 @@ impl NamesBuilder {
             let depth = directory.split(|&byte| byte == b'/').count();
             let mut at = NameId::ROOT;
             for component in components.take(depth) {
-                at = self.child(at, component, Kind::Directory)?;
+                at = self.child(at, component, NodeKind::Directory)?;
             }
             self.last_directory.0.clear();
             self.last_directory.0.extend_from_slice(directory);
@@ -159,7 +159,7 @@ impl NamesBuilder {
         self.child(self.last_directory.1, name, kind)
     }
 
-    fn child(&mut self, parent: NameId, name: &[u8], kind: Kind) -> Result<NameId, NameError> {
+    fn child(&mut self, parent: NameId, name: &[u8], kind: NodeKind) -> Result<NameId, NameError> {
         let Self { nodes, bytes, known, hasher, .. } = self;
         let hash = hasher.hash_one((parent.0, name));
         let same = |&id: &u32| {
@@ -194,7 +194,7 @@ impl NamesBuilder {
     }
 
     /// The finished tree.
-    pub fn build(self) -> Names {
+    pub fn build(self) -> NameTree {
         let Self { mut nodes, mut bytes, known, .. } = self;
         drop(known);
         nodes.shrink_to_fit();
@@ -205,7 +205,7 @@ impl NamesBuilder {
             let (a, b) = (nodes[a as usize], nodes[b as usize]);
             a.parent.cmp(&b.parent).then_with(|| name_bytes(&bytes, a).cmp(name_bytes(&bytes, b)))
         });
-        Names { nodes, bytes, children }
+        NameTree { nodes, bytes, children }
     }
 }
 
@@ -214,7 +214,7 @@ fn name_bytes(bytes: &[u8], node: Node) -> &[u8] {
     &bytes[start..start + usize::from(node.length)]
 }
 
-impl Names {
+impl NameTree {
     /// Number of names, including the root.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -239,7 +239,7 @@ impl Names {
     }
 
     /// File type of a name.
-    pub fn kind(&self, id: NameId) -> Kind {
+    pub fn kind(&self, id: NameId) -> NodeKind {
         self.nodes[id.index()].kind
     }
 
@@ -293,9 +293,9 @@ impl Names {
                 order.push(dir);
             }
             let entries = || self.children(dir);
-            order.extend(entries().filter(|&id| self.kind(id) == Kind::File));
+            order.extend(entries().filter(|&id| self.kind(id) == NodeKind::File));
             let first = pending.len();
-            pending.extend(entries().filter(|&id| self.kind(id) == Kind::Directory));
+            pending.extend(entries().filter(|&id| self.kind(id) == NodeKind::Directory));
             pending[first..].reverse();
         }
         order
@@ -304,14 +304,14 @@ impl Names {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kind, NameError, NameId, NamesBuilder};
+    use super::{NameError, NameId, NamesBuilder, NodeKind};
 
     #[test]
     fn paths_come_back_and_are_shared() {
         let mut builder = NamesBuilder::default();
-        let a = builder.add(b"fs/ext4/inode.c", Kind::File).unwrap();
-        let again = builder.add(b"fs/ext4/inode.c", Kind::File).unwrap();
-        let b = builder.add(b"fs/ext4/super.c", Kind::File).unwrap();
+        let a = builder.add(b"fs/ext4/inode.c", NodeKind::File).unwrap();
+        let again = builder.add(b"fs/ext4/inode.c", NodeKind::File).unwrap();
+        let b = builder.add(b"fs/ext4/super.c", NodeKind::File).unwrap();
         assert_eq!(a, again);
         assert_eq!(builder.len(), 5);
         let names = builder.build();
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn whatever_could_lead_outside_is_refused() {
         let mut builder = NamesBuilder::default();
-        builder.add(b"a/b", Kind::File).unwrap();
+        builder.add(b"a/b", NodeKind::File).unwrap();
         let long = vec![b'x'; 256];
         let deep = vec![b"d".as_slice(); 251].join(&b'/');
         for (path, error) in [
@@ -343,7 +343,7 @@ mod tests {
             (&long, NameError::LongComponent),
             (&deep, NameError::LongPath),
         ] {
-            assert_eq!(builder.add(path, Kind::File), Err(error), "{}", path.escape_ascii());
+            assert_eq!(builder.add(path, NodeKind::File), Err(error), "{}", path.escape_ascii());
         }
     }
 
@@ -351,7 +351,7 @@ mod tests {
     fn the_walk_has_files_first_and_parents_before_children() {
         let mut builder = NamesBuilder::default();
         for path in ["b/y", "b/a/z", "a", "c/q", "b/x"] {
-            builder.add(path.as_bytes(), Kind::File).unwrap();
+            builder.add(path.as_bytes(), NodeKind::File).unwrap();
         }
         let names = builder.build();
         let walk: Vec<_> = names.sorted_walk().iter().map(|&id| names.display_path(id)).collect();

@@ -43,7 +43,7 @@ pub enum ValueKind {
 
 /// Fidelity of an option to that of the imitated tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Support {
+pub enum OptionSupport {
     /// Behaves as the original.
     Full,
     /// Behaves nearly as the original; the text tells the difference.
@@ -70,7 +70,7 @@ pub struct OptionSpec {
     /// Help text, a sentence or two.
     pub doc: &'static str,
     /// Fidelity to the imitated tool.
-    pub support: Support,
+    pub support: OptionSupport,
 }
 
 impl OptionSpec {
@@ -82,7 +82,15 @@ impl OptionSpec {
         default: Option<&'static str>,
         doc: &'static str,
     ) -> Self {
-        Self { name, short, value, default, range: (0, u64::MAX), doc, support: Support::Full }
+        Self {
+            name,
+            short,
+            value,
+            default,
+            range: (0, u64::MAX),
+            doc,
+            support: OptionSupport::Full,
+        }
     }
 
     /// Option without a short spelling.
@@ -98,7 +106,7 @@ impl OptionSpec {
 
 /// Manifest of a workload: names, description and options.
 #[derive(Clone, Copy, Debug)]
-pub struct Manifest {
+pub struct WorkloadManifest {
     /// The name: of the subcommand, of the link, in plans and in the store.
     pub name: &'static str,
     /// Further names of a link and of the subcommand.
@@ -117,7 +125,7 @@ pub struct Manifest {
     pub classic_usage_exit: u8,
 }
 
-impl Manifest {
+impl WorkloadManifest {
     /// True if the workload has a classic mode.
     pub fn has_classic(&self) -> bool {
         !self.imitates.is_empty()
@@ -131,7 +139,7 @@ fn imitates_nothing(name: &str) -> ConfigError {
 /// A front-end: turns settings into jobs.
 pub trait Workload: Sync {
     /// Manifest of the workload.
-    fn manifest(&self) -> &'static Manifest;
+    fn manifest(&self) -> &'static WorkloadManifest;
 
     /// Command line of the tool, converted to the declared form of its options.
     fn classic_words(&self, words: Vec<String>) -> Vec<String> {
@@ -162,8 +170,8 @@ pub trait Workload: Sync {
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
 
     /// Distribution of a native job over ranks, which may be on several machines.
-    fn over_ranks(&self) -> OverRanks {
-        OverRanks::Never
+    fn over_ranks(&self) -> RankDistribution {
+        RankDistribution::Never
     }
 
     /// Classic option that gives the number of ranks, for tools that a launcher starts, which
@@ -175,7 +183,7 @@ pub trait Workload: Sync {
 
 /// Distribution of a job's work over ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OverRanks {
+pub enum RankDistribution {
     /// Workers share only files: the workers of all ranks form one group, and the native option of
     /// this name gives the number for each rank.
     Workers(&'static str),
@@ -187,7 +195,7 @@ pub enum OverRanks {
 
 /// Facts about machine and process on which classic tools depend.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct MachineFacts {
     /// Host name.
     pub name: String,
     /// Memory in bytes; 0 if unknown.
@@ -203,7 +211,7 @@ pub struct Machine {
 
 /// Distribution of ranks over machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Nodes {
+pub struct RankPlacement {
     /// Machines.
     pub count: u64,
     /// Ranks on the machine of rank 0.
@@ -212,22 +220,22 @@ pub struct Nodes {
     pub in_blocks: bool,
 }
 
-impl Machine {
+impl MachineFacts {
     /// True if the rank is on the machine of rank 0.
     pub fn is_on_first(&self, rank: u16) -> bool {
         self.nodes.get(usize::from(rank)).is_none_or(|&node| node == 0)
     }
 
     /// Distribution of the first `ranks` ranks.
-    pub fn nodes(&self, ranks: u16) -> Nodes {
+    pub fn nodes(&self, ranks: u16) -> RankPlacement {
         let nodes = self.nodes.get(..ranks.into()).unwrap_or(&self.nodes);
         if nodes.is_empty() {
-            return Nodes { count: 1, ranks_on_first: ranks.into(), in_blocks: true };
+            return RankPlacement { count: 1, ranks_on_first: ranks.into(), in_blocks: true };
         }
         let mut all = nodes.to_vec();
         all.sort_unstable();
         all.dedup();
-        Nodes {
+        RankPlacement {
             count: all.len() as u64,
             ranks_on_first: nodes.iter().filter(|&&node| node == nodes[0]).count() as u64,
             in_blocks: nodes.get(1).is_none_or(|&node| node == nodes[0]),
@@ -249,7 +257,7 @@ pub struct Settings {
     /// are based on.
     pub started_unix_ms: u64,
     /// Machine on which the command runs.
-    pub machine: Machine,
+    pub machine: MachineFacts,
     /// The files that options name.
     pub files: SettingFiles,
     /// Content of standard input, if a file named `-` is requested.

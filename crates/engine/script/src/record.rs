@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 pub use self::job::JobRecord;
-use crate::{ClassicScene, DiskCounts, Machine, Room, SettingFiles, Settings};
+use crate::{ClassicScene, DiskCounts, MachineFacts, SettingFiles, Settings, StatfsSpace};
 
 /// Settings of a classic run, sufficient to rebuild its output.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,7 +19,7 @@ pub struct ClassicRecord {
     /// Only the variables that the options or files put in.
     environment: Vec<(String, String)>,
     started_unix_ms: u64,
-    machine: Machine,
+    machine: MachineFacts,
     files: BTreeMap<PathBuf, String>,
     /// Content of standard input, if it was read and is UTF-8.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -74,16 +74,16 @@ impl ClassicRecord {
 /// Answer of a [`crate::Witness`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Answer {
+pub enum ContextAnswer {
     /// The room of the first root's filesystem.
-    Room(Option<Room>),
+    Room(Option<StatfsSpace>),
     /// The time.
     Time(String),
     /// Disk counters.
     Disk(Option<DiskCounts>),
 }
 
-impl Answer {
+impl ContextAnswer {
     /// Artifact kind.
     pub const KIND: &str = "classic_answer";
     /// Version of the format.

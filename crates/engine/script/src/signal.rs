@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 /// Who waits takes the count first, then looks at what the signal is about, and waits for another
 /// count only then: nothing is missed. Raising it without anybody waiting takes no lock.
 #[derive(Debug, Default)]
-pub struct Signal {
+pub struct WakeSignal {
     count: AtomicU64,
     waiting: AtomicU64,
     lock: Mutex<()>,
     raised: Condvar,
 }
 
-impl Signal {
+impl WakeSignal {
     /// Number of times the signal was raised.
     #[inline]
     pub fn count(&self) -> u64 {
@@ -52,24 +52,24 @@ impl Signal {
 }
 
 /// Compares by identity: two signals are equal if they are the same object.
-impl PartialEq for Signal {
+impl PartialEq for WakeSignal {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
-impl Eq for Signal {}
+impl Eq for WakeSignal {}
 
 #[cfg(test)]
 mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use super::Signal;
+    use super::WakeSignal;
 
     #[test]
     fn who_waits_goes_on_when_it_is_raised_and_misses_nothing() {
-        let (ping, pong) = (Signal::default(), Signal::default());
+        let (ping, pong) = (WakeSignal::default(), WakeSignal::default());
         thread::scope(|scope| {
             scope.spawn(|| {
                 for round in 0..1000 {
@@ -91,10 +91,10 @@ mod tests {
 
     #[test]
     fn a_wait_ends_without_a_signal_too() {
-        let signal = Signal::default();
+        let signal = WakeSignal::default();
         signal.wait(0, Duration::from_millis(1));
         signal.wait(7, Duration::from_secs(3600));
         assert_eq!(signal.count(), 0);
-        assert_ne!(signal, Signal::default());
+        assert_ne!(signal, WakeSignal::default());
     }
 }

@@ -7,7 +7,7 @@ use treering_model::Latency;
 /// Latencies of operations, by their kind. Every call must be timed ([`crate::Job::times_all`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Spans {
+pub struct OperationSpans {
     rows: Vec<SpanRow>,
 }
 
@@ -33,7 +33,7 @@ impl SpanRow {
     }
 }
 
-impl Spans {
+impl OperationSpans {
     /// Empty rows for `kinds` kinds.
     pub fn new(kinds: usize) -> Self {
         Self { rows: vec![SpanRow::default(); kinds] }
@@ -90,11 +90,11 @@ impl Spans {
 mod tests {
     use treering_model::Counters;
 
-    use super::Spans;
+    use super::OperationSpans;
 
     #[test]
     fn an_operation_lasts_from_its_first_call_to_its_last() {
-        let mut spans = Spans::new(2);
+        let mut spans = OperationSpans::new(2);
         spans.record(1, false, Some(100), Some(400));
         spans.record(1, true, None, Some(600));
         let row = spans.row(1);
@@ -105,17 +105,17 @@ mod tests {
 
     #[test]
     fn json_keeps_every_bucket() {
-        let mut spans = Spans::new(3);
+        let mut spans = OperationSpans::new(3);
         for took in [10, 1_000, 100_000] {
             spans.record(2, false, Some(0), Some(took));
         }
-        let read: Spans = Counters::of(&spans).read().unwrap();
+        let read: OperationSpans = Counters::of(&spans).read().unwrap();
         assert_eq!(read.rows(), spans.rows());
         let mut both = read;
         both.merge(&spans);
         assert_eq!(both.row(2).count, 6);
         assert_eq!(both.row(2).latency.samples(), 6);
         both.reset();
-        assert_eq!(both.rows(), Spans::new(3).rows());
+        assert_eq!(both.rows(), OperationSpans::new(3).rows());
     }
 }

@@ -326,11 +326,11 @@ macro_rules! options {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Settings, Support, ValueKind};
+    use crate::{OptionSupport, Settings, ValueKind};
 
     crate::options! {
         /// Options that stand among others.
-        struct Inner {
+        struct NestedOptions {
             /// Bytes.
             read_bytes('b'): u32 = Size[1..=1 << 20], "64K";
         }
@@ -338,7 +338,7 @@ mod tests {
 
     crate::options! {
         /// One of each kind.
-        struct Outer {
+        struct SampleOptions {
             /// How many
             /// there are.
             count('n'): u16 = Number[1..=70_000], "3";
@@ -347,11 +347,11 @@ mod tests {
             /// Has a default, and may be taken away.
             time: Option<u64> = Number, "60";
             /// Those in the middle.
-            inner: Inner;
+            inner: NestedOptions;
             /// Whether.
             is_quick: bool = Flag;
             /// Who.
-            #[support = Support::Approximate("nearly")]
+            #[support = OptionSupport::Approximate("nearly")]
             who: &'static str = Choice(&["all", "none"]), "none";
             /// Where.
             #[recorded = false]
@@ -361,27 +361,27 @@ mod tests {
             /// What else.
             rest: Vec<String> = Operands;
             /// Nothing.
-            #[support = Support::Rejected("not here")]
+            #[support = OptionSupport::Rejected("not here")]
             server: () = Text;
         }
     }
 
-    fn read(given: &[(&str, &str)]) -> Result<Outer, String> {
+    fn read(given: &[(&str, &str)]) -> Result<SampleOptions, String> {
         let own = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        Outer::read(&Settings::new(own.collect())).map_err(|error| error.message)
+        SampleOptions::read(&Settings::new(own.collect())).map_err(|error| error.message)
     }
 
     #[test]
     fn declarations_are_options_in_their_order() {
-        let names: Vec<&str> = Outer::SPECS.iter().map(|spec| spec.name).collect();
+        let names: Vec<&str> = SampleOptions::SPECS.iter().map(|spec| spec.name).collect();
         let all = "count seconds time read-bytes is-quick who log fill rest server";
         assert_eq!(names.join(" "), all);
-        let count = &Outer::SPECS[0];
+        let count = &SampleOptions::SPECS[0];
         assert_eq!((count.short, count.default), (Some('n'), Some("3")));
         assert_eq!(count.doc, "How many there are.");
         assert_eq!((count.value, count.range), (ValueKind::Number, (1, 70_000)));
-        assert_eq!(Outer::SPECS[5].support, Support::Approximate("nearly"));
-        assert_eq!(Outer::SPECS[9].support, Support::Rejected("not here"));
+        assert_eq!(SampleOptions::SPECS[5].support, OptionSupport::Approximate("nearly"));
+        assert_eq!(SampleOptions::SPECS[9].support, OptionSupport::Rejected("not here"));
     }
 
     #[test]
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!((none.count, none.seconds, none.time), (3, None, Some(60)));
         assert_eq!((none.inner.read_bytes, none.is_quick, none.who), (65_536, false, "none"));
         assert_eq!((none.log.as_str(), none.fill), ("a.log", None));
-        let said = |options: &Outer| {
+        let said = |options: &SampleOptions| {
             let all = options.parameters();
             all.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
         };

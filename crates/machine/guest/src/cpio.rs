@@ -13,12 +13,12 @@ const DIRECTORY: u32 = 0o040_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
 
 /// Archive writer.
-pub(crate) struct Writer<W> {
+pub(crate) struct ArchiveWriter<W> {
     to: W,
     entries: u32,
 }
 
-impl<W: Write> Writer<W> {
+impl<W: Write> ArchiveWriter<W> {
     pub(crate) fn new(to: W) -> Self {
         Self { to, entries: 0 }
     }
@@ -76,10 +76,10 @@ fn padding(length: u64) -> usize {
 }
 
 /// Callback for archive entries: name, mode and content, which need not be read completely.
-pub(crate) type Visit<'v> = dyn FnMut(&str, u32, &mut dyn Read) -> io::Result<()> + 'v;
+pub(crate) type EntryVisitor<'v> = dyn FnMut(&str, u32, &mut dyn Read) -> io::Result<()> + 'v;
 
 /// Reads an archive entry by entry.
-pub(crate) fn read(mut from: impl Read, visit: &mut Visit<'_>) -> io::Result<()> {
+pub(crate) fn read(mut from: impl Read, visit: &mut EntryVisitor<'_>) -> io::Result<()> {
     loop {
         let mut header = [0; HEADER_BYTES];
         from.read_exact(&mut header)?;
@@ -126,12 +126,12 @@ fn damaged(why: &'static str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
-    use super::{Writer, is_file, read};
+    use super::{ArchiveWriter, is_file, read};
     use proptest::prelude::*;
 
     #[test]
     fn written_archives_are_read_back() {
-        let mut writer = Writer::new(Vec::new());
+        let mut writer = ArchiveWriter::new(Vec::new());
         writer.directory("dev").unwrap();
         writer.device("dev/console", 0o600, (5, 1)).unwrap();
         writer.file("init", 0o755, b"hello").unwrap();
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn archives_are_readable_by_cpio() {
-        let mut writer = Writer::new(Vec::new());
+        let mut writer = ArchiveWriter::new(Vec::new());
         writer.directory("a").unwrap();
         writer.file("a/b", 0o600, b"content").unwrap();
         let archive = writer.finish().unwrap();
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn truncated_archives_are_rejected() {
-        let mut writer = Writer::new(Vec::new());
+        let mut writer = ArchiveWriter::new(Vec::new());
         writer.file("init", 0o755, &[7; 1000]).unwrap();
         let archive = writer.finish().unwrap();
         for length in [0, 5, 109, 115, 600] {

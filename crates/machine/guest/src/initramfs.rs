@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path};
 
-use crate::cpio::Writer;
-use crate::{GuestModule, Program};
+use crate::cpio::ArchiveWriter;
+use crate::{GuestModule, GuestProgram};
 
 /// Module directory in a guest; file names begin with the load order.
 pub(crate) const MODULES: &str = "/modules";
@@ -17,7 +17,7 @@ const OURS: [&str; 9] = ["proc", "sys", "dev", "run", "tmp", "mnt", "modules", "
 
 /// Host file used by a job, available in the guest under the same path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Extra {
+pub struct ExtraFile {
     /// Absolute path.
     pub path: String,
     /// Content.
@@ -26,7 +26,7 @@ pub struct Extra {
     pub is_program: bool,
 }
 
-impl Extra {
+impl ExtraFile {
     /// Reports whether a file with this path can be in a guest: an absolute path without `..`,
     /// outside of the guest's own directories.
     pub fn is_possible(path: &Path) -> bool {
@@ -53,8 +53,12 @@ impl Initramfs {
     ///
     /// # Errors
     /// If a file exceeds the limits of the archive format.
-    pub fn new(program: &Program, modules: &[GuestModule], extras: &[Extra]) -> io::Result<Self> {
-        let mut archive = Writer::new(Vec::new());
+    pub fn new(
+        program: &GuestProgram,
+        modules: &[GuestModule],
+        extras: &[ExtraFile],
+    ) -> io::Result<Self> {
+        let mut archive = ArchiveWriter::new(Vec::new());
         for folder in ["dev", "proc", "sys", "run", "tmp", "mnt", "modules"] {
             archive.directory(folder)?;
         }
@@ -64,7 +68,7 @@ impl Initramfs {
             archive.file(&format!("modules/{number:04}-{}", module.name), 0o644, &module.bytes)?;
         }
         let mut made = BTreeSet::new();
-        for extra in extras.iter().filter(|extra| Extra::is_possible(Path::new(&extra.path))) {
+        for extra in extras.iter().filter(|extra| ExtraFile::is_possible(Path::new(&extra.path))) {
             let name = extra.path.trim_start_matches('/');
             for (end, _) in name.match_indices('/') {
                 if made.insert(&name[..end]) {
@@ -80,9 +84,9 @@ impl Initramfs {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extra, Initramfs};
+    use super::{ExtraFile, Initramfs};
     use crate::cpio::read;
-    use crate::{GuestModule, Program};
+    use crate::{GuestModule, GuestProgram};
     use std::path::Path;
 
     #[test]
@@ -96,13 +100,16 @@ mod tests {
             ("relative/x", false),
             ("/", false),
         ] {
-            assert_eq!(Extra::is_possible(Path::new(path)), possible, "{path}");
+            assert_eq!(ExtraFile::is_possible(Path::new(path)), possible, "{path}");
         }
-        let program = Program { bytes: b"program".to_vec() };
+        let program = GuestProgram { bytes: b"program".to_vec() };
         let modules = [GuestModule { name: "xfs".to_owned(), bytes: b"module".to_vec() }];
         let bytes = b"text".to_vec();
-        let extra =
-            |path: &str| Extra { path: path.to_owned(), bytes: bytes.clone(), is_program: false };
+        let extra = |path: &str| ExtraFile {
+            path: path.to_owned(),
+            bytes: bytes.clone(),
+            is_program: false,
+        };
         let extras = [extra("/home/a/x"), extra("/home/a/y"), extra("/proc/x")];
         let archive = Initramfs::new(&program, &modules, &extras).unwrap();
         let mut names = Vec::new();

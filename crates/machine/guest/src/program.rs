@@ -10,11 +10,11 @@ const BYTES_MAX: u64 = 1 << 30;
 
 /// Static program, reduced to its loaded part.
 #[derive(Clone)]
-pub struct Program {
+pub struct GuestProgram {
     pub(crate) bytes: Vec<u8>,
 }
 
-impl Program {
+impl GuestProgram {
     /// Reads a program, usually the running executable.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Program {
     }
 }
 
-impl std::fmt::Debug for Program {
+impl std::fmt::Debug for GuestProgram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Program of {} bytes", self.bytes.len())
     }

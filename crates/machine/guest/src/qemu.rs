@@ -62,12 +62,12 @@ impl Qemu {
 
 /// Kernel and initramfs in memory files, for any number of boots.
 #[derive(Debug)]
-pub struct Bootable {
+pub struct BootImage {
     kernel: File,
     initramfs: File,
 }
 
-impl Bootable {
+impl BootImage {
     /// Copies both into memory files.
     ///
     /// # Errors
@@ -88,11 +88,11 @@ impl Bootable {
 
 /// Parameters of one boot.
 #[derive(Debug)]
-pub struct Boot<'b> {
+pub struct BootParameters<'b> {
     /// Emulator.
     pub qemu: &'b Qemu,
     /// Kernel and initramfs.
-    pub bootable: &'b Bootable,
+    pub bootable: &'b BootImage,
     /// Configuration of the guest.
     pub spec: &'b GuestSpec,
     /// Execution method.
@@ -152,7 +152,7 @@ enum PortEvent {
     Closed,
 }
 
-impl Boot<'_> {
+impl BootParameters<'_> {
     /// QEMU command line; the port is its standard input.
     fn command(&self, console: &File) -> Command {
         let mut command = Command::new(&self.qemu.program);
@@ -348,7 +348,7 @@ impl RunningGuest {
 
     /// Description of a failure: the kernel's own message first, then the last lines of the
     /// console.
-    fn why(&mut self, seen: &str, boot: &Boot<'_>) -> String {
+    fn why(&mut self, seen: &str, boot: &BootParameters<'_>) -> String {
         let console = tail(&mut self.console);
         let errors = tail(&mut self.errors);
         let memory = boot.spec.memory_bytes >> 20;
@@ -361,7 +361,7 @@ impl RunningGuest {
     }
 
     /// Console lines of a guest that ended regularly.
-    fn last_words(&mut self, boot: &Boot<'_>) -> String {
+    fn last_words(&mut self, boot: &BootParameters<'_>) -> String {
         let console = tail(&mut self.console);
         let words = explained("", &console, "", boot.spec.memory_bytes >> 20);
         words.trim_start_matches("; ").to_owned()

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::OFlags;
 use treering_model::filesystems::by_magic;
 use treering_sys::{
-    DropCachesError, Errno, Residency, StopFlag, drop_caches, filesystem_facts, residency,
+    DropCachesError, Errno, PageResidency, StopFlag, drop_caches, filesystem_facts, residency,
     sync_filesystem, sync_machine,
 };
 
@@ -123,9 +123,9 @@ pub enum CacheDrop {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheEvidence {
     /// Resident pages of the canary before the drop.
-    pub before: Residency,
+    pub before: PageResidency,
     /// Resident pages of the canary after the drop.
-    pub after: Residency,
+    pub after: PageResidency,
     /// Page cache of the machine before the drop, in bytes.
     pub cached_bytes_before: Option<u64>,
     /// Page cache of the machine after the drop, in bytes.
@@ -148,8 +148,9 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
         });
     }
     // Retries, since another program may drop the caches just then.
-    let canary = (0..TRIES)
-        .find_map(|_| Canary::make(root).ok().filter(|canary| canary.before.resident_pages > 0));
+    let canary = (0..TRIES).find_map(|_| {
+        CacheCanary::make(root).ok().filter(|canary| canary.before.resident_pages > 0)
+    });
     let cached_bytes_before = cached();
     let mut last = None;
     for _ in 0..TRIES {
@@ -179,12 +180,12 @@ fn cached() -> Option<u64> {
 }
 
 /// A file without a name, so that nothing of it is left, however this process ends.
-struct Canary {
+struct CacheCanary {
     file: File,
-    before: Residency,
+    before: PageResidency,
 }
 
-impl Canary {
+impl CacheCanary {
     fn make(root: &Path) -> io::Result<Self> {
         let mut file = nameless(root)?;
         file.write_all(&vec![0x5a; CANARY_BYTES])?;
@@ -193,7 +194,7 @@ impl Canary {
         Ok(Self { file, before })
     }
 
-    fn look(&self) -> Result<Residency, Errno> {
+    fn look(&self) -> Result<PageResidency, Errno> {
         residency(&self.file, CANARY_BYTES)
     }
 }

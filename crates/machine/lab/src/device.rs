@@ -1,6 +1,6 @@
 //! Acquired devices to make filesystems on: locked, inspected by the guard, released.
 //!
-//! State chain: `Device` → `Volume` (formatted) → `MountedVolume`, and back. A release returns its
+//! State chain: `LabDevice` → `Volume` (formatted) → `MountedVolume`, and back. A release returns its
 //! errors; a drop releases as well as it can, and failures stay in the register.
 
 use std::fs::File;
@@ -9,23 +9,23 @@ use std::sync::Arc;
 
 use treering_model::filesystems::Filesystem;
 use treering_model::{DeviceSpec, PlayedCounts, Variant};
-use treering_sys::{DeviceUse, Errno, MountOptions, device_bytes, flush_buffers, open_device};
+use treering_sys::{DeviceOpenMode, Errno, MountOptions, device_bytes, flush_buffers, open_device};
 
 use crate::device_caution::DeviceCaution;
 use crate::error::unfit;
 use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
-    EraseList, Inspection, SearchDepth, Signature, clear_signatures, content_of, erase,
+    DeviceSignature, EraseList, Inspection, SearchDepth, clear_signatures, content_of, erase,
     find_signatures, inspect_on, obstacles_to_use,
 };
 use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
 use crate::machine::{DeviceNumber, block_number};
-use crate::master::Master;
+use crate::master::MasterImage;
 use crate::played::PlayedModel;
 use crate::{DeviceError, LabError};
 
-/// One block device of a [`Device`].
+/// One block device of a [`LabDevice`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDevice {
     /// Path as written in the plan; the image path for a loop device.
@@ -40,7 +40,7 @@ pub struct MemberDevice {
 
 /// A device, several devices, or a directory that this run owns until released.
 #[derive(Debug)]
-pub struct Device {
+pub struct LabDevice {
     pub(crate) lab: Lab,
     pub(crate) held: AcquiredStorage,
     cautions: Vec<DeviceCaution>,
@@ -77,7 +77,7 @@ enum DeviceContent {
     Ours,
 }
 
-impl Device {
+impl LabDevice {
     /// Acquires the device of a variant. Everything is checked before anything is made or erased:
     /// the filesystem's tool and kernel support, the options, the sizes, and each device by the
     /// guard.
@@ -237,7 +237,7 @@ impl Device {
         for (inspection, lock) in taken {
             let failed =
                 |errno: Errno| LabError::io("cannot open", &inspection.resolved)(errno.into());
-            let device = open_device(&inspection.resolved, DeviceUse::Look).map_err(failed)?;
+            let device = open_device(&inspection.resolved, DeviceOpenMode::Look).map_err(failed)?;
             let mut content = DeviceContent::Empty;
             if !inspection.obstacles.is_empty() {
                 erase(&lab.machine, &inspection)?;
@@ -374,14 +374,14 @@ impl Device {
     }
 
     /// Copies of the images; empty for other kinds of device.
-    pub(crate) fn copied(&self) -> Result<Vec<Master>, LabError> {
+    pub(crate) fn copied(&self) -> Result<Vec<MasterImage>, LabError> {
         let AcquiredStorage::Images(images, _) = &self.held else { return Ok(Vec::new()) };
         let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
     /// Writes master copies into the emptied images; false if that is impossible.
-    pub(crate) fn fill(&self, masters: &[Master]) -> Result<bool, LabError> {
+    pub(crate) fn fill(&self, masters: &[MasterImage]) -> Result<bool, LabError> {
         let AcquiredStorage::Images(images, _) = &self.held else { return Ok(false) };
         if images.len() != masters.len() {
             return Ok(false);
@@ -398,10 +398,11 @@ impl Device {
     pub(crate) fn carries(&self, signatures: &[&str]) -> Result<bool, LabError> {
         for member in self.members() {
             let failed = || LabError::io("cannot read", &member.node);
-            let device = open_device(&member.node, DeviceUse::Look)
+            let device = open_device(&member.node, DeviceOpenMode::Look)
                 .map_err(|errno| failed()(errno.into()))?;
             let found = find_signatures(&device, member.bytes).map_err(failed())?;
-            let is_it = |found: &Signature| !found.is_copy && signatures.contains(&found.name);
+            let is_it =
+                |found: &DeviceSignature| !found.is_copy && signatures.contains(&found.name);
             if !found.iter().any(is_it) {
                 return Ok(false);
             }
@@ -443,7 +444,7 @@ impl BlockDevice {
         let mut obstacles = obstacles_to_use(&lab.machine, node, *number)?;
         if obstacles.is_empty() {
             let failed = |errno: Errno| LabError::io("cannot open", node)(errno.into());
-            let device = open_device(node, DeviceUse::WriteAlone).map_err(failed)?;
+            let device = open_device(node, DeviceOpenMode::WriteAlone).map_err(failed)?;
             if self.content == DeviceContent::Ours {
                 clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
             }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use thiserror::Error;
 use treering_sys::{LoopError, MountOptionError};
 
-use crate::guard::{Inspection, Obstacle};
+use crate::guard::{FormatObstacle, Inspection};
 
 /// Error of an operation on a device.
 #[derive(Debug, Error)]
@@ -220,8 +220,8 @@ fn reported(inspection: &Inspection) -> String {
     }
 }
 
-fn list(obstacles: &[Obstacle]) -> String {
-    obstacles.iter().map(Obstacle::to_string).collect::<Vec<_>>().join(", ")
+fn list(obstacles: &[FormatObstacle]) -> String {
+    obstacles.iter().map(FormatObstacle::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn last_words(output: &str) -> String {
@@ -236,11 +236,11 @@ fn by_whom(by: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::DeviceError;
-    use crate::guard::{Inspection, Obstacle, Signature};
+    use crate::guard::{DeviceSignature, FormatObstacle, Inspection};
     use crate::machine::DeviceNumber;
     use std::path::PathBuf;
 
-    fn refused(obstacles: Vec<Obstacle>) -> DeviceError {
+    fn refused(obstacles: Vec<FormatObstacle>) -> DeviceError {
         DeviceError::Refused(Inspection {
             asked: PathBuf::from("/dev/disk/by-id/x"),
             resolved: PathBuf::from("/dev/sdb"),
@@ -253,13 +253,14 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_resolved_path_and_gives_advice() {
-        let carries = Obstacle::Carries(Signature { offset: 1080, name: "ext4", is_copy: false });
+        let carries =
+            FormatObstacle::Carries(DeviceSignature { offset: 1080, name: "ext4", is_copy: false });
         let error = refused(vec![carries.clone()]);
         let reported = "refusing to format /dev/disk/by-id/x (that is /dev/sdb): it contains ext4 \
                         at byte 1080";
         assert_eq!(error.to_string(), reported);
         assert!(error.hint().unwrap().contains("--erase /dev/sdb"));
-        let swap = Obstacle::Swap { name: "sdb".to_owned() };
+        let swap = FormatObstacle::Swap { name: "sdb".to_owned() };
         let error = refused(vec![swap, carries]);
         assert!(error.to_string().ends_with("sdb is swap in use, it contains ext4 at byte 1080"));
         assert!(!error.hint().unwrap().contains("--erase"));

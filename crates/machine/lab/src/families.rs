@@ -1,8 +1,8 @@
 //! Mounted multi-device filesystems with their member devices, as sysfs lists them.
 
-use treering_model::filesystems::{Filesystem, Members, all};
+use treering_model::filesystems::{Filesystem, MemberLocation, all};
 
-use crate::machine::{DeviceNumber, Machine, names, word};
+use crate::machine::{DeviceNumber, KernelMounts, names, word};
 
 /// A mounted filesystem whose devices sysfs lists.
 #[derive(Debug)]
@@ -18,11 +18,11 @@ pub(crate) struct MountedFamily {
 }
 
 /// Lists all mounted filesystems of the types with members.
-pub(crate) fn mounted_families(machine: &Machine) -> Vec<MountedFamily> {
+pub(crate) fn mounted_families(machine: &KernelMounts) -> Vec<MountedFamily> {
     all().flat_map(|filesystem| families_of(machine, filesystem)).collect()
 }
 
-fn families_of(machine: &Machine, filesystem: &Filesystem) -> Vec<MountedFamily> {
+fn families_of(machine: &KernelMounts, filesystem: &Filesystem) -> Vec<MountedFamily> {
     let Some(members) = filesystem.members else { return Vec::new() };
     let top = machine.sys.join("fs").join(filesystem.name);
     let family = |uuid: String| {
@@ -30,14 +30,14 @@ fn families_of(machine: &Machine, filesystem: &Filesystem) -> Vec<MountedFamily>
         let mut devices = Vec::new();
         let mut numbers = Vec::new();
         match members {
-            Members::Folder(name) => {
+            MemberLocation::Folder(name) => {
                 let folder = folder.join(name);
                 for device in names(&folder) {
                     numbers.extend(word(&folder.join(&device).join("dev")));
                     devices.push(device);
                 }
             }
-            Members::Linked(link) => {
+            MemberLocation::Linked(link) => {
                 for member in names(&folder) {
                     let Ok(block) = folder.join(member).join(link).canonicalize() else { continue };
                     numbers.extend(word(&block.join("dev")));

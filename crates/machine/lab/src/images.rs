@@ -10,18 +10,19 @@ use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate};
 use treering_model::PlayedCounts;
 use treering_model::filesystems::by_magic;
 use treering_sys::{
-    DeviceUse, Errno, FilesystemFacts, LoopSettings, attach_loop, discard, filesystem_facts,
+    DeviceOpenMode, Errno, FilesystemFacts, LoopSettings, attach_loop, discard, filesystem_facts,
     flush_buffers, lock_exclusive, loop_status, open_device, sector_sizes,
 };
 
 use crate::device_caution::DeviceCaution;
-use crate::guard::{Obstacle, clear_signatures, find_signatures, obstacles_to_use};
+use crate::guard::{FormatObstacle, clear_signatures, find_signatures, obstacles_to_use};
 use crate::lab::Lab;
 use crate::machine::DeviceNumber;
-use crate::master::{Master, is_empty};
-use crate::played::{PlayedModel, Player};
+use crate::master::{MasterImage, is_empty};
+use crate::played::{DiskPlayer, PlayedModel};
 use crate::register::{
-    FileNumber, Record, RecordId, ResourceKind, file_line, loop_line, mounted_line, player_line,
+    FileNumber, OwnedRecord, RecordId, ResourceKind, file_line, loop_line, mounted_line,
+    player_line,
 };
 use crate::release::{PlayedImage, free_image, free_played};
 use crate::{DeviceError, LabError};
@@ -61,8 +62,8 @@ pub(crate) struct LoopImage {
 struct OpenImage {
     image: File,
     device: File,
-    player: Option<Player>,
-    record: Record,
+    player: Option<DiskPlayer>,
+    record: OwnedRecord,
 }
 
 impl LoopImage {
@@ -174,12 +175,12 @@ impl LoopImage {
         }
         let users = obstacles_to_use(&self.lab.machine, &self.node, self.number)?;
         if !users.is_empty() {
-            let by = users.iter().map(Obstacle::to_string).collect();
+            let by = users.iter().map(FormatObstacle::to_string).collect();
             let what = self.node.display().to_string();
             return Err(DeviceError::StillUsed { what, by }.into());
         }
         if !self.is_fresh {
-            let device = open_device(&self.node, DeviceUse::WriteAlone).map_err(failed)?;
+            let device = open_device(&self.node, DeviceOpenMode::WriteAlone).map_err(failed)?;
             // Discards the blocks of the last trial, so that every trial begins with the same file.
             // A host filesystem that cannot make holes keeps the old blocks.
             match discard(&device, self.spec.bytes) {
@@ -208,17 +209,17 @@ impl LoopImage {
     }
 
     /// Copy of the current content.
-    pub(crate) fn copied(&self) -> Result<Option<Master>, LabError> {
+    pub(crate) fn copied(&self) -> Result<Option<MasterImage>, LabError> {
         self.forget()?;
         let Some(held) = &self.held else { return Ok(None) };
         let directory = self.path.parent().unwrap_or(Path::new("/"));
-        let master = Master::copy_of(&held.image, directory);
+        let master = MasterImage::copy_of(&held.image, directory);
         master.map(Some).map_err(LabError::io("cannot copy", &self.path))
     }
 
     /// Writes a master copy into the emptied image; false if the image is not empty: a host
     /// filesystem that makes no holes keeps the old blocks.
-    pub(crate) fn fill(&self, master: &Master) -> Result<bool, LabError> {
+    pub(crate) fn fill(&self, master: &MasterImage) -> Result<bool, LabError> {
         let failed = || LabError::io("cannot fill", &self.path);
         let Some(held) = &self.held else { return Ok(false) };
         held.image.sync_all().map_err(failed())?;
@@ -260,7 +261,7 @@ impl LoopImage {
 
     /// Counters of the played disk; `None` without a played disk.
     pub(crate) fn played(&self) -> Option<Result<PlayedCounts, LabError>> {
-        self.held.as_ref()?.player.as_ref().map(Player::counts)
+        self.held.as_ref()?.player.as_ref().map(DiskPlayer::counts)
     }
 
     /// Model of the played disk, if any.
@@ -288,7 +289,7 @@ impl LoopImage {
 
 fn played_image(
     lab: &Lab,
-    record: &Record,
+    record: &OwnedRecord,
     image: &Path,
     file: Option<FileNumber>,
     mounted: Option<DeviceNumber>,
@@ -302,7 +303,7 @@ struct ImageParts {
     image: File,
     file_number: FileNumber,
     seen: FileNumber,
-    player: Option<Player>,
+    player: Option<DiskPlayer>,
     device: File,
     node: PathBuf,
     number: DeviceNumber,
@@ -312,7 +313,7 @@ fn build(
     lab: &Lab,
     path: &Path,
     spec: &ImageSpec,
-    record: &mut Record,
+    record: &mut OwnedRecord,
 ) -> Result<ImageParts, LabError> {
     let image = OpenOptions::new()
         .read(true)
@@ -350,7 +351,7 @@ fn build(
     let metadata = attached.file.metadata().map_err(LabError::io("cannot look at", &node))?;
     // The device is opened for inspection only: udev examines a device after a close of a writable
     // descriptor.
-    let device = open_device(&node, DeviceUse::Look)
+    let device = open_device(&node, DeviceOpenMode::Look)
         .map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
     Ok(ImageParts { image, file_number, seen, player, device, node, number })
@@ -366,9 +367,9 @@ fn play(
     lab: &Lab,
     point: &Path,
     played: (&File, &Path, &PlayedModel),
-    record: &mut Record,
-) -> Result<Player, LabError> {
-    let player = Player::start(point, &record.id().mark(), played, &lab.self_exec)?;
+    record: &mut OwnedRecord,
+) -> Result<DiskPlayer, LabError> {
+    let player = DiskPlayer::start(point, &record.id().mark(), played, &lab.self_exec)?;
     let start = lab.machine.process_start(player.pid()).unwrap_or(0);
     let mounted = player.mounted.map(mounted_line).unwrap_or_default();
     record.append(&format!("{mounted}{}", player_line((player.pid(), start))))?;

@@ -15,14 +15,14 @@ use crate::DeviceError;
 use crate::LabError;
 use crate::aged::{ImageLibrary, UnfinishedImage};
 use crate::filesystems::{Availability, availability};
-use crate::machine::{Machine, names};
+use crate::machine::{KernelMounts, names};
 use crate::played::{OrphanDisk, rescue};
 use crate::register::{
-    Facts, ForeignMount, ListedRecord, PlanIdentity, Record, RecordId, Register, ResourceKind,
-    is_private_directory, private_directory,
+    ForeignMount, LabRegister, ListedRecord, OwnedRecord, PlanIdentity, RecordFacts, RecordId,
+    ResourceKind, is_private_directory, private_directory,
 };
 use crate::release::{
-    LAST_PATIENCE, OurMount, PlayedImage, STEP, free_image, free_mount, free_played,
+    ExpectedMount, LAST_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
 };
 use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
@@ -36,12 +36,12 @@ const LIBRARY: &str = "/var/lib/treering/images";
 /// Factory and owner of devices and filesystems under test. Clones share the register.
 #[derive(Clone, Debug)]
 pub struct Lab {
-    pub(crate) machine: Machine,
+    pub(crate) machine: KernelMounts,
     pub(crate) tools: ToolPath,
-    pub(crate) register: Arc<Register>,
+    pub(crate) register: Arc<LabRegister>,
     pub(crate) self_exec: SelfExec,
     /// Registers of this user in other places, which may hold leftovers.
-    others: Vec<Arc<Register>>,
+    others: Vec<Arc<LabRegister>>,
     images: PathBuf,
     /// Image directory of earlier versions.
     older_images: Option<PathBuf>,
@@ -54,18 +54,18 @@ impl Lab {
     /// # Errors
     /// When the directory cannot be made, belongs to others, or others can write to it.
     pub fn open(register: &Path) -> Result<Self, LabError> {
-        Ok(Self::with_register(Register::open(register)?))
+        Ok(Self::with_register(LabRegister::open(register)?))
     }
 
     /// Lab with the register in this directory, for inspection: the directory may be missing, and
     /// is made with the first record. A directory that others can write to has no records.
     pub fn unopened(register: &Path) -> Self {
-        Self::with_register(Register::unopened(register))
+        Self::with_register(LabRegister::unopened(register))
     }
 
-    fn with_register(register: Register) -> Self {
+    fn with_register(register: LabRegister) -> Self {
         Self {
-            machine: Machine::default(),
+            machine: KernelMounts::default(),
             tools: ToolPath::new(OsStr::new("")),
             register: Arc::new(register),
             self_exec: SelfExec::default(),
@@ -83,7 +83,7 @@ impl Lab {
         let ours = folders.iter().filter(|folder| is_private_directory(folder));
         let real = ours.filter_map(|folder| folder.canonicalize().ok());
         let others = real.filter(|folder| folder != self.register.folder());
-        let others = others.map(|folder| Arc::new(Register::unopened(&folder))).collect();
+        let others = others.map(|folder| Arc::new(LabRegister::unopened(&folder))).collect();
         Self { others, ..self }
     }
 
@@ -133,7 +133,7 @@ impl Lab {
     ///
     /// # Errors
     /// When the register cannot be read.
-    pub fn list(&self) -> Result<Vec<Leftover>, LabError> {
+    pub fn list(&self) -> Result<Vec<LabLeftover>, LabError> {
         let mut leftovers = self.recorded()?;
         let known: Vec<RecordId> = leftovers.iter().filter_map(|left| left.id.clone()).collect();
         for folder in std::iter::once(&self.images).chain(&self.older_images) {
@@ -148,19 +148,19 @@ impl Lab {
     ///
     /// # Errors
     /// When the register cannot be read.
-    pub fn left_unmounted(&self) -> Result<Vec<Leftover>, LabError> {
+    pub fn left_unmounted(&self) -> Result<Vec<LabLeftover>, LabError> {
         let mut leftovers = self.recorded()?;
         leftovers
             .retain(|left| !left.is_alive && matches!(left.what, LeftoverKind::Unmounted { .. }));
         Ok(leftovers)
     }
 
-    fn registers(&self) -> impl Iterator<Item = &Arc<Register>> {
+    fn registers(&self) -> impl Iterator<Item = &Arc<LabRegister>> {
         std::iter::once(&self.register).chain(&self.others)
     }
 
     /// Resources with a record in one of the registers.
-    fn recorded(&self) -> Result<Vec<Leftover>, LabError> {
+    fn recorded(&self) -> Result<Vec<LabLeftover>, LabError> {
         let table = MountTable::read().unwrap_or_default();
         let boot = self.machine.boot_id();
         let mut leftovers = Vec::new();
@@ -173,7 +173,7 @@ impl Lab {
 
     /// Images without a record: a reboot empties the register but not the disk. The lock of an
     /// image lives as long as a run or a loop device has it open.
-    fn orphans(&self, folder: &Path, known: &[RecordId]) -> Vec<Leftover> {
+    fn orphans(&self, folder: &Path, known: &[RecordId]) -> Vec<LabLeftover> {
         let mut orphans = Vec::new();
         if !is_private_directory(folder) {
             return orphans;
@@ -188,7 +188,7 @@ impl Lab {
                 && lock_exclusive(&file) != Err(LockError::Held)
             {
                 let what = LeftoverKind::Image { path, device: None };
-                orphans.push(Leftover {
+                orphans.push(LabLeftover {
                     register: self.register.folder().to_owned(),
                     id: Some(id),
                     what,
@@ -204,9 +204,9 @@ impl Lab {
     }
 
     /// Saved images whose writing is in progress, or that killed runs left unfinished.
-    fn unfinished_images(&self) -> Vec<Leftover> {
+    fn unfinished_images(&self) -> Vec<LabLeftover> {
         let unfinished = self.library.unfinished().into_iter();
-        let left = unfinished.map(|UnfinishedImage { folder, pid, is_alive }| Leftover {
+        let left = unfinished.map(|UnfinishedImage { folder, pid, is_alive }| LabLeftover {
             register: self.register.folder().to_owned(),
             id: None,
             what: LeftoverKind::UnfinishedImage { folder },
@@ -222,19 +222,19 @@ impl Lab {
     /// Releases leftovers of killed runs, mounts before their devices. Resources of running
     /// processes, resources in use, and those that are not certainly treering's stay and are
     /// reported.
-    pub fn release(&self, leftovers: Vec<Leftover>) -> Vec<(Leftover, Result<(), LabError>)> {
+    pub fn release(&self, leftovers: Vec<LabLeftover>) -> Vec<(LabLeftover, Result<(), LabError>)> {
         // Played disks come first: a filesystem on one waits for it when it is unmounted.
         leftovers.iter().filter(|leftover| !leftover.is_alive).for_each(|one| self.rescue(one));
         let mut ordered = leftovers;
         ordered.sort_by_key(|leftover| leftover.what.order());
-        let free = |leftover: Leftover| {
+        let free = |leftover: LabLeftover| {
             let freed = self.free(&leftover);
             (leftover, freed)
         };
         ordered.into_iter().map(free).collect()
     }
 
-    fn rescue(&self, leftover: &Leftover) {
+    fn rescue(&self, leftover: &LabLeftover) {
         if !matches!(leftover.what, LeftoverKind::PlayedDisk { .. }) {
             return;
         }
@@ -252,9 +252,9 @@ impl Lab {
     /// Waits for a release that is under way.
     fn claim(
         &self,
-        leftover: &Leftover,
+        leftover: &LabLeftover,
         id: &RecordId,
-    ) -> Result<Option<(Record, Facts)>, LabError> {
+    ) -> Result<Option<(OwnedRecord, RecordFacts)>, LabError> {
         let began = Instant::now();
         loop {
             match self.register_of(leftover).claim(id) {
@@ -269,12 +269,12 @@ impl Lab {
     }
 
     /// Register that holds the record of a leftover.
-    fn register_of(&self, leftover: &Leftover) -> &Register {
+    fn register_of(&self, leftover: &LabLeftover) -> &LabRegister {
         let found = self.registers().find(|register| register.folder() == leftover.register);
         found.unwrap_or(&self.register)
     }
 
-    fn free(&self, leftover: &Leftover) -> Result<(), LabError> {
+    fn free(&self, leftover: &LabLeftover) -> Result<(), LabError> {
         let Some(id) = &leftover.id else {
             return match &leftover.what {
                 LeftoverKind::UnfinishedImage { folder } => UnfinishedImage::remove(folder),
@@ -306,7 +306,7 @@ impl Lab {
             }
             ResourceKind::Mount { fs_type, devices, mounted } => {
                 let (point, mounted) = (&point, *mounted);
-                let ours = OurMount { id, point, fs_type, devices, mounted };
+                let ours = ExpectedMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
             // After a boot the machine mounts its filesystems itself.
@@ -330,7 +330,12 @@ impl Lab {
 }
 
 /// Converts a record to a leftover.
-fn leftover(register: &Register, found: ListedRecord, table: &MountTable, boot: &str) -> Leftover {
+fn leftover(
+    register: &LabRegister,
+    found: ListedRecord,
+    table: &MountTable,
+    boot: &str,
+) -> LabLeftover {
     let facts = found.facts.as_ref().ok();
     let pid = facts.map(|facts| facts.pid);
     let start = facts.map(|facts| facts.start);
@@ -359,12 +364,12 @@ fn leftover(register: &Register, found: ListedRecord, table: &MountTable, boot: 
     };
     let is_alive = found.is_held;
     let (id, register) = (Some(found.id), register.folder().to_owned());
-    Leftover { register, id, what, pid, start, plan, is_alive, is_of_this_boot }
+    LabLeftover { register, id, what, pid, start, plan, is_alive, is_of_this_boot }
 }
 
 /// A resource of the lab that exists now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftover {
+pub struct LabLeftover {
     /// Folder of the register with its record.
     register: PathBuf,
     /// Record of the resource, or the identifier in the name of an image.

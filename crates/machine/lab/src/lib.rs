@@ -33,25 +33,26 @@ mod workplace;
 
 pub use aged::{AgedTarget, ImageLibrary, ImageRecord, NewImage, SavedImage};
 pub use caches::{CacheDrop, CacheEvidence, SettleLimits, SettleResult, drop_and_verify, settle};
-pub use device::{Device, MemberDevice};
+pub use device::{LabDevice, MemberDevice};
 pub use device_caution::DeviceCaution;
 pub use device_error::DeviceError;
 pub use error::LabError;
 pub use filesystems::Availability;
 pub use guard::{
-    Coverage, EraseList, Inspection, Obstacle, Signature, find_signatures, glance, inspect,
+    DeviceSignature, EraseList, FormatObstacle, Inspection, SearchCoverage, find_signatures,
+    glance, inspect,
 };
-pub use lab::{Lab, Leftover, LeftoverKind};
+pub use lab::{Lab, LabLeftover, LeftoverKind};
 pub use machine::DeviceNumber;
 pub use played::{PlayedModel, serve_played_disk};
 pub use reboot::{
-    BootCommands, BootLoader, BootRequest, CommandLine, Continuation, RebootError, RebootLock,
-    RebootRecord, Reboots,
+    BootCommands, BootLoader, BootRequest, CommandLine, ContinuationUnit, RebootControl,
+    RebootError, RebootLock, RebootRecord,
 };
 pub use register::PlanIdentity;
-pub use remounting::Remountable;
-pub use scratch::{Copier, CopyError, FilesystemProfile, Scratch};
-pub use trees::{LeftTree, Leftovers, SparedTree, find_leftovers, remove_leftovers};
+pub use remounting::RemountableFilesystem;
+pub use scratch::{CopyError, FilesystemProfile, ImageCopier, ScratchFilesystem};
+pub use trees::{LeftoverTrees, RunTree, SparedTree, find_leftovers, remove_leftovers};
 pub use view::{ReadOnlyView, ViewKind, is_image};
 pub use volume::{FilesystemTemplate, FormatRecord, MountRecord, MountedVolume, Volume};
-pub use workplace::Workplace;
+pub use workplace::OwnedDirectory;

@@ -44,18 +44,18 @@ impl FromStr for DeviceNumber {
 
 /// Mount points of sysfs and procfs; other ones in tests.
 #[derive(Clone, Debug)]
-pub(crate) struct Machine {
+pub(crate) struct KernelMounts {
     pub(crate) sys: PathBuf,
     pub(crate) proc: PathBuf,
 }
 
-impl Default for Machine {
+impl Default for KernelMounts {
     fn default() -> Self {
         Self { sys: PathBuf::from("/sys"), proc: PathBuf::from("/proc") }
     }
 }
 
-impl Machine {
+impl KernelMounts {
     /// Sysfs folder of a block device; `None` when the kernel does not know it.
     pub(crate) fn block_folder(&self, number: DeviceNumber) -> Option<PathBuf> {
         self.sys.join("dev/block").join(number.to_string()).canonicalize().ok()
@@ -137,7 +137,7 @@ pub(crate) fn block_number(path: &Path) -> Option<DeviceNumber> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeviceNumber, Machine};
+    use super::{DeviceNumber, KernelMounts};
 
     #[test]
     fn numbers_are_read_as_they_are_written() {
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_process_with_an_odd_name_has_a_start() {
         let place = tempfile::tempdir().unwrap();
-        let machine = Machine { proc: place.path().to_owned(), ..Machine::default() };
+        let machine = KernelMounts { proc: place.path().to_owned(), ..Machine::default() };
         std::fs::create_dir(place.path().join("7")).unwrap();
         let before = (0..18).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
         let stat = format!("7 (a) S (b) S {before} 4242 99\n");
@@ -168,7 +168,7 @@ mod tests {
         assert!(!set("0000000000004000", "4194304"), "SIGTERM may be handled");
         assert!(set("0000000000000100", "4194304") && set("0000000000000000", "4194308"));
         assert!(machine.is_ending("8"), "it is gone");
-        let ours = Machine::default();
+        let ours = KernelMounts::default();
         assert!(!ours.is_ending(&std::process::id().to_string()));
         assert!(ours.process_start(std::process::id()).is_some());
         assert_eq!(ours.boot_id().len(), 36);

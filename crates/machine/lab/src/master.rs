@@ -16,11 +16,11 @@ const PIECE_BYTES: usize = 1 << 20;
 
 /// Copy of the content of an image.
 #[derive(Debug)]
-pub(crate) struct Master {
+pub(crate) struct MasterImage {
     file: File,
 }
 
-impl Master {
+impl MasterImage {
     /// Copies this image into a nameless file in its directory.
     pub(crate) fn copy_of(image: &File, directory: &Path) -> io::Result<Self> {
         let master = Self::empty(directory, image.metadata()?.len())?;
@@ -107,7 +107,7 @@ mod tests {
 
     use treering_model::Fingerprint;
 
-    use super::{Master, is_empty};
+    use super::{MasterImage, is_empty};
 
     #[test]
     fn a_copy_has_the_same_bytes_at_the_same_places_and_no_name() {
@@ -127,7 +127,7 @@ mod tests {
             first.write_all_at(text.as_bytes(), place).unwrap();
         }
         assert!(!is_empty(&first).unwrap());
-        let master = Master::copy_of(&first, top.path()).unwrap();
+        let master = MasterImage::copy_of(&first, top.path()).unwrap();
         first.write_all_at(b"what a trial writes", 4096).unwrap();
         master.write_to(&second).unwrap();
         let found = fs::read(top.path().join("second")).unwrap();
@@ -136,7 +136,7 @@ mod tests {
         assert!(found == expected);
         let print = |file: &File| {
             let mut print = Fingerprint::new();
-            Master::copy_of(file, top.path()).unwrap().print(&mut print).unwrap();
+            MasterImage::copy_of(file, top.path()).unwrap().print(&mut print).unwrap();
             print.text()
         };
         assert_ne!(print(&first), print(&second));

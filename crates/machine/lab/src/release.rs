@@ -14,11 +14,12 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 use treering_model::filesystems::PLAYED_MOUNT;
 use treering_sys::{
-    DeviceUse, Errno, LoopStatus, Mount, MountTable, detach_loop, loop_status, open_device, unmount,
+    DeviceOpenMode, Errno, LoopStatus, Mount, MountTable, detach_loop, loop_status, open_device,
+    unmount,
 };
 
-use crate::guard::{Obstacle, obstacles_to_use};
-use crate::machine::{DeviceNumber, Machine, names, word};
+use crate::guard::{FormatObstacle, obstacles_to_use};
+use crate::machine::{DeviceNumber, KernelMounts, names, word};
 use crate::played::image_in;
 use crate::register::{FileNumber, RecordId};
 use crate::{DeviceError, LabError};
@@ -42,7 +43,7 @@ struct AttachedLoop {
 
 /// Detaches the loop device of this image and removes the image. Missing parts are no error.
 pub(crate) fn free_image(
-    machine: &Machine,
+    machine: &KernelMounts,
     id: &RecordId,
     image: &Path,
     file: Option<FileNumber>,
@@ -83,7 +84,7 @@ pub(crate) struct PlayedImage {
 
 /// Detaches the loop device of a played disk, unmounts the disk, upon which its process ends, and
 /// removes the image. Missing parts are no error.
-pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(), LabError> {
+pub(crate) fn free_played(machine: &KernelMounts, played: &PlayedImage) -> Result<(), LabError> {
     let PlayedImage { id, image, file, point, mounted } = played;
     for attached in attached(machine)? {
         if attached.status.mark != id.mark() {
@@ -97,12 +98,12 @@ pub(crate) fn free_played(machine: &Machine, played: &PlayedImage) -> Result<(),
     }
     free_mount(
         machine,
-        &OurMount { id, point, fs_type: PLAYED_MOUNT, devices: &[], mounted: *mounted },
+        &ExpectedMount { id, point, fs_type: PLAYED_MOUNT, devices: &[], mounted: *mounted },
     )?;
     remove_image(image, id, *file)
 }
 
-fn attached(machine: &Machine) -> Result<Vec<AttachedLoop>, LabError> {
+fn attached(machine: &KernelMounts) -> Result<Vec<AttachedLoop>, LabError> {
     let mut loops = Vec::new();
     for (name, folder) in machine.block_devices_with("loop") {
         let backing = word(&folder.join("loop/backing_file")).unwrap_or_default();
@@ -111,7 +112,7 @@ fn attached(machine: &Machine) -> Result<Vec<AttachedLoop>, LabError> {
             continue;
         };
         let path = Path::new("/dev").join(&name);
-        let opened = open_device(&path, DeviceUse::Look);
+        let opened = open_device(&path, DeviceOpenMode::Look);
         let status = opened.and_then(|device| loop_status(&device));
         match status {
             Ok(Some(status)) => loops.push(AttachedLoop { name, path, number, status, backing }),
@@ -123,14 +124,14 @@ fn attached(machine: &Machine) -> Result<Vec<AttachedLoop>, LabError> {
     Ok(loops)
 }
 
-fn detach(machine: &Machine, attached: &AttachedLoop) -> Result<(), LabError> {
+fn detach(machine: &KernelMounts, attached: &AttachedLoop) -> Result<(), LabError> {
     let users = obstacles_to_use(machine, &attached.path, attached.number)?;
     if !users.is_empty() {
-        let by = users.iter().map(Obstacle::to_string).collect();
+        let by = users.iter().map(FormatObstacle::to_string).collect();
         return Err(DeviceError::StillUsed { what: attached.name.clone(), by }.into());
     }
     let failed = |errno: Errno| LabError::io("cannot detach", &attached.path)(errno.into());
-    let device = open_device(&attached.path, DeviceUse::Look).map_err(failed)?;
+    let device = open_device(&attached.path, DeviceOpenMode::Look).map_err(failed)?;
     // Checks again through the open descriptor: the number may have been reused by now.
     match loop_status(&device).map_err(failed)? {
         None => return Ok(()),
@@ -182,7 +183,7 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
 }
 
 /// Expected properties of a mount that treering made.
-pub(crate) struct OurMount<'a> {
+pub(crate) struct ExpectedMount<'a> {
     pub(crate) id: &'a RecordId,
     pub(crate) point: &'a Path,
     pub(crate) fs_type: &'a str,
@@ -191,7 +192,7 @@ pub(crate) struct OurMount<'a> {
 }
 
 /// Unmounts a filesystem and removes its mount point. Missing parts are no error.
-pub(crate) fn free_mount(machine: &Machine, ours: &OurMount<'_>) -> Result<(), LabError> {
+pub(crate) fn free_mount(machine: &KernelMounts, ours: &ExpectedMount<'_>) -> Result<(), LabError> {
     let point = ours.point;
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let at: Vec<&Mount> = table.mounts.iter().filter(|mount| mount.point == point).collect();
@@ -226,7 +227,7 @@ pub(crate) fn free_mount(machine: &Machine, ours: &OurMount<'_>) -> Result<(), L
 }
 
 /// First sign of ownership: type and device. Returns the difference, if any.
-fn why_not_ours(ours: &OurMount<'_>, mount: &Mount) -> Option<String> {
+fn why_not_ours(ours: &ExpectedMount<'_>, mount: &Mount) -> Option<String> {
     let (major, minor) = mount.device;
     let here = DeviceNumber { major, minor };
     if mount.fs_type != ours.fs_type {
@@ -252,7 +253,7 @@ fn leads_to(point: &Path, table: &MountTable) -> Option<u64> {
     table.mount_of(&opened).map(|mount| mount.id)
 }
 
-fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
+fn unmount_patiently(machine: &KernelMounts, point: &Path) -> Result<(), LabError> {
     let mut waited = Duration::ZERO;
     loop {
         match unmount(point) {
@@ -277,7 +278,7 @@ fn unmount_patiently(machine: &Machine, point: &Path) -> Result<(), LabError> {
 }
 
 /// Process IDs of programs whose working directory, root or open files are in the directory.
-fn users_of(machine: &Machine, point: &Path) -> Vec<String> {
+fn users_of(machine: &KernelMounts, point: &Path) -> Vec<String> {
     let entries = names(&machine.proc).into_iter();
     let processes = entries.filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
     let uses = |pid: &String| {

@@ -8,20 +8,20 @@ use treering_sys::{Mount, MountTable, open_top};
 
 use crate::error::unfit;
 use crate::families::mounted_families;
-use crate::machine::{DeviceNumber, Machine, block_number};
+use crate::machine::{DeviceNumber, KernelMounts, block_number};
 use crate::unmounted::TemporaryUnmount;
 use crate::{DeviceError, Lab, LabError};
 
 /// A foreign filesystem that can be unmounted and mounted again.
 #[derive(Debug)]
-pub struct Remountable {
+pub struct RemountableFilesystem {
     lab: Lab,
     mount: Mount,
     /// Target directory on the filesystem.
     directory: PathBuf,
 }
 
-impl Remountable {
+impl RemountableFilesystem {
     /// Examines the filesystem of a directory, without any change.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), La
         let root = mount.root.display();
         return Err(unfit(format!("only {root} of the filesystem is mounted at {point}")));
     }
-    let families = mounted_families(&Machine::default());
+    let families = mounted_families(&KernelMounts::default());
     let is_of_several =
         families.iter().any(|one| one.numbers.contains(&number) && one.devices.len() > 1);
     if is_of_several {

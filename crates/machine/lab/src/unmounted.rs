@@ -11,13 +11,15 @@ use std::path::{Path, PathBuf};
 
 use treering_model::filesystems::by_name;
 use treering_sys::{
-    DeviceUse, Errno, LoopStatus, Mount, MountOptions, MountTable, loop_status, mount, open_device,
-    set_loop_autoclear, unmount,
+    DeviceOpenMode, Errno, LoopStatus, Mount, MountOptions, MountTable, loop_status, mount,
+    open_device, set_loop_autoclear, unmount,
 };
 
 use crate::error::unfit;
-use crate::machine::{DeviceNumber, Machine, block_number, word};
-use crate::register::{DeviceIdentity, FileNumber, ForeignMount, Record, Register, ResourceKind};
+use crate::machine::{DeviceNumber, KernelMounts, block_number, word};
+use crate::register::{
+    DeviceIdentity, FileNumber, ForeignMount, LabRegister, OwnedRecord, ResourceKind,
+};
 use crate::{DeviceError, LabError};
 
 /// A foreign filesystem that is unmounted at present. Dropping leaves it in the register.
@@ -25,7 +27,7 @@ use crate::{DeviceError, LabError};
 pub(crate) struct TemporaryUnmount {
     foreign: ForeignMount,
     options: MountOptions,
-    record: Record,
+    record: OwnedRecord,
     /// Open descriptor, without which a loop device made by `mount -o loop` would go with the
     /// mount.
     device: File,
@@ -39,14 +41,15 @@ impl TemporaryUnmount {
     /// When it cannot be recorded or unmounted; it is still mounted then.
     pub(crate) fn begin(
         mount: &Mount,
-        (register, machine): (&Register, &Machine),
+        (register, machine): (&LabRegister, &KernelMounts),
         advice: &str,
     ) -> Result<Self, LabError> {
         let text = options_in_force(mount);
         let options = MountOptions::parse(&[&text]).map_err(DeviceError::MountOption)?;
         let node = PathBuf::from(&mount.source);
         let failed = LabError::io("cannot open", &node);
-        let device = open_device(&node, DeviceUse::Look).map_err(|errno| failed(errno.into()))?;
+        let device =
+            open_device(&node, DeviceOpenMode::Look).map_err(|errno| failed(errno.into()))?;
         let number = block_number(&node);
         let number = number.ok_or_else(|| unfit(format!("{} is no device", node.display())))?;
         let loops = loop_status(&device).ok().flatten();
@@ -97,7 +100,7 @@ impl TemporaryUnmount {
 /// # Errors
 /// When something else is mounted there, the device is not the same, or the kernel refuses.
 pub(crate) fn mount_again(
-    machine: &Machine,
+    machine: &KernelMounts,
     foreign: &ForeignMount,
     record: &Path,
 ) -> Result<(), LabError> {
@@ -106,7 +109,7 @@ pub(crate) fn mount_again(
     let at = table.mounts.iter().rev().find(|mount| mount.point == foreign.point);
     match at {
         Some(mount) if is_it(machine, foreign, mount) => {
-            if let Ok(device) = open_device(&foreign.source, DeviceUse::Look)
+            if let Ok(device) = open_device(&foreign.source, DeviceOpenMode::Look)
                 && is_same_device(machine, foreign, &device).is_ok()
             {
                 restore_autoclear(foreign, &device);
@@ -122,7 +125,7 @@ pub(crate) fn mount_again(
     if !rustix::process::geteuid().is_root() {
         return Err(DeviceError::NotRoot { what: "mounting" }.into());
     }
-    let device = open_device(&foreign.source, DeviceUse::Look)
+    let device = open_device(&foreign.source, DeviceOpenMode::Look)
         .map_err(|errno| failed(format!("{}: {errno}", foreign.source.display())))?;
     is_same_device(machine, foreign, &device).map_err(failed)?;
     let number = foreign.device.number;
@@ -173,13 +176,13 @@ fn restore_autoclear(foreign: &ForeignMount, device: &File) {
 }
 
 /// True if a mount is of the filesystem that was unmounted.
-fn is_it(machine: &Machine, foreign: &ForeignMount, mount: &Mount) -> bool {
+fn is_it(machine: &KernelMounts, foreign: &ForeignMount, mount: &Mount) -> bool {
     let source = Path::new(&mount.source);
     if mount.fs_type != foreign.fs_type {
         return false;
     }
     if let Some(number) = block_number(source)
-        && let Ok(device) = open_device(source, DeviceUse::Look)
+        && let Ok(device) = open_device(source, DeviceOpenMode::Look)
     {
         let present = identity(machine, number, &device, &foreign.fs_type);
         return match (&present.uuid, &foreign.device.uuid) {
@@ -196,7 +199,11 @@ fn number_of(mount: &Mount) -> DeviceNumber {
 }
 
 /// Checks that the recorded node still leads to the recorded device; the error is the difference.
-fn is_same_device(machine: &Machine, foreign: &ForeignMount, device: &File) -> Result<(), String> {
+fn is_same_device(
+    machine: &KernelMounts,
+    foreign: &ForeignMount,
+    device: &File,
+) -> Result<(), String> {
     let node = foreign.source.display();
     let recorded = &foreign.device;
     let number = block_number(&foreign.source);
@@ -216,7 +223,7 @@ fn is_same_device(machine: &Machine, foreign: &ForeignMount, device: &File) -> R
 }
 
 fn identity(
-    machine: &Machine,
+    machine: &KernelMounts,
     number: DeviceNumber,
     device: &File,
     fs_type: &str,
@@ -232,7 +239,7 @@ fn identity(
 }
 
 /// Disk sequence number (`diskseq`); a partition has that of its disk.
-fn sequence(machine: &Machine, number: DeviceNumber) -> Option<u64> {
+fn sequence(machine: &KernelMounts, number: DeviceNumber) -> Option<u64> {
     let folder = machine.block_folder(number)?;
     let of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();
     of(&folder).or_else(|| of(folder.parent()?))

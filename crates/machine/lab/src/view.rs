@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 
 use treering_model::filesystems::{UntouchedMount, by_signature};
 use treering_sys::{
-    DeviceUse, Errno, LoopDevice, Mount, MountOptions, MountTable, attach_loop_to_read,
+    DeviceOpenMode, Errno, LoopDevice, Mount, MountOptions, MountTable, attach_loop_to_read,
     device_bytes, dir_again, mount_detached, open_device, open_top,
 };
 
 use crate::error::unfit;
 use crate::families::mounted_families;
-use crate::guard::{Signature, find_signatures};
-use crate::machine::{DeviceNumber, Machine, block_number, word};
+use crate::guard::{DeviceSignature, find_signatures};
+use crate::machine::{DeviceNumber, KernelMounts, block_number, word};
 use crate::{DeviceError, LabError};
 
 /// Mark by which a loop device is recognised as treering's.
@@ -74,7 +74,7 @@ impl ReadOnlyView {
                 opened.map_err(|errno| LabError::io("cannot open", &resolved)(errno.into()))?;
             return Ok(Self { root, kind: ViewKind::Directory, _mount: None, _below: None });
         }
-        let machine = Machine::default();
+        let machine = KernelMounts::default();
         if metadata.file_type().is_block_device() {
             let number = DeviceNumber::from_stat(metadata.rdev());
             return match mounted(&machine, number)? {
@@ -117,7 +117,7 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
 }
 
 /// View through an existing mount of the device, if any.
-fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<ReadOnlyView>, LabError> {
+fn mounted(machine: &KernelMounts, number: DeviceNumber) -> Result<Option<ReadOnlyView>, LabError> {
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let family = family(machine, number);
     let is_on_it = |mount: &&Mount| {
@@ -142,13 +142,16 @@ fn mounted(machine: &Machine, number: DeviceNumber) -> Result<Option<ReadOnlyVie
 }
 
 /// Members of the mounted multi-device filesystem of this device; otherwise the device alone.
-fn family(machine: &Machine, number: DeviceNumber) -> Vec<DeviceNumber> {
+fn family(machine: &KernelMounts, number: DeviceNumber) -> Vec<DeviceNumber> {
     let mut families = mounted_families(machine).into_iter().map(|family| family.numbers);
     families.find(|devices| devices.contains(&number)).unwrap_or_else(|| vec![number])
 }
 
 /// View through the mount of a loop device on this file, if any.
-fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<ReadOnlyView>, LabError> {
+fn mounted_image(
+    machine: &KernelMounts,
+    file: (u64, u64),
+) -> Result<Option<ReadOnlyView>, LabError> {
     for (_, folder) in machine.block_devices_with("loop") {
         let Some(backing) = word(&folder.join("loop/backing_file")) else { continue };
         let is_it = Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
@@ -164,7 +167,7 @@ fn mounted_image(machine: &Machine, file: (u64, u64)) -> Result<Option<ReadOnlyV
 
 fn open_device_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let failed = |errno: Errno| LabError::io("cannot open", path)(errno.into());
-    let device = open_device(path, DeviceUse::Look).map_err(failed)?;
+    let device = open_device(path, DeviceOpenMode::Look).map_err(failed)?;
     let bytes = device_bytes(&device).map_err(failed)?;
     let (fs_type, options) = type_of(path, &device, bytes)?;
     private(path, path, fs_type, options, None)
@@ -192,7 +195,7 @@ fn needs_root() -> Result<(), LabError> {
 }
 
 /// Type and options for a mount that writes nothing, by the signature of the filesystem.
-fn untouched(signature: &Signature) -> Option<UntouchedMount> {
+fn untouched(signature: &DeviceSignature) -> Option<UntouchedMount> {
     // A backup superblock is not sufficient for a mount.
     by_signature(signature.name).filter(|_| !signature.is_copy)?.untouched
 }

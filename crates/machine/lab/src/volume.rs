@@ -13,13 +13,15 @@ use treering_model::{DeviceSpec, Fingerprint};
 use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::aged::SavedImage;
-use crate::device::{AcquiredStorage, Device, available, count_fits, known, large_enough, refused};
+use crate::device::{
+    AcquiredStorage, LabDevice, available, count_fits, known, large_enough, refused,
+};
 use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
 use crate::machine::DeviceNumber;
-use crate::master::Master;
-use crate::register::{Record, RecordId, ResourceKind, mounted_line};
-use crate::release::{OurMount, free_mount};
+use crate::master::MasterImage;
+use crate::register::{OwnedRecord, RecordId, ResourceKind, mounted_line};
+use crate::release::{ExpectedMount, free_mount};
 use crate::tools::{self, ToolRun};
 use crate::{DeviceError, Lab, LabError};
 
@@ -53,7 +55,7 @@ pub struct MountRecord {
 /// A device with a fresh filesystem.
 #[derive(Debug)]
 pub struct Volume {
-    device: Device,
+    device: LabDevice,
     /// Filesystem on the device; `None` for a directory used as it is.
     filesystem: Option<&'static Filesystem>,
     record: FormatRecord,
@@ -61,7 +63,7 @@ pub struct Volume {
     is_copy: bool,
 }
 
-impl Device {
+impl LabDevice {
     /// Makes a filesystem, replacing any that this run made before. A directory takes the empty
     /// name and no options, and stays as it is.
     ///
@@ -133,7 +135,7 @@ impl Device {
 pub struct FilesystemTemplate {
     filesystem: &'static Filesystem,
     record: FormatRecord,
-    masters: Vec<Master>,
+    masters: Vec<MasterImage>,
     fingerprint: String,
 }
 
@@ -168,7 +170,7 @@ impl FilesystemTemplate {
     }
 }
 
-impl Device {
+impl LabDevice {
     /// Restores a fresh filesystem to the images: the same bytes at the same offsets. Where the
     /// host cannot empty the images, the filesystem is made anew with these options, and the second
     /// value is false.
@@ -238,12 +240,12 @@ impl Volume {
     }
 
     /// Device of the filesystem.
-    pub fn device(&self) -> &Device {
+    pub fn device(&self) -> &LabDevice {
         &self.device
     }
 
     /// Returns the device for the next filesystem.
-    pub fn into_device(self) -> Device {
+    pub fn into_device(self) -> LabDevice {
         self.device
     }
 
@@ -345,7 +347,7 @@ pub struct MountedVolume {
     options: Vec<String>,
     facts: Option<MountRecord>,
     /// Record of the mount; `None` for a directory, and after the unmount.
-    record: Option<Record>,
+    record: Option<OwnedRecord>,
     numbers: Vec<DeviceNumber>,
     /// Device number of the mount.
     number: Option<DeviceNumber>,
@@ -370,7 +372,7 @@ impl MountedVolume {
     }
 
     /// Device of the filesystem.
-    pub fn device(&self) -> Option<&Device> {
+    pub fn device(&self) -> Option<&LabDevice> {
         self.volume.as_ref().map(Volume::device)
     }
 
@@ -402,7 +404,7 @@ impl MountedVolume {
     ///
     /// # Errors
     /// When it is in use; it stays mounted then, and in the register.
-    pub fn release(mut self) -> Result<Device, LabError> {
+    pub fn release(mut self) -> Result<LabDevice, LabError> {
         self.hurry();
         self.unmount()?;
         let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
@@ -426,7 +428,7 @@ impl MountedVolume {
             return Ok(());
         };
         let fs_type = volume.filesystem.map(|filesystem| filesystem.name).unwrap_or_default();
-        let ours = OurMount {
+        let ours = ExpectedMount {
             id: record.id(),
             point: &self.root,
             fs_type,

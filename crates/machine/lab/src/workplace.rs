@@ -6,14 +6,14 @@ use treering_engine::Target;
 use treering_model::{Caution, CautionCode};
 use treering_sys::LockError;
 
-use crate::trees::{Mark, find_in, remove};
-use crate::{LabError, LeftTree, PlanIdentity};
+use crate::trees::{RunMark, find_in, remove};
+use crate::{LabError, PlanIdentity, RunTree};
 
 /// A directory that this run owns until dropped.
 ///
 /// The lock is a kernel lock (`flock` of the directory itself), so that a kill leaves none.
 #[derive(Debug)]
-pub struct Workplace {
+pub struct OwnedDirectory {
     target: Target,
     /// Roots among which workers take turns, the first target included; empty if there is only one.
     roots: Vec<Target>,
@@ -21,12 +21,12 @@ pub struct Workplace {
     held: Vec<Target>,
     made: bool,
     cautions: Vec<Caution>,
-    mark: Option<Mark>,
+    mark: Option<RunMark>,
     /// Kept trees of earlier trials, to be listed in the next mark.
-    adopted: Vec<LeftTree>,
+    adopted: Vec<RunTree>,
 }
 
-impl Workplace {
+impl OwnedDirectory {
     /// Acquires a directory, making it and its parents when they are missing.
     ///
     /// # Errors
@@ -39,7 +39,7 @@ impl Workplace {
         Ok(place)
     }
 
-    /// Acquires a directory like [`Workplace::take`], also on a read-only filesystem.
+    /// Acquires a directory like [`OwnedDirectory::take`], also on a read-only filesystem.
     ///
     /// # Errors
     /// When it cannot be made or opened, or another run holds it.
@@ -55,7 +55,7 @@ impl Workplace {
     /// parents; a duplicate is acquired once. They may be on read-only filesystems.
     ///
     /// # Errors
-    /// As [`Workplace::take_with_parents`], and when there is none.
+    /// As [`OwnedDirectory::take_with_parents`], and when there is none.
     pub fn take_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
         let mut taken: Vec<Self> = Vec::new();
         let mut roots = Vec::new();
@@ -149,12 +149,12 @@ impl Workplace {
     /// When a killed run has left trees, or the directory cannot be written.
     pub fn mark(&mut self, trial: &str, plan: Option<&PlanIdentity>) -> Result<(), LabError> {
         self.refuse_leftovers()?;
-        self.mark = Some(Mark::leave(&mut self.target, (trial, plan), &self.adopted)?);
+        self.mark = Some(RunMark::leave(&mut self.target, (trial, plan), &self.adopted)?);
         Ok(())
     }
 
     /// Sets trees of earlier trials of the same plan that the next mark lists too.
-    pub fn adopt(&mut self, kept: &[LeftTree]) {
+    pub fn adopt(&mut self, kept: &[RunTree]) {
         self.adopted = kept.to_vec();
     }
 
@@ -162,7 +162,7 @@ impl Workplace {
     ///
     /// # Errors
     /// When the mark cannot be read.
-    pub fn made_trees(&self) -> Result<Vec<LeftTree>, LabError> {
+    pub fn made_trees(&self) -> Result<Vec<RunTree>, LabError> {
         self.mark.as_ref().map_or(Ok(Vec::new()), |mark| mark.made_trees(&self.target))
     }
 
@@ -170,7 +170,7 @@ impl Workplace {
     ///
     /// # Errors
     /// When it is another, or cannot be removed.
-    pub fn remove_made(&self, tree: &LeftTree) -> Result<(), LabError> {
+    pub fn remove_made(&self, tree: &RunTree) -> Result<(), LabError> {
         Ok(remove(&self.target, tree)?)
     }
 
@@ -207,18 +207,18 @@ impl Workplace {
 
 #[cfg(test)]
 mod tests {
-    use super::Workplace;
+    use super::OwnedDirectory;
     use crate::{LabError, find_leftovers};
 
     #[test]
     fn two_runs_cannot_have_one_directory() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("a/b");
-        let first = Workplace::take(&path).unwrap();
+        let first = OwnedDirectory::take(&path).unwrap();
         assert!(first.was_made());
-        assert!(matches!(Workplace::take(&path), Err(LabError::Busy { .. })));
+        assert!(matches!(OwnedDirectory::take(&path), Err(LabError::Busy { .. })));
         drop(first);
-        assert!(!Workplace::take(&path).unwrap().was_made());
+        assert!(!OwnedDirectory::take(&path).unwrap().was_made());
     }
 
     #[test]
@@ -227,43 +227,46 @@ mod tests {
         let path = |name: &str| top.path().join(name);
         std::os::unix::fs::symlink("a", path("link")).unwrap();
         let paths = ["a", "b", "a", "link"].map(path);
-        let place = Workplace::take_roots(&paths).unwrap();
+        let place = OwnedDirectory::take_roots(&paths).unwrap();
         let names: Vec<_> = place.roots().iter().map(|root| root.path().to_owned()).collect();
         let real = top.path().canonicalize().unwrap();
         assert_eq!(names, ["a", "b", "a", "a"].map(|name| real.join(name)));
         for name in ["a", "b"] {
-            assert!(matches!(Workplace::take(&path(name)), Err(LabError::Busy { .. })), "{name}");
+            assert!(
+                matches!(OwnedDirectory::take(&path(name)), Err(LabError::Busy { .. })),
+                "{name}"
+            );
         }
         drop(place);
-        let mut alone = Workplace::take(&path("b")).unwrap();
+        let mut alone = OwnedDirectory::take(&path("b")).unwrap();
         alone.mark("0199", None).unwrap();
         alone.target().make_tree("kernel-0").unwrap();
         drop(alone);
-        let place = Workplace::take_roots(&paths).unwrap();
+        let place = OwnedDirectory::take_roots(&paths).unwrap();
         let left = place.refuse_leftovers();
         assert!(matches!(left, Err(LabError::Left { path, .. }) if path == real.join("b")));
-        let below = Workplace::take_roots(&[path("missing/below")]);
+        let below = OwnedDirectory::take_roots(&[path("missing/below")]);
         assert!(matches!(below, Err(LabError::Io { .. })));
-        assert!(Workplace::take_roots(&[]).is_err());
+        assert!(OwnedDirectory::take_roots(&[]).is_err());
     }
 
     #[test]
     fn a_file_is_no_directory() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert!(matches!(Workplace::take(file.path()), Err(LabError::NotADirectory { .. })));
+        assert!(matches!(OwnedDirectory::take(file.path()), Err(LabError::NotADirectory { .. })));
         let below = file.path().join("x");
-        assert!(matches!(Workplace::take(&below), Err(LabError::Io { .. })));
+        assert!(matches!(OwnedDirectory::take(&below), Err(LabError::Io { .. })));
     }
 
     #[test]
     fn a_mark_that_lists_a_tree_refuses_the_next_run_and_is_gone_after_an_end() {
         let top = tempfile::tempdir().unwrap();
-        let mut place = Workplace::take(top.path()).unwrap();
+        let mut place = OwnedDirectory::take(top.path()).unwrap();
         place.mark("0199", None).unwrap();
         place.target().make_tree("kernel-0").unwrap();
         assert_eq!(find_leftovers(top.path()).unwrap().unwrap().trial, "0199");
         drop(place); // as a killed process would: the lock goes, the mark stays
-        let mut again = Workplace::take(top.path()).unwrap();
+        let mut again = OwnedDirectory::take(top.path()).unwrap();
         assert!(
             matches!(again.mark("0200", None), Err(LabError::Left { trial, .. }) if trial == "0199")
         );
@@ -280,7 +283,7 @@ mod tests {
         let mark = top.path().join(".treering-run");
         std::fs::write(&mark, "").unwrap();
         for trial in ["0199", "0200", "0201"] {
-            let mut place = Workplace::take(top.path()).unwrap();
+            let mut place = OwnedDirectory::take(top.path()).unwrap();
             place.mark(trial, None).unwrap();
             assert!(std::fs::read_to_string(&mark).unwrap().contains(trial));
         }
@@ -291,7 +294,7 @@ mod tests {
         let top = tempfile::tempdir().unwrap();
         let path = |name: &str| top.path().join(name);
         std::fs::create_dir(path("kernel-9")).unwrap();
-        let mut place = Workplace::take(top.path()).unwrap();
+        let mut place = OwnedDirectory::take(top.path()).unwrap();
         place.mark("0199", None).unwrap();
         for name in ["kernel-0", "kernel-1", "kernel-2"] {
             place.target().make_tree(name).unwrap();
@@ -314,7 +317,7 @@ mod tests {
     #[test]
     fn the_mark_of_a_trial_lists_the_trees_that_it_adopts() {
         let top = tempfile::tempdir().unwrap();
-        let mut place = Workplace::take(top.path()).unwrap();
+        let mut place = OwnedDirectory::take(top.path()).unwrap();
         place.mark("0199", None).unwrap();
         place.target().make_tree("fio-0").unwrap();
         let kept = place.made_trees().unwrap();

@@ -13,10 +13,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use treering_observe::block_trace::{BlockRecorder, Method, RecorderOptions, devices_under};
+use treering_observe::block_trace::{BlockRecorder, RecorderOptions, TraceMethod, devices_under};
 use treering_sys::thread_cpu;
 use treering_trace::{
-    Action, Analyst, Device, DeviceNumber, Entry, Event, Flags, Operation, TraceReader, TraceWriter,
+    Action, DeviceNumber, Operation, RequestEvent, RequestFlags, TraceAnalyzer, TraceDevice,
+    TraceEntry, TraceReader, TraceWriter,
 };
 
 /// Requests of the prepared trace; each is asked for, issued and completed.
@@ -37,8 +38,8 @@ fn main() {
     };
     let rounds: u32 = words.next().unwrap().to_str().unwrap().parse().unwrap();
     let method = match words.next().unwrap().to_str().unwrap() {
-        "tracefs" => Method::Tracefs,
-        "perf_event" => Method::PerfEvent,
+        "tracefs" => TraceMethod::Tracefs,
+        "perf_event" => TraceMethod::PerfEvent,
         other => panic!("{other} is no way; tracefs and perf_event are"),
     };
     let command: Vec<_> = words.collect();
@@ -74,7 +75,7 @@ fn timed(run: impl Fn() -> u64) -> String {
     format!("{:.3} ({:.2})", began.elapsed().as_secs_f64(), cpu_ms as f64 / 1e3)
 }
 
-fn recorded(dir: &Path, method: Method, run: impl Fn() -> u64) -> String {
+fn recorded(dir: &Path, method: TraceMethod, run: impl Fn() -> u64) -> String {
     let devices = devices_under(dir).unwrap();
     let options = RecorderOptions { method: Some(method), ..RecorderOptions::default() };
     let recorder = BlockRecorder::begin(&devices, options, Vec::new()).unwrap();
@@ -110,18 +111,18 @@ fn recording_cpu_ns() -> u64 {
 }
 
 /// Events of random reads, in the order of time.
-fn entries() -> Vec<Entry> {
+fn entries() -> Vec<TraceEntry> {
     let number = DeviceNumber::new(7, 0);
-    let device = Device { number, name: "loop0".to_owned(), sectors: SECTORS };
-    let mut all = vec![Entry::Device(device)];
+    let device = TraceDevice { number, name: "loop0".to_owned(), sectors: SECTORS };
+    let mut all = vec![TraceEntry::Device(device)];
     let event = |time_ns: u64, request: u64, action| {
         // An odd factor takes requests all over the device.
         let sector = request.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (SECTORS / 8) * 8;
-        let (operation, flags) = (Operation::Read, Flags::default());
+        let (operation, flags) = (Operation::Read, RequestFlags::default());
         let device = number;
         let (process, cpu, error) = (77, u32::from(request & 1 == 1), 0);
         let bytes = 4096;
-        Entry::Event(Event {
+        TraceEntry::Event(RequestEvent {
             time_ns,
             sector,
             bytes,
@@ -171,12 +172,12 @@ fn prepared() {
         let mut reader = TraceReader::new(file.as_slice()).unwrap();
         let mut read = 0u64;
         while let Some(entry) = reader.next_entry().unwrap() {
-            read += u64::from(matches!(entry, Entry::Event(_)));
+            read += u64::from(matches!(entry, TraceEntry::Event(_)));
         }
         reported("read from it", before);
         assert_eq!(read as f64, events);
         let before = cpu_ns();
-        let mut analyst = Analyst::new(0);
+        let mut analyst = TraceAnalyzer::new(0);
         entries.iter().for_each(|entry| analyst.entry(entry));
         let digest = analyst.cut(REQUESTS * 4000);
         reported("analysed", before);

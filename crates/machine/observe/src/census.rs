@@ -6,14 +6,14 @@ use std::os::fd::BorrowedFd;
 
 use treering_sys::{Confinement, FileType, stat};
 
-use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
+use crate::tree::{SkipReason, TreeEntry, TreeVisitor, WalkError, traverse};
 
 /// Number of size classes: empty, 1 byte, 2 to 3, and so on.
 const CLASSES: usize = 41;
 
 /// Counts of a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Census {
+pub struct TreeCensus {
     /// Regular files, one per name.
     pub files: u64,
     /// Sum of the file sizes, in bytes.
@@ -33,8 +33,8 @@ pub struct Census {
 ///
 /// # Errors
 /// If directories cannot be opened at all.
-pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
-    let census = Census {
+pub fn census(top: BorrowedFd<'_>) -> Result<TreeCensus, WalkError> {
+    let census = TreeCensus {
         files: 0,
         bytes: 0,
         directories: 0,
@@ -44,19 +44,19 @@ pub fn census(top: BorrowedFd<'_>) -> Result<Census, WalkError> {
     };
     let mut counter = CensusVisitor { census, with_children: Vec::new() };
     traverse(Confinement::probe(top), top, &mut counter)?;
-    let Census { mut sizes, .. } = counter.census;
+    let TreeCensus { mut sizes, .. } = counter.census;
     let used = sizes.iter().rposition(|count| *count > 0).map_or(1, |last| last + 1);
     sizes.truncate(used);
-    Ok(Census { sizes, ..counter.census })
+    Ok(TreeCensus { sizes, ..counter.census })
 }
 
 struct CensusVisitor {
-    census: Census,
+    census: TreeCensus,
     /// Flag per directory on the current path: a subdirectory was seen.
     with_children: Vec<bool>,
 }
 
-impl Visit for CensusVisitor {
+impl TreeVisitor for CensusVisitor {
     type Halt = WalkError;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, _name: Option<&CStr>) -> Result<(), WalkError> {
@@ -70,7 +70,7 @@ impl Visit for CensusVisitor {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), WalkError> {
+    fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), WalkError> {
         if entry.kind != FileType::RegularFile {
             return Ok(());
         }

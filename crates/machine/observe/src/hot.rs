@@ -18,13 +18,13 @@ use treering_sys::{
     Confinement, ExtentBuffer, FileType, file_extents, open_to_look, open_top, space_map,
     sync_filesystem,
 };
-use treering_trace::{DeviceNumber, Entry, EntrySink};
+use treering_trace::{DeviceNumber, EntrySink, TraceEntry};
 
 pub use crate::hot_error::HotError;
 
 use crate::block_trace::devices_under;
 use crate::hot_requests::RequestLog;
-use crate::tree::{self, SkipReason, Visit, WalkError, traverse};
+use crate::tree::{self, SkipReason, TreeVisitor, WalkError, traverse};
 
 /// Trace sink that keeps the requests of one filesystem. Clones share their state.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct HotRequests {
 
 /// Heat of a filesystem's device.
 #[derive(Clone, Debug, PartialEq)]
-pub struct HotPlaces {
+pub struct DeviceHeat {
     /// Heat by file and range.
     pub report: HeatReport,
     /// Heat by address on the device.
@@ -78,8 +78,8 @@ impl HotRequests {
     }
 
     /// Processes the next trace entry.
-    pub fn hear(&self, entry: &Entry) {
-        let Entry::Event(event) = entry else { return };
+    pub fn hear(&self, entry: &TraceEntry) {
+        let TraceEntry::Event(event) = entry else { return };
         let first_sector = match event.device {
             own if own == self.device => 0,
             disk if disk == self.disk.0 => self.disk.1,
@@ -97,7 +97,7 @@ impl HotRequests {
     /// requests.
     ///
     /// If the filesystem does not report extents.
-    pub fn take(&self, target: &Path, half_life: Duration) -> Result<Option<HotPlaces>, HotError> {
+    pub fn take(&self, target: &Path, half_life: Duration) -> Result<Option<DeviceHeat>, HotError> {
         let mut requests =
             std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
         requests.sort();
@@ -118,12 +118,12 @@ impl HotRequests {
             return Ok(None);
         }
         let report = log.take_report().unwrap_or_else(|| HeatReport::empty(half_life));
-        Ok(Some(HotPlaces { report: HeatReport { device: Some(device), ..report }, map }))
+        Ok(Some(DeviceHeat { report: HeatReport { device: Some(device), ..report }, map }))
     }
 }
 
 impl EntrySink for HotRequests {
-    fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+    fn entry(&mut self, entry: &TraceEntry) -> io::Result<()> {
         self.hear(entry);
         Ok(())
     }
@@ -246,7 +246,7 @@ struct FileVisitor<'e> {
     each: &'e mut dyn FnMut(&str, &[FileRange]),
 }
 
-impl Visit for FileVisitor<'_> {
+impl TreeVisitor for FileVisitor<'_> {
     type Halt = WalkError;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkError> {
@@ -258,7 +258,7 @@ impl Visit for FileVisitor<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &tree::Entry<'_>) -> Result<(), WalkError> {
+    fn entry(&mut self, entry: &tree::TreeEntry<'_>) -> Result<(), WalkError> {
         if entry.kind != FileType::RegularFile {
             return Ok(());
         }

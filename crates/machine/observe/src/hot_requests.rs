@@ -1,7 +1,7 @@
 //! Device requests ordered by address, for attribution to files.
 
 use treering_stats::layout::HeatCells;
-use treering_trace::{Action, Event, Operation};
+use treering_trace::{Action, Operation, RequestEvent};
 
 /// Limit of stored requests; further ones are only counted.
 const REQUESTS_MAX: usize = 1 << 22;
@@ -45,7 +45,7 @@ const fn rank(action: Action) -> u8 {
 
 impl RequestLog {
     /// Adds an event of the filesystem's device; sectors before its beginning are ignored.
-    pub(crate) fn event(&mut self, event: &Event, first_sector: u64) {
+    pub(crate) fn event(&mut self, event: &RequestEvent, first_sector: u64) {
         let writes = match event.operation {
             Operation::Read => false,
             operation if operation.is_write() => true,
@@ -118,17 +118,17 @@ impl RequestLog {
 #[cfg(test)]
 mod tests {
     use super::RequestLog;
-    use treering_trace::{Action, DeviceNumber, Event, Flags, Operation};
+    use treering_trace::{Action, DeviceNumber, Operation, RequestEvent, RequestFlags};
 
-    fn event(time_ns: u64, sector: u64, bytes: u32, action: Action) -> Event {
-        Event {
+    fn event(time_ns: u64, sector: u64, bytes: u32, action: Action) -> RequestEvent {
+        RequestEvent {
             time_ns,
             sector,
             bytes,
             device: DeviceNumber(1),
             action,
             operation: Operation::Read,
-            flags: Flags::default(),
+            flags: RequestFlags::default(),
             process: 1,
             cpu: 0,
             error: 0,

@@ -78,13 +78,13 @@ pub trait Observer: Sync {
     fn look(&self, scene: &ObserverContext<'_>) -> Findings;
 
     /// Starts watching; `None` if there is nothing to watch.
-    fn watch(&self, _scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, _scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
         None
     }
 }
 
 /// Active observer of a running trial.
-pub trait Watch {
+pub trait TrialWatch {
     /// Called before the first call of a phase. The phase clock is already running.
     fn phase_begins(&mut self, _phase: u32, _name: &str) {}
 
@@ -106,9 +106,9 @@ pub trait Watch {
 
 /// Every observer.
 pub const ALL: &[&dyn Observer] = &[
-    &environment::Environment,
-    &cgroup::Cgroup,
-    &conditions::Conditions,
+    &environment::EnvironmentObserver,
+    &cgroup::CgroupObserver,
+    &conditions::ConditionsObserver,
     &layout::LayoutObserver,
     &block_trace::BlockTrace,
     &played_disk::PlayedDisks,
@@ -125,7 +125,7 @@ pub fn look_at_device(node: &Path) -> Findings {
 }
 
 /// Active observers of a trial.
-pub struct ActiveObservers(Vec<Box<dyn Watch>>);
+pub struct ActiveObservers(Vec<Box<dyn TrialWatch>>);
 
 /// Starts all observers.
 pub fn watch(scene: &ObserverContext<'_>) -> ActiveObservers {
@@ -134,7 +134,7 @@ pub fn watch(scene: &ObserverContext<'_>) -> ActiveObservers {
 
 impl ActiveObservers {
     /// Combines these observers.
-    pub fn new(watches: Vec<Box<dyn Watch>>) -> Self {
+    pub fn new(watches: Vec<Box<dyn TrialWatch>>) -> Self {
         Self(watches)
     }
 
@@ -157,7 +157,7 @@ impl ActiveObservers {
 
     /// Ends the observation; returns all findings.
     pub fn end(self) -> Findings {
-        self.0.into_iter().map(Watch::end).fold(Findings::default(), Findings::join)
+        self.0.into_iter().map(TrialWatch::end).fold(Findings::default(), Findings::join)
     }
 }
 

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use treering_sys::{Confinement, Errno, FileType, monotonic_ns, open_to_look, read};
 
-use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
+use crate::tree::{SkipReason, TreeEntry, TreeVisitor, WalkError, traverse};
 
 /// Read size in bytes.
 const READ_BYTES: usize = 128 << 10;
@@ -19,7 +19,7 @@ const NEWS_EVERY: u64 = 64;
 
 /// Result of a recursive read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Scan {
+pub struct ScanResult {
     /// Number of files read.
     pub files: u64,
     /// Number of directories read.
@@ -67,27 +67,27 @@ impl std::error::Error for ScanError {}
 /// If the callback stops the read, or directories cannot be opened at all.
 pub fn scan(
     top: BorrowedFd<'_>,
-    news: &mut dyn FnMut(&Scan) -> ControlFlow<()>,
-) -> Result<Scan, ScanError> {
+    news: &mut dyn FnMut(&ScanResult) -> ControlFlow<()>,
+) -> Result<ScanResult, ScanError> {
     let began = monotonic_ns();
     let mut reader = ScanVisitor {
         confinement: Confinement::probe(top),
         buffer: vec![0; READ_BYTES],
-        scan: Scan::default(),
+        scan: ScanResult::default(),
         order: DefaultHasher::new(),
         news,
     };
     traverse(reader.confinement, top, &mut reader)?;
     let seconds = monotonic_ns().saturating_sub(began) as f64 / 1e9;
-    Ok(Scan { seconds, order: reader.order.finish(), ..reader.scan })
+    Ok(ScanResult { seconds, order: reader.order.finish(), ..reader.scan })
 }
 
 struct ScanVisitor<'n> {
     confinement: Confinement,
     buffer: Vec<u8>,
-    scan: Scan,
+    scan: ScanResult,
     order: DefaultHasher,
-    news: &'n mut dyn FnMut(&Scan) -> ControlFlow<()>,
+    news: &'n mut dyn FnMut(&ScanResult) -> ControlFlow<()>,
 }
 
 impl ScanVisitor<'_> {
@@ -109,7 +109,7 @@ fn without_times(file: impl AsFd) {
     }
 }
 
-impl Visit for ScanVisitor<'_> {
+impl TreeVisitor for ScanVisitor<'_> {
     type Halt = ScanError;
 
     fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), ScanError> {
@@ -121,7 +121,7 @@ impl Visit for ScanVisitor<'_> {
         Ok(())
     }
 
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), ScanError> {
+    fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), ScanError> {
         if entry.kind != FileType::RegularFile {
             return Ok(());
         }
@@ -166,9 +166,9 @@ mod tests {
 
     use treering_sys::open_top;
 
-    use super::{Scan, ScanError, scan};
+    use super::{ScanError, ScanResult, scan};
 
-    fn read(path: &std::path::Path) -> Scan {
+    fn read(path: &std::path::Path) -> ScanResult {
         let top = open_top(path).unwrap();
         scan(top.as_fd(), &mut |_| ControlFlow::Continue(())).unwrap()
     }

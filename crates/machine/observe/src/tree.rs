@@ -10,11 +10,11 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, statat};
 use treering_model::filesystems::by_magic;
 use treering_sys::{
-    Attributes, Confinement, EntryBuffer, Errno, FileType, attributes, dir_again, filesystem_facts,
-    open_above, open_subdir, read_numbered_entries, rewind_dir,
+    Confinement, EntryBuffer, Errno, FileAttributes, FileType, attributes, dir_again,
+    filesystem_facts, open_above, open_subdir, read_numbered_entries, rewind_dir,
 };
 
-pub use crate::scan::{Scan, ScanError, scan};
+pub use crate::scan::{ScanError, ScanResult, scan};
 
 /// Limit of open directories on the current path; those above are reopened through `..`.
 const OPEN_LEVELS: usize = 128;
@@ -23,7 +23,7 @@ const KEPT_NAMES: usize = 4096;
 
 /// Directory entry other than a directory.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry<'e> {
+pub struct TreeEntry<'e> {
     /// Open parent directory.
     pub dir: BorrowedFd<'e>,
     /// Device number of the filesystem or subvolume (`st_dev`).
@@ -52,7 +52,7 @@ pub enum SkipReason {
 pub struct WalkError(pub &'static str, pub Errno);
 
 /// Visitor of a traversal.
-pub trait Visit {
+pub trait TreeVisitor {
     /// Reason to stop the traversal.
     type Halt: From<WalkError>;
 
@@ -66,7 +66,7 @@ pub trait Visit {
     ///
     /// # Errors
     /// Stops the traversal.
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Self::Halt>;
+    fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), Self::Halt>;
 
     /// Marks the end of the current directory's entries, before its subdirectories.
     fn entries_end(&mut self) {}
@@ -87,7 +87,7 @@ pub trait Visit {
 ///
 /// # Errors
 /// Errors of the visitor, or if directories cannot be opened at all.
-pub fn traverse<V: Visit>(
+pub fn traverse<V: TreeVisitor>(
     confinement: Confinement,
     top: BorrowedFd<'_>,
     visitor: &mut V,
@@ -131,7 +131,7 @@ pub fn traverse<V: Visit>(
 struct OpenDirectory {
     /// `None` while closed, far above the current directory.
     dir: Option<OwnedFd>,
-    id: Attributes,
+    id: FileAttributes,
     /// Pending subdirectory names, the next one last.
     pending: Vec<CString>,
     /// True if more names have to be read.
@@ -139,7 +139,7 @@ struct OpenDirectory {
 }
 
 /// Leaves a directory. A closed parent is reopened, if it still is the same directory.
-fn leave<V: Visit>(levels: &mut Vec<OpenDirectory>, visitor: &mut V) -> Result<(), V::Halt> {
+fn leave<V: TreeVisitor>(levels: &mut Vec<OpenDirectory>, visitor: &mut V) -> Result<(), V::Halt> {
     let Some(left) = levels.pop() else { return Ok(()) };
     let Some(above) = levels.last_mut() else { return Ok(()) };
     if above.dir.is_some() {
@@ -169,7 +169,7 @@ fn numbers(dir: &OwnedFd, name: &CStr) -> Option<(u64, u64)> {
 }
 
 /// Enters a directory and visits its entries.
-fn enter<V: Visit>(
+fn enter<V: TreeVisitor>(
     dir: OwnedFd,
     name: Option<&CStr>,
     visitor: &mut V,
@@ -190,7 +190,7 @@ fn enter<V: Visit>(
                 let listed = (id.device, inode);
                 let (device, inode) =
                     if numbers_hold { listed } else { numbers(&dir, name).unwrap_or(listed) };
-                let entry = Entry { dir: dir.as_fd(), device, name, kind, inode };
+                let entry = TreeEntry { dir: dir.as_fd(), device, name, kind, inode };
                 halt = visitor.entry(&entry).err();
             }
         });

@@ -2,7 +2,8 @@
 //! needed.
 
 use super::{
-    Checking, Filesystem, Making, Members, Metadata, Mkfs, Place, Signature, UntouchedMount,
+    CheckProgram, CreationMethod, Filesystem, MagicPosition, MagicSignature, MemberLocation,
+    MetadataCopies, Mkfs, UntouchedMount,
 };
 
 pub(super) const ALL: &[Filesystem] = &[BTRFS];
@@ -14,14 +15,14 @@ pub const BTRFS: Filesystem = Filesystem {
     name: "btrfs",
     magic: 0x9123_683e,
     signatures: &[
-        Signature::new("btrfs", Place::Begin(0x1_0040), MAGIC),
+        MagicSignature::new("btrfs", MagicPosition::Begin(0x1_0040), MAGIC),
         // Superblock mirrors, with the magic at byte 64; the last one is written by old versions.
-        Signature::of_copy("btrfs", Place::Begin((64 << 20) + 0x40), MAGIC),
-        Signature::of_copy("btrfs", Place::Begin((256 << 30) + 0x40), MAGIC),
-        Signature::of_copy("btrfs", Place::Begin((1 << 50) + 0x40), MAGIC),
+        MagicSignature::of_copy("btrfs", MagicPosition::Begin((64 << 20) + 0x40), MAGIC),
+        MagicSignature::of_copy("btrfs", MagicPosition::Begin((256 << 30) + 0x40), MAGIC),
+        MagicSignature::of_copy("btrfs", MagicPosition::Begin((1 << 50) + 0x40), MAGIC),
     ],
     leaves: &["btrfs"],
-    making: Making::Formatted(&Mkfs {
+    making: CreationMethod::Formatted(&Mkfs {
         program: "mkfs.btrfs",
         package: "btrfs-progs",
         version_argument: "--version",
@@ -40,13 +41,13 @@ pub const BTRFS: Filesystem = Filesystem {
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "btrfs", options: "ro,rescue=nologreplay" }),
     uuid_offset: Some(0x1_0020),
-    checking: Some(Checking { program: "btrfs", arguments: &["check", "--readonly"] }),
-    metadata: Metadata::Chosen {
+    checking: Some(CheckProgram { program: "btrfs", arguments: &["check", "--readonly"] }),
+    metadata: MetadataCopies::Chosen {
         options: &["-m", "--metadata"],
         one_device: "dup",
         several: "raid1",
     },
-    members: Some(Members::Folder("devices")),
+    members: Some(MemberLocation::Folder("devices")),
     log_prefixes: &["BTRFS"],
     debug_options: &["CONFIG_BTRFS_ASSERT"],
     barrier_off: &["nobarrier"],

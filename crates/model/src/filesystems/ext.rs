@@ -5,7 +5,9 @@
 //! first mount, which would write at random times during the trial.
 //! `lazy_itable_init=0,lazy_journal_init=0` initialises both in mkfs.
 
-use super::{Checking, Filesystem, Making, Metadata, Mkfs, RefusedOption, UntouchedMount};
+use super::{
+    CheckProgram, CreationMethod, Filesystem, MetadataCopies, Mkfs, RefusedOption, UntouchedMount,
+};
 
 pub(super) const ALL: &[Filesystem] = &[EXT4, EXT3, EXT2];
 
@@ -13,7 +15,7 @@ pub(super) const ALL: &[Filesystem] = &[EXT4, EXT3, EXT2];
 pub const EXT4: Filesystem = Filesystem {
     name: "ext4",
     leaves: &["ext4", "ext3", "ext2", JOURNAL],
-    making: Making::Formatted(&Mkfs { program: "mkfs.ext4", ..MKE2FS }),
+    making: CreationMethod::Formatted(&Mkfs { program: "mkfs.ext4", ..MKE2FS }),
     is_usual: true,
     log_prefixes: &["EXT4-fs", "JBD2", "jbd2"],
     barrier_off: &["nobarrier", "barrier=0", "barrier=none"],
@@ -24,7 +26,7 @@ pub const EXT4: Filesystem = Filesystem {
 pub const EXT3: Filesystem = Filesystem {
     name: "ext3",
     leaves: &["ext3", "ext4", "ext2", JOURNAL],
-    making: Making::Formatted(&Mkfs { program: "mkfs.ext3", ..MKE2FS }),
+    making: CreationMethod::Formatted(&Mkfs { program: "mkfs.ext3", ..MKE2FS }),
     log_prefixes: &["EXT3-fs", "EXT4-fs", "JBD2"],
     barrier_off: EXT4.barrier_off,
     ..COMMON
@@ -34,7 +36,7 @@ pub const EXT3: Filesystem = Filesystem {
 pub const EXT2: Filesystem = Filesystem {
     name: "ext2",
     leaves: &["ext2", "ext4", "ext3", JOURNAL],
-    making: Making::Formatted(&Mkfs {
+    making: CreationMethod::Formatted(&Mkfs {
         program: "mkfs.ext2",
         extended: &["lazy_itable_init=0"],
         ..MKE2FS
@@ -54,8 +56,8 @@ const COMMON: Filesystem = Filesystem {
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "ext4", options: "ro,noload,errors=continue" }),
     uuid_offset: Some(0x468),
-    checking: Some(Checking { program: "e2fsck", arguments: &["-fn"] }),
-    metadata: Metadata::Once,
+    checking: Some(CheckProgram { program: "e2fsck", arguments: &["-fn"] }),
+    metadata: MetadataCopies::Once,
     ..Filesystem::UNKNOWN
 };
 

@@ -1,6 +1,9 @@
 //! F2FS, on one device. (It can span several with `-c`, which is not offered.)
 
-use super::{Filesystem, Making, Metadata, Mkfs, Place, RefusedOption, Signature, UntouchedMount};
+use super::{
+    CreationMethod, Filesystem, MagicPosition, MagicSignature, MetadataCopies, Mkfs, RefusedOption,
+    UntouchedMount,
+};
 
 pub(super) const ALL: &[Filesystem] = &[F2FS];
 
@@ -11,11 +14,11 @@ pub const F2FS: Filesystem = Filesystem {
     name: "f2fs",
     magic: 0xf2f5_2010,
     signatures: &[
-        Signature::new("F2FS", Place::Begin(0x400), MAGIC),
-        Signature::of_copy("F2FS", Place::Begin(0x1400), MAGIC),
+        MagicSignature::new("F2FS", MagicPosition::Begin(0x400), MAGIC),
+        MagicSignature::of_copy("F2FS", MagicPosition::Begin(0x1400), MAGIC),
     ],
     leaves: &["F2FS"],
-    making: Making::Formatted(&Mkfs {
+    making: CreationMethod::Formatted(&Mkfs {
         program: "mkfs.f2fs",
         package: "f2fs-tools",
         version_argument: "-V",
@@ -35,7 +38,7 @@ pub const F2FS: Filesystem = Filesystem {
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "f2fs", options: "ro,norecovery" }),
     uuid_offset: Some(0x46c),
-    metadata: Metadata::Once,
+    metadata: MetadataCopies::Once,
     log_prefixes: &["F2FS-fs"],
     barrier_off: &["nobarrier", "fsync_mode=nobarrier"],
     ..Filesystem::UNKNOWN

@@ -32,11 +32,11 @@ pub struct Filesystem {
     /// unknown.
     pub magic: u64,
     /// Magic numbers on the device that need no further check.
-    pub signatures: &'static [Signature],
+    pub signatures: &'static [MagicSignature],
     /// Names of the signatures that its mkfs may leave behind, its own first.
     pub leaves: &'static [&'static str],
     /// Method of creating the filesystem.
-    pub making: Making,
+    pub making: CreationMethod,
     /// Kernel configuration option that provides it.
     pub kernel_option: &'static str,
     /// Smallest supported device in bytes: below, mkfs refuses or the filesystem is not practical.
@@ -62,11 +62,11 @@ pub struct Filesystem {
     /// Offset of its 16-byte UUID on the device; `None` if unknown.
     pub uuid_offset: Option<u64>,
     /// Read-only check program for the unmounted filesystem; part of the mkfs package.
-    pub checking: Option<Checking>,
+    pub checking: Option<CheckProgram>,
     /// Number of metadata copies.
-    pub metadata: Metadata,
+    pub metadata: MetadataCopies,
     /// Location in sysfs of the devices of a mounted filesystem.
-    pub members: Option<Members>,
+    pub members: Option<MemberLocation>,
     /// Prefixes of its kernel log messages.
     pub log_prefixes: &'static [&'static str],
     /// Kernel configuration options that add run-time checks and slow it down.
@@ -77,7 +77,7 @@ pub struct Filesystem {
 
 /// Method of creating a filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Making {
+pub enum CreationMethod {
     /// Not created by treering.
     Never,
     /// Created by mounting it, without a device.
@@ -125,11 +125,11 @@ pub struct RefusedOption {
 
 /// Magic number on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signature {
+pub struct MagicSignature {
     /// Common name of the owner of the signature: `XFS`, `XFS log`.
     pub name: &'static str,
     /// Position on the device.
-    pub place: Place,
+    pub place: MagicPosition,
     /// Bytes of the magic number.
     pub magic: &'static [u8],
     /// True for a backup copy, by which tools find a filesystem with a lost superblock but which is
@@ -137,21 +137,21 @@ pub struct Signature {
     pub is_copy: bool,
 }
 
-impl Signature {
+impl MagicSignature {
     /// Signature of a primary superblock.
-    const fn new(name: &'static str, place: Place, magic: &'static [u8]) -> Self {
+    const fn new(name: &'static str, place: MagicPosition, magic: &'static [u8]) -> Self {
         Self { name, place, magic, is_copy: false }
     }
 
     /// Signature of a backup copy.
-    const fn of_copy(name: &'static str, place: Place, magic: &'static [u8]) -> Self {
+    const fn of_copy(name: &'static str, place: MagicPosition, magic: &'static [u8]) -> Self {
         Self { name, place, magic, is_copy: true }
     }
 }
 
 /// Position of a magic number on a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MagicPosition {
     /// Offset from the beginning, in bytes.
     Begin(u64),
     /// Distance from the end in sectors of 512 bytes; the last sector is 1.
@@ -174,7 +174,7 @@ pub struct UntouchedMount {
 
 /// Check program of a filesystem; exit code 0 means no errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checking {
+pub struct CheckProgram {
     /// Program name.
     pub program: &'static str,
     /// Arguments before the device.
@@ -183,7 +183,7 @@ pub struct Checking {
 
 /// Number of metadata copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Metadata {
+pub enum MetadataCopies {
     /// Unknown.
     Unknown,
     /// Always one copy.
@@ -204,7 +204,7 @@ pub const SINGLE: &str = "single";
 
 /// Location in sysfs of the devices of a mounted filesystem, below `/sys/fs/NAME/UUID`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Members {
+pub enum MemberLocation {
     /// Directory with one entry per device.
     Folder(&'static str),
     /// Directories, each with a link of this name to its device.
@@ -218,7 +218,7 @@ impl Filesystem {
         magic: 0,
         signatures: &[],
         leaves: &[],
-        making: Making::Never,
+        making: CreationMethod::Never,
         kernel_option: "",
         bytes_min: 0,
         device_option: None,
@@ -231,7 +231,7 @@ impl Filesystem {
         of_copies: &[],
         uuid_offset: None,
         checking: None,
-        metadata: Metadata::Unknown,
+        metadata: MetadataCopies::Unknown,
         members: None,
         log_prefixes: &[],
         debug_options: &[],
@@ -241,8 +241,8 @@ impl Filesystem {
     /// mkfs program; `None` for filesystems without one.
     pub fn mkfs(&self) -> Option<&'static Mkfs> {
         match self.making {
-            Making::Formatted(mkfs) => Some(mkfs),
-            Making::Never | Making::Mounted { .. } => None,
+            CreationMethod::Formatted(mkfs) => Some(mkfs),
+            CreationMethod::Never | CreationMethod::Mounted { .. } => None,
         }
     }
 
@@ -253,8 +253,8 @@ impl Filesystem {
 
     /// Metadata profile of mkfs on this many devices with these options; `None` if unknown.
     pub fn metadata_profile(&self, mkfs: &[String], devices: usize) -> Option<String> {
-        let Metadata::Chosen { options, one_device, several } = self.metadata else {
-            return (self.metadata == Metadata::Once).then(|| SINGLE.to_owned());
+        let MetadataCopies::Chosen { options, one_device, several } = self.metadata else {
+            return (self.metadata == MetadataCopies::Once).then(|| SINGLE.to_owned());
         };
         let asked = mkfs.iter().enumerate().find_map(|(place, word)| {
             if options.contains(&word.as_str()) {
@@ -306,7 +306,7 @@ pub fn is_in_memory(name: &str) -> bool {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{FAMILIES, Making, all, by_magic, by_name, by_signature};
+    use super::{CreationMethod, FAMILIES, all, by_magic, by_name, by_signature};
 
     #[test]
     fn names_are_unique_and_found() {
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn creatable_filesystems_have_signatures_and_a_kernel_option() {
-        for filesystem in all().filter(|filesystem| filesystem.making != Making::Never) {
+        for filesystem in all().filter(|filesystem| filesystem.making != CreationMethod::Never) {
             let name = filesystem.name;
             assert!(filesystem.kernel_option.starts_with("CONFIG_"), "{name}");
             assert!(filesystem.magic != 0 && filesystem.bytes_min > 0, "{name}");

@@ -1,7 +1,9 @@
 //! NILFS2, a log-structured filesystem: mounted without its cleaner, so that nothing writes between
 //! the operations of a trial; old checkpoints occupy space until the filesystem is made again.
 
-use super::{Filesystem, Making, Metadata, Mkfs, Place, Signature, UntouchedMount};
+use super::{
+    CreationMethod, Filesystem, MagicPosition, MagicSignature, MetadataCopies, Mkfs, UntouchedMount,
+};
 
 pub(super) const ALL: &[Filesystem] = &[NILFS2];
 
@@ -11,11 +13,11 @@ const NILFS2: Filesystem = Filesystem {
     name: "nilfs2",
     magic: 0x3434,
     signatures: &[
-        Signature::new("NILFS2", Place::Begin(0x406), MAGIC),
-        Signature::of_copy("NILFS2", Place::LastBlock(6), MAGIC),
+        MagicSignature::new("NILFS2", MagicPosition::Begin(0x406), MAGIC),
+        MagicSignature::of_copy("NILFS2", MagicPosition::LastBlock(6), MAGIC),
     ],
     leaves: &["NILFS2"],
-    making: Making::Formatted(&Mkfs {
+    making: CreationMethod::Formatted(&Mkfs {
         program: "mkfs.nilfs2",
         package: "nilfs-tools",
         version_argument: "-V",
@@ -31,7 +33,7 @@ const NILFS2: Filesystem = Filesystem {
     has_blocks: true,
     lists_inodes: true,
     untouched: Some(UntouchedMount { fs_type: "nilfs2", options: "ro,norecovery,errors=continue" }),
-    metadata: Metadata::Once,
+    metadata: MetadataCopies::Once,
     log_prefixes: &["NILFS"],
     barrier_off: &["nobarrier"],
     ..Filesystem::UNKNOWN

@@ -4,8 +4,8 @@
 //! Offsets and magic numbers are those of the on-disk formats and of linux/magic.h, as in blkid(8)
 //! of util-linux.
 
-use super::Place::{BeforeEnd, Begin};
-use super::{Filesystem, Members, Place, Signature};
+use super::MagicPosition::{BeforeEnd, Begin};
+use super::{Filesystem, MagicPosition, MagicSignature, MemberLocation};
 
 pub(super) const ALL: &[Filesystem] = &[
     Filesystem { log_prefixes: &["NFS", "nfs"], ..mounted("nfs", 0x6969) },
@@ -18,7 +18,7 @@ pub(super) const ALL: &[Filesystem] = &[
     mounted("9p", 0x0102_1997),
     ZFS,
     Filesystem {
-        members: Some(Members::Linked("block")),
+        members: Some(MemberLocation::Linked("block")),
         ..known(
             "bcachefs",
             0xca45_1a4e,
@@ -182,21 +182,25 @@ const fn mounted(name: &'static str, magic: u64) -> Filesystem {
 }
 
 /// Filesystem recognised on a device.
-const fn on_disk(name: &'static str, signatures: &'static [Signature]) -> Filesystem {
+const fn on_disk(name: &'static str, signatures: &'static [MagicSignature]) -> Filesystem {
     known(name, 0, signatures)
 }
 
 /// Filesystem recognised both ways.
-const fn known(name: &'static str, magic: u64, signatures: &'static [Signature]) -> Filesystem {
+const fn known(
+    name: &'static str,
+    magic: u64,
+    signatures: &'static [MagicSignature],
+) -> Filesystem {
     Filesystem { name, magic, signatures, ..Filesystem::UNKNOWN }
 }
 
-const fn at(name: &'static str, offset: u64, magic: &'static [u8]) -> Signature {
-    Signature::new(name, Begin(offset), magic)
+const fn at(name: &'static str, offset: u64, magic: &'static [u8]) -> MagicSignature {
+    MagicSignature::new(name, Begin(offset), magic)
 }
 
-const fn copy(name: &'static str, place: Place, magic: &'static [u8]) -> Signature {
-    Signature::of_copy(name, place, magic)
+const fn copy(name: &'static str, place: MagicPosition, magic: &'static [u8]) -> MagicSignature {
+    MagicSignature::of_copy(name, place, magic)
 }
 
 /// Filesystem type of a mounted played disk.

@@ -1,13 +1,13 @@
 //! tmpfs and ramfs, in memory. A tmpfs has the size of the loop images of the other variants,
 //! unless the user gives a size; ramfs is only recognised.
 
-use super::{Filesystem, Making};
+use super::{CreationMethod, Filesystem};
 
 pub(super) const ALL: &[Filesystem] = &[
     Filesystem {
         name: "tmpfs",
         magic: 0x0102_1994,
-        making: Making::Mounted { size: &["size", "nr_blocks"] },
+        making: CreationMethod::Mounted { size: &["size", "nr_blocks"] },
         kernel_option: "CONFIG_TMPFS",
         bytes_min: 1 << 20,
         is_in_memory: true,

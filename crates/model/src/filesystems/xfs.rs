@@ -1,6 +1,9 @@
 //! XFS.
 
-use super::{Checking, Filesystem, Making, Metadata, Mkfs, Place, Signature, UntouchedMount};
+use super::{
+    CheckProgram, CreationMethod, Filesystem, MagicPosition, MagicSignature, MetadataCopies, Mkfs,
+    UntouchedMount,
+};
 
 pub(super) const ALL: &[Filesystem] = &[XFS];
 
@@ -12,11 +15,11 @@ pub const XFS: Filesystem = Filesystem {
     name: "xfs",
     magic: 0x5846_5342,
     signatures: &[
-        Signature::new("XFS", Place::Begin(0), MAGIC),
-        Signature::new("XFS log", Place::Begin(0), &[0xfe, 0xed, 0xba, 0xbe]),
+        MagicSignature::new("XFS", MagicPosition::Begin(0), MAGIC),
+        MagicSignature::new("XFS log", MagicPosition::Begin(0), &[0xfe, 0xed, 0xba, 0xbe]),
     ],
     leaves: &["XFS"],
-    making: Making::Formatted(&Mkfs {
+    making: CreationMethod::Formatted(&Mkfs {
         program: "mkfs.xfs",
         package: "xfsprogs",
         version_argument: "-V",
@@ -35,8 +38,8 @@ pub const XFS: Filesystem = Filesystem {
     untouched: Some(UntouchedMount { fs_type: "xfs", options: "ro,norecovery,nouuid" }),
     of_copies: &["nouuid"],
     uuid_offset: Some(32),
-    checking: Some(Checking { program: "xfs_repair", arguments: &["-n"] }),
-    metadata: Metadata::Once,
+    checking: Some(CheckProgram { program: "xfs_repair", arguments: &["-n"] }),
+    metadata: MetadataCopies::Once,
     log_prefixes: &["XFS"],
     debug_options: &["CONFIG_XFS_DEBUG"],
     barrier_off: &["nobarrier"],

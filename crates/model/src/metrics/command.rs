@@ -1,7 +1,7 @@
 //! Metrics of arbitrary commands.
 
 use super::spec::metrics;
-use crate::{Better, Metric, Scope, Unit};
+use crate::{BetterDirection, Metric, Scope, Unit};
 
 metrics! {
     /// What the command and the processes that it waited for read from storage, as the kernel
@@ -12,6 +12,6 @@ metrics! {
 }
 
 /// Metric of the whole trial from a command's output, with a user-defined name.
-pub fn named_by_user(name: &str, value: f64, unit: Unit, better: Better) -> Metric {
+pub fn named_by_user(name: &str, value: f64, unit: Unit, better: BetterDirection) -> Metric {
     Metric::new(name, Scope::Trial, value, unit, better)
 }

@@ -1,6 +1,6 @@
 //! Metric definitions: building metrics from them, and matching names.
 
-use crate::{Better, Metric, Scope, Unit};
+use crate::{BetterDirection, Metric, Scope, Unit};
 
 /// Placeholder in the name of a metric family.
 const PLACE: &str = "{}";
@@ -13,7 +13,7 @@ pub struct MetricSpec {
     /// Unit of the values.
     pub unit: Unit,
     /// Better direction.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Definition for users, one or two sentences.
     pub meaning: &'static str,
 }
@@ -69,7 +69,7 @@ macro_rules! metrics {
             pub const $constant: $crate::metrics::MetricSpec = $crate::metrics::MetricSpec {
                 name: $name,
                 unit: $crate::Unit::$unit,
-                better: $crate::Better::$better,
+                better: $crate::BetterDirection::$better,
                 meaning: concat!($($meaning),+),
             };
         )+

@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Layout;
+use crate::FileLayout;
 
 /// Aged tree, fresh copy of it, and recursive reads of both.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FreshCopy {
     /// Layout of the aged tree.
-    pub aged: Layout,
+    pub aged: FileLayout,
     /// Layout of the copy.
-    pub fresh: Layout,
+    pub fresh: FileLayout,
     /// Device or directory of the copy.
     pub on: String,
     /// mkfs command of the copy, one element per argument; empty for a directory.

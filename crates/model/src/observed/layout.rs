@@ -22,7 +22,7 @@ pub const LAYOUT_AFTER_TASK: &str = "after task ";
 
 /// Placement of the files of a tree, and free space. Undefined numbers are `None`, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Layout {
+pub struct FileLayout {
     /// Filesystem type, if known.
     pub filesystem: Option<String>,
     /// Block size in bytes.
@@ -34,7 +34,7 @@ pub struct Layout {
     /// Number of measured files, if only a sample was measured.
     pub sampled_files: Option<u64>,
     /// Entries that were not measured.
-    pub passed: LayoutPassed,
+    pub passed: SkippedEntries,
     /// Files with blocks at a known location.
     pub placed_files: u64,
     /// Files with data inline in the metadata.
@@ -66,7 +66,7 @@ pub struct Layout {
     /// theirs.
     pub span_median: Option<f64>,
     /// Modelled time of reading all files; `None` for a sample.
-    pub modelled_read: Option<LayoutRead>,
+    pub modelled_read: Option<ModelledRead>,
     /// Free space, if it could be determined.
     pub free_space: Option<LayoutFree>,
     /// Reason why free space is missing.
@@ -77,7 +77,7 @@ pub struct Layout {
 
 /// Modelled sequential read of all files in walk order, computed from their extents alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LayoutRead {
+pub struct ModelledRead {
     /// Name of the modelled disk.
     pub disk: String,
     /// Busy time of the disk.
@@ -86,7 +86,7 @@ pub struct LayoutRead {
 
 /// Entries that were not measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LayoutPassed {
+pub struct SkippedEntries {
     /// Further hard links to files already counted.
     pub hard_links: u64,
     /// Symbolic links, device nodes, pipes and sockets.
@@ -128,13 +128,13 @@ pub struct LayoutCount {
 /// Lower and upper ends of confidence intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LayoutIntervals {
-    /// Interval of [`Layout::extents_per_file`].
+    /// Interval of [`FileLayout::extents_per_file`].
     pub extents_per_file: Option<(f64, f64)>,
-    /// Interval of [`Layout::layout_score`].
+    /// Interval of [`FileLayout::layout_score`].
     pub layout_score: Option<(f64, f64)>,
-    /// Interval of [`Layout::traversal_score`].
+    /// Interval of [`FileLayout::traversal_score`].
     pub traversal_score: Option<(f64, f64)>,
-    /// Interval of [`Layout::adjacent_siblings`].
+    /// Interval of [`FileLayout::adjacent_siblings`].
     pub adjacent_siblings: Option<(f64, f64)>,
 }
 
@@ -187,9 +187,9 @@ pub struct LayoutFreeBin {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutFullness {
     /// Data space: the whole filesystem, or on btrfs the chunks allocated for data.
-    pub data: LayoutUse,
+    pub data: UsedBytes,
     /// Chunks allocated for metadata, on btrfs.
-    pub metadata: Option<LayoutUse>,
+    pub metadata: Option<UsedBytes>,
     /// Inodes, if their number is limited.
     pub inodes: Option<LayoutInodes>,
     /// Bytes outside of any chunk, on btrfs.
@@ -198,14 +198,14 @@ pub struct LayoutFullness {
 
 /// Used and total bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LayoutUse {
+pub struct UsedBytes {
     /// Used bytes.
     pub used_bytes: u64,
     /// Total bytes.
     pub total_bytes: u64,
 }
 
-impl LayoutUse {
+impl UsedBytes {
     /// Used share; `None` if the total is 0.
     pub fn share(&self) -> Option<f64> {
         (self.total_bytes > 0).then(|| self.used_bytes as f64 / self.total_bytes as f64)

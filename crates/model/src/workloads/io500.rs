@@ -38,7 +38,7 @@ pub struct FindCounts {
 
 /// One of the four tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Benchmark {
+pub enum Io500Benchmark {
     /// Large transfers, one file per worker.
     IorEasy,
     /// Empty files, one directory per worker.
@@ -49,7 +49,7 @@ pub enum Benchmark {
     MdtestHard,
 }
 
-impl Benchmark {
+impl Io500Benchmark {
     /// All tests, in the order of their write phases.
     pub const ALL: [Self; 4] = [Self::IorEasy, Self::MdtestEasy, Self::IorHard, Self::MdtestHard];
 
@@ -89,33 +89,33 @@ pub enum StepKind {
     /// Creates the directories.
     Prepare,
     /// Writes or creates until the time limit.
-    Write(Benchmark),
+    Write(Io500Benchmark),
     /// Creates the timestamp file that the find phase compares against.
     Timestamp,
     /// Searches for matching files.
     Find,
     /// Reads the files of a write phase.
-    Read(Benchmark),
+    Read(Io500Benchmark),
     /// Stats the files of a write phase.
-    Stat(Benchmark),
+    Stat(Io500Benchmark),
     /// Removes the files of a write phase.
-    Delete(Benchmark),
+    Delete(Io500Benchmark),
     /// Removes everything left.
     CleanUp,
 }
 
 /// Phase of IO500, or an auxiliary phase of a rehearsal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct Io500Phase {
     /// Phase name; that of IO500 where the phase has one.
     pub name: &'static str,
     /// Action of the phase.
     pub kind: StepKind,
 }
 
-impl Step {
+impl Io500Phase {
     /// Test that the phase belongs to.
-    pub const fn test(&self) -> Option<Benchmark> {
+    pub const fn test(&self) -> Option<Io500Benchmark> {
         use StepKind::{CleanUp, Delete, Find, Prepare, Read, Stat, Timestamp, Write};
         match self.kind {
             Write(test) | Read(test) | Stat(test) | Delete(test) => Some(test),
@@ -130,7 +130,7 @@ impl Step {
 
     /// Reports whether the rate is in bytes; otherwise in operations.
     pub fn moves_data(&self) -> bool {
-        self.test().is_some_and(Benchmark::moves_data)
+        self.test().is_some_and(Io500Benchmark::moves_data)
     }
 
     /// Reports whether this is one of the twelve phases with a rate.
@@ -140,11 +140,11 @@ impl Step {
 }
 
 /// All phases, in order.
-pub const STEPS: [Step; 15] = {
-    use Benchmark::{IorEasy, IorHard, MdtestEasy, MdtestHard};
+pub const STEPS: [Io500Phase; 15] = {
+    use Io500Benchmark::{IorEasy, IorHard, MdtestEasy, MdtestHard};
     use StepKind::{CleanUp, Delete, Find, Prepare, Read, Stat, Timestamp, Write};
-    const fn step(name: &'static str, kind: StepKind) -> Step {
-        Step { name, kind }
+    const fn step(name: &'static str, kind: StepKind) -> Io500Phase {
+        Io500Phase { name, kind }
     }
     [
         step("prepare", Prepare),
@@ -166,7 +166,7 @@ pub const STEPS: [Step; 15] = {
 };
 
 /// Phases with a rate, in order.
-pub fn measured() -> impl Iterator<Item = &'static Step> {
+pub fn measured() -> impl Iterator<Item = &'static Io500Phase> {
     STEPS.iter().filter(|step| step.is_measured())
 }
 

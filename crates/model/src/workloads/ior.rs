@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Start and end in nanoseconds from the start of the trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Times {
+pub struct TimeSpan {
     /// Start.
     pub began_ns: u64,
     /// End.
@@ -15,11 +15,11 @@ pub struct Times {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferCounts {
     /// Times of opening the file.
-    pub open: Times,
+    pub open: TimeSpan,
     /// Times from the first to the last transfer, including fsync.
-    pub moved: Times,
+    pub moved: TimeSpan,
     /// Times of closing the file.
-    pub close: Times,
+    pub close: TimeSpan,
     /// Number of transfers.
     pub transfers: u64,
     /// Bytes transferred.

@@ -75,7 +75,7 @@ fn of_kind(label: String, tasks: &[(usize, &TaskTotals)]) -> Option<AgingSeries>
 mod tests {
     use super::aging;
     use crate::TrendBasis;
-    use treering_model::{Beginning, Ending, Mode, TaskTotals, Trial, TrialId};
+    use treering_model::{Ending, RunMode, TaskTotals, Trial, TrialHeader, TrialId};
 
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small, positive")]
     fn trial(tasks: u32) -> Trial {
@@ -90,7 +90,7 @@ mod tests {
             tasks: (0..tasks).map(task).collect(),
             ending: Ending::Completed,
             wall_ns: 1,
-            ..Trial::new(Beginning::new(TrialId::new(), "compilebench", Mode::Native))
+            ..Trial::new(TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native))
         }
     }
 

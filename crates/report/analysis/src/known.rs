@@ -1,7 +1,7 @@
 //! Availability of a trial's totals. Logs of other tools omit some numbers, which are 0 in the
 //! totals of an imported trial: such a 0 is not a measurement.
 
-use treering_model::{Cpu, IMPORT_FACT, Trial};
+use treering_model::{CpuTime, IMPORT_FACT, Trial};
 
 /// Tells measured totals from missing ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ impl KnownTotals {
     }
 
     /// CPU time; `None` where an imported log omits it.
-    pub fn cpu(self, cpu: Cpu) -> Option<Cpu> {
+    pub fn cpu(self, cpu: CpuTime) -> Option<CpuTime> {
         self.amount(cpu)
     }
 

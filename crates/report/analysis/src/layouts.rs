@@ -1,6 +1,6 @@
 //! Layouts of a trial in time order, and the trend of each layout measure over the run.
 
-use treering_model::{LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_VERSION, Layout, Trial};
+use treering_model::{FileLayout, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_VERSION, Trial};
 use treering_stats::theil_sen;
 
 /// Minimum number of layouts for a trend.
@@ -19,7 +19,7 @@ pub struct LayoutPoint {
     /// phase's end.
     pub tasks: Option<u64>,
     /// Layout of the filesystem at that moment.
-    pub layout: Layout,
+    pub layout: FileLayout,
 }
 
 /// A layout measure that is shown as a series.
@@ -28,7 +28,7 @@ pub struct LayoutMeasure {
     /// Name of the measure in tables and charts.
     pub name: &'static str,
     /// Computes the value, if the layout has it. Shares are in percent, sizes in bytes.
-    pub of: fn(&Layout) -> Option<f64>,
+    pub of: fn(&FileLayout) -> Option<f64>,
     /// Unit of the values.
     pub unit: treering_model::Unit,
 }
@@ -145,10 +145,12 @@ pub fn layout_series(points: &[LayoutPoint], measure: &LayoutMeasure) -> Vec<(u6
 #[cfg(test)]
 mod tests {
     use super::{LAYOUT_MEASURES, LayoutPoint, layout_series, layout_trend, layouts};
-    use treering_model::{Artifact, Beginning, Ending, Layout, Mode, PhaseTotals, Trial, TrialId};
+    use treering_model::{
+        Artifact, Ending, FileLayout, PhaseTotals, RunMode, Trial, TrialHeader, TrialId,
+    };
 
     fn point(tasks: u64, adjacent: f64) -> LayoutPoint {
-        let layout = Layout { adjacent_siblings: Some(adjacent), ..Layout::default() };
+        let layout = FileLayout { adjacent_siblings: Some(adjacent), ..FileLayout::default() };
         LayoutPoint { phase: "work".to_owned(), tasks: Some(tasks), layout }
     }
 
@@ -174,7 +176,7 @@ mod tests {
             name: name.to_owned(),
             body: body.to_owned(),
         };
-        let whole = serde_json::to_string(&Layout::default()).unwrap();
+        let whole = serde_json::to_string(&FileLayout::default()).unwrap();
         let trial = Trial {
             phases: vec![PhaseTotals {
                 phase: 1,
@@ -189,7 +191,7 @@ mod tests {
             ],
             ending: Ending::Completed,
             wall_ns: 1,
-            ..Trial::new(Beginning::new(TrialId::new(), "compilebench", Mode::Native))
+            ..Trial::new(TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native))
         };
         let points = layouts(&trial);
         assert_eq!(points.iter().map(|p| p.tasks).collect::<Vec<_>>(), [Some(3), None]);

@@ -1,6 +1,6 @@
 //! Throughput over the course of a phase: its seconds, merged into slices when there are many.
 
-use treering_model::{Interval, PhaseTotals};
+use treering_model::{IntervalTotals, PhaseTotals};
 
 /// Minimum duration in seconds of a phase with a timeline.
 pub const COURSE_MIN_SECONDS: f64 = 5.0;
@@ -21,7 +21,7 @@ pub enum RateQuantity {
 }
 
 impl RateQuantity {
-    fn of(self, interval: &Interval) -> u64 {
+    fn of(self, interval: &IntervalTotals) -> u64 {
         match self {
             Self::Bytes => interval.bytes,
             Self::Calls => interval.calls,
@@ -111,10 +111,10 @@ impl SliceSum {
 #[cfg(test)]
 mod tests {
     use super::{RateQuantity, RateSlice, has_timeline, slice_seconds, timeline};
-    use treering_model::{Interval, PhaseTotals};
+    use treering_model::{IntervalTotals, PhaseTotals};
 
     fn phase(milliseconds: u64, seconds: &[(u32, u64)]) -> PhaseTotals {
-        let interval = |&(second, bytes)| Interval { second, calls: 1, bytes };
+        let interval = |&(second, bytes)| IntervalTotals { second, calls: 1, bytes };
         PhaseTotals {
             wall_ns: milliseconds * 1_000_000,
             intervals: seconds.iter().map(interval).collect(),
@@ -162,7 +162,11 @@ mod tests {
         for wall_ns in [0, 1, 999_999_999_999, u64::MAX] {
             let endless = PhaseTotals {
                 wall_ns,
-                intervals: vec![Interval { second: u32::MAX, calls: u64::MAX, bytes: u64::MAX }],
+                intervals: vec![IntervalTotals {
+                    second: u32::MAX,
+                    calls: u64::MAX,
+                    bytes: u64::MAX,
+                }],
                 ..PhaseTotals::default()
             };
             for slice in [0, 1, slice_seconds(wall_ns), u64::MAX] {

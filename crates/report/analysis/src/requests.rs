@@ -229,21 +229,23 @@ fn whole(value: f64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::requests;
-    use treering_model::{Beginning, Better, Ending, Metric, Mode, Scope, Trial, TrialId, Unit};
+    use treering_model::{
+        BetterDirection, Ending, Metric, RunMode, Scope, Trial, TrialHeader, TrialId, Unit,
+    };
 
     fn metric(name: &str, scope: &str, value: f64, tasks: u64) -> Metric {
         let scope = match scope {
             "" => Scope::Trial,
             kind => Scope::Kind(kind.to_owned()),
         };
-        Metric::new(name, scope, value, Unit::Count, Better::Lower).of_tasks(tasks)
+        Metric::new(name, scope, value, Unit::Count, BetterDirection::Lower).of_tasks(tasks)
     }
 
     fn trial(workload: &str, metrics: Vec<Metric>) -> Trial {
         Trial {
             metrics,
             ending: Ending::Completed,
-            ..Trial::new(Beginning::new(TrialId::new(), workload, Mode::Native))
+            ..Trial::new(TrialHeader::new(TrialId::new(), workload, RunMode::Native))
         }
     }
 

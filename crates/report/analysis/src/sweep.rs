@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{Better, CellRole, Trial, Unit};
+use treering_model::{BetterDirection, CellRole, Trial, Unit};
 use treering_stats::{KNEE_FEWEST_POINTS, Knee, StatsError, knee, mean_interval};
 
 use crate::compare::is_completed;
@@ -28,7 +28,7 @@ pub struct Sweep {
     /// Unit of the metric.
     pub unit: Unit,
     /// Direction in which the metric is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Swept keys, in plan order.
     pub keys: Vec<String>,
     /// Points ordered by their values, the first key first.
@@ -175,7 +175,7 @@ fn judged(gathered: GatheredSweep) -> Result<Sweep, StatsError> {
         });
     }
     sweep.knees = knees(&sweep.keys, &points);
-    if sweep.better == Better::Higher && is_rate(sweep.unit) {
+    if sweep.better == BetterDirection::Higher && is_rate(sweep.unit) {
         sweep.scalings = scalings(&sweep.keys, &points)?;
     }
     Ok(sweep)
@@ -267,10 +267,12 @@ fn scalings(
 
 #[cfg(test)]
 mod tests {
-    use treering_model::{Beginning, Cell, CellRole, Ending, Metric, Mode, Scope, Trial, TrialId};
+    use treering_model::{
+        Cell, CellRole, Ending, Metric, RunMode, Scope, Trial, TrialHeader, TrialId,
+    };
 
     use super::{number, sweeps, taken_apart};
-    use treering_model::{Better, Unit};
+    use treering_model::{BetterDirection, Unit};
 
     #[test]
     fn names_and_values_are_taken_apart() {
@@ -296,10 +298,13 @@ mod tests {
         Trial {
             metrics: vec![Metric {
                 primary: true,
-                ..Metric::new("speed", Scope::Trial, value, Unit::Count, Better::Higher)
+                ..Metric::new("speed", Scope::Trial, value, Unit::Count, BetterDirection::Higher)
             }],
             ending: Ending::Completed,
-            ..Trial::new(Beginning { cell: Some(cell), ..Beginning::new(id, "fio", Mode::Native) })
+            ..Trial::new(TrialHeader {
+                cell: Some(cell),
+                ..TrialHeader::new(id, "fio", RunMode::Native)
+            })
         }
     }
 

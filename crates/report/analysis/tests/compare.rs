@@ -8,8 +8,8 @@ use treering_analysis::compare::{
     MetricComparison, Outcome, Verdict, compare, compare_observed,
 };
 use treering_model::{
-    Beginning, Better, Cell, CellRole, Cpu, Ending, Fact, LEVEL_FACT, Metric, Mode, PhaseTotals,
-    Scope, Trial, TrialId, Unit, Work,
+    BetterDirection, Cell, CellRole, CpuTime, Ending, Fact, LEVEL_FACT, Metric, PhaseTotals,
+    RunMode, Scope, Trial, TrialHeader, TrialId, Unit, WorkLimit,
 };
 
 /// Ten paired rounds from the reference vectors of the statistics.
@@ -19,9 +19,9 @@ const P10B: [f64; 10] = [50.3, 49.1, 50.9, 48.8, 52.0, 48.6, 48.1, 51.5, 49.7, 4
 const A8: [f64; 8] = [102.0, 98.5, 101.3, 99.9, 100.4, 97.2, 103.8, 100.0];
 const B7: [f64; 7] = [96.1, 99.9, 95.4, 98.5, 97.7, 94.0, 100.0];
 
-fn metric(name: &str, value: f64, better: Better, primary: bool) -> Metric {
+fn metric(name: &str, value: f64, better: BetterDirection, primary: bool) -> Metric {
     let scope = Scope::Kind("create".to_owned());
-    let unit = if better == Better::Higher { Unit::MibPerSecond } else { Unit::Seconds };
+    let unit = if better == BetterDirection::Higher { Unit::MibPerSecond } else { Unit::Seconds };
     Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(3)
 }
 
@@ -39,13 +39,13 @@ fn trial(started: i64, rate: f64) -> Trial {
             tasks: 3,
             files: 100,
             bytes: 1 << 20,
-            cpu: Cpu { user_ns: 1_000_000_000, system_ns: 4_000_000_000 },
+            cpu: CpuTime { user_ns: 1_000_000_000, system_ns: 4_000_000_000 },
             ..PhaseTotals::default()
         }],
-        metrics: vec![metric("mib_per_second", rate, Better::Higher, true)],
+        metrics: vec![metric("mib_per_second", rate, BetterDirection::Higher, true)],
         ending: Ending::Completed,
         wall_ns,
-        ..Trial::new(Beginning {
+        ..Trial::new(TrialHeader {
             started_unix_ms: started,
             treering_version: "0.1.0".to_owned(),
             target: "/mnt".to_owned(),
@@ -53,7 +53,7 @@ fn trial(started: i64, rate: f64) -> Trial {
                 ("runs".to_owned(), "30".to_owned()),
                 ("seed".to_owned(), "1".to_owned()),
             ],
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+            ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
         })
     }
 }
@@ -245,11 +245,11 @@ fn unfair_comparisons_are_cautioned() {
     assert!(outcome.cautions[0].message.contains("100 and 99 files"));
     // Randomly drawn work may differ a little, time-limited work by any amount.
     for (work, files, reported) in
-        [(Work::Drawn, 99, false), (Work::Drawn, 97, true), (Work::Timed, 50, false)]
+        [(WorkLimit::Drawn, 99, false), (WorkLimit::Drawn, 97, true), (WorkLimit::Timed, 50, false)]
     {
         let (mut base, mut other) = (base.clone(), other.clone());
         for trial in base.trials.iter_mut().chain(&mut other.trials) {
-            let (name, value) = (Work::FACT.to_owned(), work.name().to_owned());
+            let (name, value) = (WorkLimit::FACT.to_owned(), work.name().to_owned());
             trial.facts.push(Fact { name, value });
         }
         other.trials.iter_mut().for_each(|trial| trial.phases[0].files = files);
@@ -355,7 +355,7 @@ fn different_workloads_have_nothing_in_common() {
 fn a_primary_metric_on_one_variant_keeps_the_gate_open() {
     let (base, mut other) = (variant_of("a", 0, &[100.0; 6]), variant_of("b", 1, &[100.0; 6]));
     for trial in &mut other.trials {
-        trial.metrics.push(metric("files_per_second", 1.0, Better::Higher, true));
+        trial.metrics.push(metric("files_per_second", 1.0, BetterDirection::Higher, true));
     }
     let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::MetricMissing]);
@@ -668,7 +668,13 @@ fn watched(name: &str, late: i64, campaign: TrialId, seeks: &[f64]) -> ComparedV
         trial.beginning.cell.as_mut().unwrap().role = CellRole::Observed;
         trial.beginning.parameters.push(("trace".to_owned(), "true".to_owned()));
         let scope = Scope::Phase("run".to_owned());
-        trial.metrics.push(Metric::new("trace_seeks", scope, *seeks, Unit::Count, Better::Lower));
+        trial.metrics.push(Metric::new(
+            "trace_seeks",
+            scope,
+            *seeks,
+            Unit::Count,
+            BetterDirection::Lower,
+        ));
     }
     variant
 }
@@ -765,7 +771,7 @@ fn a_better_layout_that_took_longer_is_cautioned() {
         let mut variant = variant_of(name, late, &[100.0]);
         let scope = Scope::Phase("run".to_owned());
         let name = "layout_traversal_score_percent";
-        let metric = Metric::new(name, scope, score, Unit::Percent, Better::Higher);
+        let metric = Metric::new(name, scope, score, Unit::Percent, BetterDirection::Higher);
         variant.trials[0].metrics.push(metric);
         variant.trials[0].wall_ns = seconds * 1_000_000_000;
         variant

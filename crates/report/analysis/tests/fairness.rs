@@ -9,13 +9,13 @@ use treering_analysis::compare::{
     ComparisonTerms, Factor, compare,
 };
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Ending, Fact, Metric, Mode, PhaseTotals, Scope,
-    TaskTotals, Trial, TrialId, Unit,
+    BetterDirection, Caution, CautionCode, Ending, Fact, Metric, PhaseTotals, RunMode, Scope,
+    TaskTotals, Trial, TrialHeader, TrialId, Unit,
 };
 
 fn metric(name: &str, value: f64, unit: Unit, primary: bool) -> Metric {
     let scope = Scope::Kind("create".to_owned());
-    Metric::new(name, scope, value, unit, Better::Higher).primary_if(primary).of_tasks(4)
+    Metric::new(name, scope, value, unit, BetterDirection::Higher).primary_if(primary).of_tasks(4)
 }
 
 /// A trial with these facts, each of whose four creates took `seconds`.
@@ -32,11 +32,11 @@ fn trial(facts: &[(&str, &str)], seconds: f64) -> Trial {
         ],
         ending: Ending::Completed,
         wall_ns: 40_000_000_000,
-        ..Trial::new(Beginning {
+        ..Trial::new(TrialHeader {
             started_unix_ms: 1,
             treering_version: "0.1.0".to_owned(),
             target: "/mnt".to_owned(),
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+            ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
         })
     }
 }
@@ -340,7 +340,7 @@ fn facts_known_of_one_variant_only_are_reported() {
 /// A trial of a workload whose primary metric does not say how long it was measured.
 fn silent(scope: Scope, name: &str, value: f64) -> Trial {
     let mut trial = trial(&[], 9.0);
-    let rate = Metric::new(name, scope, value, Unit::FilesPerSecond, Better::Higher);
+    let rate = Metric::new(name, scope, value, Unit::FilesPerSecond, BetterDirection::Higher);
     trial.metrics = vec![rate.primary()];
     trial
 }
@@ -373,12 +373,14 @@ fn too_short_covers_every_workload() {
     assert_eq!(shortness(&marks).as_deref(), Some("0.04"));
     // Like filebench: an amount and its rate, whatever the preparations took.
     let mut played = silent(Scope::Trial, "operations_per_second", 1000.0);
-    let count = Metric::new("operations", Scope::Trial, 960.0, Unit::Count, Better::Higher);
+    let count =
+        Metric::new("operations", Scope::Trial, 960.0, Unit::Count, BetterDirection::Higher);
     played.metrics.push(count);
     assert_eq!(shortness(&played).as_deref(), Some("0.96"));
     // Like bonnie++ and ffsb.
     let mut timed = silent(kind(), "mib_per_second", 1000.0);
-    let elapsed = Metric::new("elapsed_seconds", kind(), 0.5, Unit::Seconds, Better::Lower);
+    let elapsed =
+        Metric::new("elapsed_seconds", kind(), 0.5, Unit::Seconds, BetterDirection::Lower);
     timed.metrics.push(elapsed);
     assert_eq!(shortness(&timed).as_deref(), Some("0.50"));
     // A phase of the trial, and the whole trial only.
@@ -393,7 +395,8 @@ fn too_short_covers_every_workload() {
     let mut whole = silent(Scope::Trial, "files_per_second", 1.0);
     whole.wall_ns = 900 * MS;
     assert_eq!(shortness(&whole).as_deref(), Some("0.90"));
-    let setup = Metric::new("setup_seconds", Scope::Trial, 8.5, Unit::Seconds, Better::Lower);
+    let setup =
+        Metric::new("setup_seconds", Scope::Trial, 8.5, Unit::Seconds, BetterDirection::Lower);
     whole.wall_ns = 9000 * MS;
     assert_eq!(shortness(&whole), None);
     whole.metrics.push(setup);
@@ -565,7 +568,7 @@ fn twelve_metrics_do_not_drift_by_chance() {
                         let drift = if metric == 0 { drift } else { 0.0 };
                         let value = 100.0 * (0.02 * numbers.noise() + drift).exp();
                         let scope = Scope::Kind(format!("kind {metric}"));
-                        let (unit, better) = (Unit::MibPerSecond, Better::Higher);
+                        let (unit, better) = (Unit::MibPerSecond, BetterDirection::Higher);
                         Metric::new("mib_per_second", scope, value, unit, better).primary()
                     })
                     .collect();
@@ -593,7 +596,7 @@ fn no_fact_is_read_twice() {
 fn too_short_is_limited_to_primary_metrics() {
     let mut short = silent(Scope::Kind("create".to_owned()), "files_per_second", 9000.0);
     short.phases = vec![PhaseTotals { wall_ns: 40_000_000, ..PhaseTotals::default() }];
-    let whole = ("operation_seconds", Scope::Trial, 3.0, Unit::Seconds, Better::Lower);
+    let whole = ("operation_seconds", Scope::Trial, 3.0, Unit::Seconds, BetterDirection::Lower);
     short.metrics.push(Metric::new(whole.0, whole.1, whole.2, whole.3, whole.4));
     assert_eq!(shortness(&short).as_deref(), Some("0.04"));
     let (base, other) = (

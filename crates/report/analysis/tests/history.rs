@@ -7,24 +7,31 @@ use std::convert::Infallible;
 use treering_analysis::history::{
     DatedTrial, History, HistoryTerms, TRIALS_BESIDE, explain, history,
 };
-use treering_model::{Beginning, Better, Ending, Fact, Metric, Mode, Scope, Trial, TrialId, Unit};
+use treering_model::{
+    BetterDirection, Ending, Fact, Metric, RunMode, Scope, Trial, TrialHeader, TrialId, Unit,
+};
 
 /// A trial of a day: kernel 6.2 from day 10 on, half the rate from day `slower` on.
 fn trial(day: u32, number: u32, slower: u32) -> Trial {
     let rate = if day < slower { 1000.0 } else { 500.0 };
     // Deterministic scatter of about one percent.
     let rate = rate * (1.0 + f64::from((day * 31 + number) * 37 % 29) / 1400.0);
-    let metric =
-        Metric::new("files_per_second", Scope::Trial, rate, Unit::FilesPerSecond, Better::Higher);
+    let metric = Metric::new(
+        "files_per_second",
+        Scope::Trial,
+        rate,
+        Unit::FilesPerSecond,
+        BetterDirection::Higher,
+    );
     let kernel = if day < 10 { "6.1" } else { "6.2" };
     let started_unix_ms = i64::from(day) * 86_400_000 + i64::from(number) * 1000;
     Trial {
         facts: vec![Fact { name: "kernel.release".to_owned(), value: kernel.to_owned() }],
         metrics: vec![metric.primary()],
         ending: Ending::Completed,
-        ..Trial::new(Beginning {
+        ..Trial::new(TrialHeader {
             started_unix_ms,
-            ..Beginning::new(TrialId::new(), "fs_mark", Mode::Native)
+            ..TrialHeader::new(TrialId::new(), "fs_mark", RunMode::Native)
         })
     }
 }

@@ -7,8 +7,8 @@ use treering_analysis::compare::{
     ComparedVariant, EnvironmentFact, FactStatus, Factor, environment, profiles,
 };
 use treering_model::{
-    Beginning, Ending, Fact, Interval, Latency, Mode, Op, OpTotals, PhaseTotals, TaskTotals, Trial,
-    TrialId,
+    Ending, Fact, IntervalTotals, Latency, Op, OpTotals, PhaseTotals, RunMode, TaskTotals, Trial,
+    TrialHeader, TrialId,
 };
 
 fn calls(op: Op, samples: u64, ns: u64) -> OpTotals {
@@ -29,18 +29,18 @@ fn trial(started_unix_ms: i64, files: &str) -> Trial {
             name: "aging".to_owned(),
             wall_ns: 6_000_000_000,
             ops: vec![calls(Op::Write, 20, 1000), calls(Op::Sync, 1, 2_000_000)],
-            intervals: vec![Interval { second: 0, calls: 21, bytes: 5 }],
+            intervals: vec![IntervalTotals { second: 0, calls: 21, bytes: 5 }],
             ..PhaseTotals::default()
         }],
         tasks: (0..8).map(task).collect(),
         ending: Ending::Completed,
         wall_ns: 6_000_000_000,
-        ..Trial::new(Beginning {
+        ..Trial::new(TrialHeader {
             started_unix_ms,
             treering_version: "0.1.0".to_owned(),
             target: "/mnt".to_owned(),
             parameters: vec![("files".to_owned(), files.to_owned())],
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+            ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
         })
     }
 }

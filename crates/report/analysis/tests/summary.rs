@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_analysis::{KindSummary, P999_MIN_TIMED, is_compiled, merge_ops, summary};
 use treering_model::{
-    Beginning, Cpu, Ending, Fact, IMPORT_FACT, Latency, Mode, Op, OpTotals, PhaseTotals,
-    TaskTotals, Trial, TrialId,
+    CpuTime, Ending, Fact, IMPORT_FACT, Latency, Op, OpTotals, PhaseTotals, RunMode, TaskTotals,
+    Trial, TrialHeader, TrialId,
 };
 
 const MIB: u64 = 1 << 20;
@@ -16,9 +16,9 @@ fn trial(phases: Vec<PhaseTotals>, tasks: Vec<TaskTotals>) -> Trial {
         phases,
         tasks,
         ending: Ending::Completed,
-        ..Trial::new(Beginning {
+        ..Trial::new(TrialHeader {
             target: "/mnt".to_owned(),
-            ..Beginning::new(TrialId::new(), "compilebench", Mode::Native)
+            ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
         })
     }
 }
@@ -109,8 +109,8 @@ fn rates_are_computed_per_task_and_in_total() {
 fn shares_of_processor_and_sync() {
     let costly = TaskTotals {
         sync_ns: 3 * SECOND,
-        cpu: Cpu { user_ns: SECOND, system_ns: 4 * SECOND },
-        sync_cpu: Cpu { user_ns: 0, system_ns: SECOND },
+        cpu: CpuTime { user_ns: SECOND, system_ns: 4 * SECOND },
+        sync_cpu: CpuTime { user_ns: 0, system_ns: SECOND },
         ..task("create", "", 10)
     };
     let found = kinds(vec![costly.clone(), costly]);
@@ -138,7 +138,7 @@ fn a_phase_without_an_end_is_the_sum_of_its_tasks() {
         files: 4,
         bytes: 20 * MIB,
         wall_ns: 10 * SECOND,
-        cpu: Cpu { user_ns: SECOND, system_ns: SECOND },
+        cpu: CpuTime { user_ns: SECOND, system_ns: SECOND },
         ..phase(0, "initial")
     };
     let unfinished =
@@ -245,7 +245,7 @@ fn any_task() -> impl Strategy<Value = TaskTotals> {
             bytes,
             listed_bytes,
         )| {
-            let cpu = Cpu { user_ns, system_ns };
+            let cpu = CpuTime { user_ns, system_ns };
             TaskTotals {
                 phase,
                 kind,

@@ -1,7 +1,7 @@
 //! Tables of typed cells: each column has a kind, a unit and a better direction.
 
 use serde::{Deserialize, Serialize};
-use treering_model::{Better, Unit};
+use treering_model::{BetterDirection, Unit};
 
 use crate::Number;
 
@@ -41,7 +41,7 @@ pub struct Column {
     /// Alignment of its cells.
     pub align: Align,
     /// Better direction of its numbers, if there is one.
-    pub better: Option<Better>,
+    pub better: Option<BetterDirection>,
     /// True when its texts may be wrapped if space is short.
     pub wraps: bool,
 }
@@ -84,7 +84,7 @@ impl Column {
 
     /// Sets the better direction.
     #[must_use]
-    pub fn better(self, better: Better) -> Self {
+    pub fn better(self, better: BetterDirection) -> Self {
         Self { better: Some(better), ..self }
     }
 
@@ -267,7 +267,7 @@ impl Table {
     /// Legend of the better directions, by the units shown above the columns (or column names
     /// without a unit); `None` when no column has a direction.
     pub(crate) fn directions(&self) -> Option<String> {
-        let say = |better: Better| {
+        let say = |better: BetterDirection| {
             let mut things: Vec<&str> = Vec::new();
             for (place, column) in self.columns.iter().enumerate() {
                 let thing = match self.shown_unit(place) {
@@ -281,7 +281,7 @@ impl Table {
             let word = better.word();
             (!things.is_empty()).then(|| format!("{}: {word} is better.", things.join(", ")))
         };
-        match (say(Better::Lower), say(Better::Higher)) {
+        match (say(BetterDirection::Lower), say(BetterDirection::Higher)) {
             (Some(lower), Some(higher)) => Some(format!("{lower} {higher}")),
             (one, other) => one.or(other),
         }
@@ -291,7 +291,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::{Cell, Column, Table};
-    use treering_model::{Better, Unit};
+    use treering_model::{BetterDirection, Unit};
 
     #[test]
     fn a_cell_names_its_unit_unless_the_column_does() {
@@ -314,10 +314,12 @@ mod tests {
 
     #[test]
     fn directions_are_said_by_unit() {
-        let seconds = || Column::number("median", Unit::Seconds).better(Better::Lower);
+        let seconds = || Column::number("median", Unit::Seconds).better(BetterDirection::Lower);
         let mut table = Table::new("t", "", vec![Column::text("kind"), seconds(), seconds()]);
         assert_eq!(table.directions().unwrap(), "s: lower is better.");
-        table.columns.push(Column::number("rate", Unit::MibPerSecond).better(Better::Higher));
+        table
+            .columns
+            .push(Column::number("rate", Unit::MibPerSecond).better(BetterDirection::Higher));
         let said = table.directions().unwrap();
         assert_eq!(said, "s: lower is better. MiB/s: higher is better.");
         assert_eq!(Table::new("t", "", vec![Column::count("n")]).directions(), None);

@@ -15,11 +15,11 @@ mod noise;
 mod welch;
 
 use bca::bca_interval;
-use noise::{Noise, Source};
+use noise::{Noise, RandomSource};
 use treering_stats as stats;
 use treering_stats::{
-    ALPHA, Comparison, Criteria, Direction, Finding, Progress, Question, Role, Scale,
-    StoppingDecision, StoppingRule,
+    ALPHA, CampaignProgress, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction,
+    Finding, Scale, StoppingDecision, StoppingRule,
 };
 use welch::welch_p;
 
@@ -64,7 +64,7 @@ fn interval_coverage(repetitions: usize) {
     {
         let (mean, pseudomedian) = noise.truths();
         for rounds in ROUNDS {
-            let mut source = Source::seeded(100 + kind as u64);
+            let mut source = RandomSource::seeded(100 + kind as u64);
             let (mut t, mut ours, mut bca, mut bootstraps) = (0, 0, 0, 0);
             let (mut width_t, mut width_ours) = (0.0, 0.0);
             for repetition in 0..repetitions {
@@ -100,7 +100,7 @@ fn interval_coverage(repetitions: usize) {
     println!();
 }
 
-fn bca_of_the_mean(series: &[f64], source: &mut Source) -> Option<(f64, f64)> {
+fn bca_of_the_mean(series: &[f64], source: &mut RandomSource) -> Option<(f64, f64)> {
     let n = series.len();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let mut draw = || {
@@ -117,7 +117,11 @@ fn bca_of_the_mean(series: &[f64], source: &mut Source) -> Option<(f64, f64)> {
 
 fn criteria() -> Criteria {
     let direction = Direction::LowerIsBetter;
-    Criteria { direction, role: Role::Primary, effect_threshold: stats::THRESHOLD_THROUGHPUT }
+    Criteria {
+        direction,
+        role: CorrectionRole::Primary,
+        effect_threshold: stats::THRESHOLD_THROUGHPUT,
+    }
 }
 
 fn compared(rounds: &[Vec<f64>; 2]) -> Comparison {
@@ -125,20 +129,20 @@ fn compared(rounds: &[Vec<f64>; 2]) -> Comparison {
 }
 
 fn judged(rounds: &[Vec<f64>; 2]) -> Finding {
-    let question = Question { comparison: compared(rounds), criteria: criteria() };
+    let question = ComparisonQuestion { comparison: compared(rounds), criteria: criteria() };
     stats::judge(&question, ALPHA).expect("valid rounds").finding
 }
 
 /// Findings counted: better or worse, small, same, unclear.
 #[derive(Default)]
-struct Tally {
+struct FindingCounts {
     alarms: usize,
     small: usize,
     same: usize,
     unclear: usize,
 }
 
-impl Tally {
+impl FindingCounts {
     fn add(&mut self, finding: Finding) {
         match finding {
             Finding::Better | Finding::Worse => self.alarms += 1,
@@ -167,8 +171,8 @@ fn false_alarms(repetitions: usize) {
     ];
     for (kind, noise) in kinds.into_iter().enumerate() {
         for n in ROUNDS {
-            let mut source = Source::seeded(200 + kind as u64);
-            let mut tally = Tally::default();
+            let mut source = RandomSource::seeded(200 + kind as u64);
+            let mut tally = FindingCounts::default();
             let mut unpaired = 0;
             for _ in 0..repetitions {
                 let rounds = source.rounds(n, noise, 0.02, 1.0);
@@ -197,18 +201,19 @@ fn family_alarms(repetitions: usize) {
     println!("| N | each metric on its own | Holm over the ten (treering) |");
     println!("|---|---|---|");
     for n in [6, 10, 20] {
-        let mut source = Source::seeded(300);
+        let mut source = RandomSource::seeded(300);
         let (mut alone, mut together) = (0, 0);
         for _ in 0..repetitions {
-            let questions: Vec<Question> = (0..10)
+            let questions: Vec<ComparisonQuestion> = (0..10)
                 .map(|_| compared(&source.rounds(n, Noise::Normal, 0.02, 1.0)))
-                .map(|comparison| Question { comparison, criteria: criteria() })
+                .map(|comparison| ComparisonQuestion { comparison, criteria: criteria() })
                 .collect();
             let alarm = |finding: Finding| {
                 matches!(finding, Finding::Better | Finding::Worse | Finding::Small)
             };
-            let single =
-                |question: &Question| stats::judge(question, ALPHA).expect("valid").finding;
+            let single = |question: &ComparisonQuestion| {
+                stats::judge(question, ALPHA).expect("valid").finding
+            };
             alone += usize::from(questions.iter().any(|question| alarm(single(question))));
             let verdicts = stats::judge_family(&questions, ALPHA).expect("valid");
             together += usize::from(verdicts.iter().any(|verdict| alarm(verdict.finding)));
@@ -225,9 +230,9 @@ fn slowdowns(repetitions: usize) {
     println!("|---|---|---|---|---|---|---|");
     for variation in [0.01, 0.02, 0.03, 0.05] {
         for n in [6, 10, 20] {
-            let mut source = Source::seeded(400);
+            let mut source = RandomSource::seeded(400);
             let (mut worse, mut better) = (0, 0);
-            let mut tally = Tally::default();
+            let mut tally = FindingCounts::default();
             for _ in 0..repetitions {
                 let finding = judged(&source.rounds(n, Noise::Normal, variation, 1.05));
                 tally.add(finding);
@@ -259,8 +264,8 @@ fn at_the_threshold(repetitions: usize) {
     println!("|---|---|---|---|---|---|");
     for variation in [0.005, 0.01] {
         for n in [6, 10, 20, 40] {
-            let mut source = Source::seeded(450);
-            let mut tally = Tally::default();
+            let mut source = RandomSource::seeded(450);
+            let mut tally = FindingCounts::default();
             for _ in 0..repetitions {
                 tally.add(judged(&source.rounds(n, Noise::Normal, variation, 1.02)));
             }
@@ -308,7 +313,7 @@ fn pairing(repetitions: usize) {
     println!("| noise shared by the round | found, paired | found, unpaired |");
     println!("|---|---|---|");
     for shared in [0.0, 0.01, 0.03] {
-        let mut source = Source::seeded(470);
+        let mut source = RandomSource::seeded(470);
         let (mut paired, mut unpaired) = (0, 0);
         for _ in 0..repetitions {
             let common: Vec<f64> = (0..10).map(|_| shared * source.normal()).collect();
@@ -338,7 +343,7 @@ fn inside_a_run(repetitions: usize) {
     println!("| dependence, AR(1) | Welch's t | Mann-Whitney | Welch's t on 6 batches of 5 |");
     println!("|---|---|---|---|");
     for phi in [0.0, 0.3, 0.6] {
-        let mut source = Source::seeded(700);
+        let mut source = RandomSource::seeded(700);
         let mut alarms = [0; 3];
         for _ in 0..repetitions {
             let series = [0; 2].map(|_| source.autoregressive(30, phi));
@@ -362,12 +367,12 @@ fn inside_a_run(repetitions: usize) {
 
 /// Stopping test of a campaign.
 #[derive(Clone, Copy)]
-enum Test {
+enum StoppingTest {
     SignedRank,
     Student,
 }
 
-impl Test {
+impl StoppingTest {
     fn p_value(self, differences: &[f64]) -> Option<f64> {
         match self {
             Self::SignedRank => stats::signed_rank(differences).ok().map(|test| test.p_value),
@@ -377,7 +382,11 @@ impl Test {
 }
 
 /// Runs one campaign by a rule; returns the decision that ended it and the rounds.
-fn campaign(rule: &StoppingRule, test: Test, differences: &[f64]) -> (StoppingDecision, usize) {
+fn campaign(
+    rule: &StoppingRule,
+    test: StoppingTest,
+    differences: &[f64],
+) -> (StoppingDecision, usize) {
     let mut rounds = 6;
     loop {
         let seen = &differences[..rounds];
@@ -390,7 +399,7 @@ fn campaign(rule: &StoppingRule, test: Test, differences: &[f64]) -> (StoppingDe
         };
         let p_value = test.p_value(seen);
         let done = u32::try_from(rounds).expect("few rounds");
-        match rule.decide(&Progress { rounds: done, half_width, p_value }) {
+        match rule.decide(&CampaignProgress { rounds: done, half_width, p_value }) {
             StoppingDecision::Continue { next_look } => rounds = next_look as usize,
             decision => return (decision, rounds),
         }
@@ -426,8 +435,8 @@ fn stopping(repetitions: usize) {
         ),
     ];
     for (name, rule) in rules {
-        let crossed = [Test::SignedRank, Test::Student].map(|test| {
-            let mut source = Source::seeded(500);
+        let crossed = [StoppingTest::SignedRank, StoppingTest::Student].map(|test| {
+            let mut source = RandomSource::seeded(500);
             let crossed = (0..repetitions)
                 .filter(|_| {
                     let differences = Noise::Normal.series(30, &mut source);
@@ -444,12 +453,12 @@ fn stopping(repetitions: usize) {
     println!("|---|---|---|");
     let rule = StoppingRule::precision(0.02_f64.ln_1p(), 40).expect("a positive threshold");
     for spread in [0.01, 0.015, 0.02] {
-        let mut source = Source::seeded(600);
+        let mut source = RandomSource::seeded(600);
         let (mut covered, mut ended) = (0, Vec::new());
         for _ in 0..repetitions {
             let differences: Vec<f64> =
                 Noise::Normal.series(40, &mut source).iter().map(|value| value * spread).collect();
-            let rounds = campaign(&rule, Test::SignedRank, &differences).1;
+            let rounds = campaign(&rule, StoppingTest::SignedRank, &differences).1;
             ended.push(rounds as f64);
             let found = stats::hodges_lehmann(&differences[..rounds], 0.95).expect("valid");
             covered += usize::from(found.interval.is_some_and(|interval| interval.contains(0.0)));

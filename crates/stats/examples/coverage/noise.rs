@@ -37,7 +37,7 @@ impl Noise {
         }
     }
 
-    pub(crate) fn series(self, n: usize, source: &mut Source) -> Vec<f64> {
+    pub(crate) fn series(self, n: usize, source: &mut RandomSource) -> Vec<f64> {
         match self {
             Self::Normal | Self::SharedDrift | Self::SerialInterleaved | Self::SerialBlocks => {
                 (0..n).map(|_| source.normal()).collect()
@@ -80,9 +80,9 @@ fn bisect(cumulative: impl Fn(f64) -> f64) -> f64 {
 }
 
 /// Seeded random numbers.
-pub(crate) struct Source(Xoshiro256PlusPlus);
+pub(crate) struct RandomSource(Xoshiro256PlusPlus);
 
-impl Source {
+impl RandomSource {
     pub(crate) fn seeded(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

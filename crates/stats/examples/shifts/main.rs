@@ -65,13 +65,13 @@ impl Method {
 /// Results over many series: shifts found within five points, located within one, and series with
 /// any other shift.
 #[derive(Default)]
-struct Score {
+struct ShiftScore {
     found: usize,
     located: usize,
     false_ones: usize,
 }
 
-impl Score {
+impl ShiftScore {
     fn add(&mut self, shifts: &[usize], truth: Option<usize>) {
         let near =
             |reach: usize| shifts.iter().any(|at| truth.is_some_and(|t| at.abs_diff(t) <= reach));
@@ -112,7 +112,7 @@ fn planted(table: &str, noise: Noise) {
         for percents in [2_u32, 5, 10] {
             let cov = f64::from(percents) / 100.0;
             let mut source = Source::seeded(points as u64 * 1000 + u64::from(percents));
-            let mut scores = [Score::default(), Score::default(), Score::default()];
+            let mut scores = [ShiftScore::default(), ShiftScore::default(), ShiftScore::default()];
             let mut known = 0;
             for seed in 0..SERIES as u64 {
                 let mut values = level(noise, points, cov, &mut source);

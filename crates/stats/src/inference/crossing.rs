@@ -10,7 +10,7 @@ use crate::distribution::t_quantile;
 
 /// Counts at one value.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Counted {
+pub(crate) struct CountsAtValue {
     /// Logarithm of the value.
     pub(crate) x: f64,
     /// Number of requests.
@@ -30,7 +30,7 @@ const EDGE: f64 = 1e-9;
 
 /// Line through the logits near the crossing.
 #[derive(Clone, Copy)]
-struct Line {
+struct LogitLine {
     /// Logit at the evaluation point, and slope.
     level: f64,
     slope: f64,
@@ -45,7 +45,7 @@ struct Line {
 /// Log value at which the failure share crosses `allowed`, between the ends of its interval; `near`
 /// is the starting guess. `None` if the counts do not identify it.
 pub(crate) fn crossing(
-    counts: &[Counted],
+    counts: &[CountsAtValue],
     near: f64,
     allowed: f64,
     confidence: f64,
@@ -81,16 +81,17 @@ fn weight(distance: f64) -> f64 {
 }
 
 /// Fits the line by iteratively reweighted least squares.
-fn fit(counts: &[Counted], at: f64) -> Option<Line> {
-    let near: Vec<(Counted, f64)> = counts
+fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
+    let near: Vec<(CountsAtValue, f64)> = counts
         .iter()
-        .map(|one| (Counted { x: one.x - at, ..*one }, weight(one.x - at)))
+        .map(|one| (CountsAtValue { x: one.x - at, ..*one }, weight(one.x - at)))
         .filter(|(one, weight)| *weight > 0.0 && one.all > 0.0)
         .collect();
     if near.len() < FEWEST {
         return None;
     }
-    let sum = |of: &dyn Fn(&Counted) -> f64| near.iter().map(|(one, w)| w * of(one)).sum::<f64>();
+    let sum =
+        |of: &dyn Fn(&CountsAtValue) -> f64| near.iter().map(|(one, w)| w * of(one)).sum::<f64>();
     let share =
         ((sum(&|one| one.late) + 0.5) / (sum(&|one| one.all) + 1.0)).clamp(EDGE, 1.0 - EDGE);
     let (mut level, mut slope) = (logit(share), 1.0);
@@ -127,12 +128,12 @@ fn fit(counts: &[Counted], at: f64) -> Option<Line> {
     }
     let total: f64 = near.iter().map(|(_, weight)| weight).sum();
     let freedom = (total - 2.0).max(1.0);
-    let pearson = |(one, weight): &(Counted, f64)| {
+    let pearson = |(one, weight): &(CountsAtValue, f64)| {
         let p = chance(level + slope * one.x);
         weight * (one.late - one.all * p).powi(2) / (one.all * p * (1.0 - p)).max(EDGE)
     };
     let spread = (near.iter().map(pearson).sum::<f64>() / freedom).max(1.0);
-    Some(Line {
+    Some(LogitLine {
         level,
         slope,
         of_level: spread * inverse[0],
@@ -149,7 +150,7 @@ fn chance(logit: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counted, crossing};
+    use super::{CountsAtValue, crossing};
 
     #[test]
     fn exact_shares_cross_where_they_do() {
@@ -157,9 +158,9 @@ mod tests {
         let count = |step: i32| {
             let x = 2.0 + 0.05 * f64::from(step);
             let logit = (0.01_f64 / 0.99).ln() + 4.0 * (x - 2.0);
-            Counted { x, all: 10_000.0, late: 10_000.0 / (1.0 + (-logit).exp()) }
+            CountsAtValue { x, all: 10_000.0, late: 10_000.0 / (1.0 + (-logit).exp()) }
         };
-        let counts: Vec<Counted> = (-6..=6).map(count).collect();
+        let counts: Vec<CountsAtValue> = (-6..=6).map(count).collect();
         let [low, at, high] = crossing(&counts, 2.1, 0.01, 0.95).unwrap();
         assert!((at - 2.0).abs() < 1e-3, "{at}");
         assert!(low < at && at < high && high - low < 0.1, "{low} {high}");
@@ -167,9 +168,9 @@ mod tests {
 
     #[test]
     fn too_few_counts_and_falling_shares_say_nothing() {
-        let count = |x: f64, late: f64| Counted { x, all: 1000.0, late };
+        let count = |x: f64, late: f64| CountsAtValue { x, all: 1000.0, late };
         assert_eq!(crossing(&[count(1.0, 10.0); 5], 1.0, 0.01, 0.95), None);
-        let falling: Vec<Counted> =
+        let falling: Vec<CountsAtValue> =
             (0..8).map(|at| count(0.04 * f64::from(at), 30.0 - 3.0 * f64::from(at))).collect();
         assert_eq!(crossing(&falling, 0.1, 0.01, 0.95), None);
     }

@@ -69,7 +69,7 @@ pub fn scalability(
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
     require_count(sizes.len(), FEWEST_SIZES)?;
-    let Fitted { rows, errors, part, is_free } = fitted(clients, throughputs);
+    let LeastSquaresFit { rows, errors, part, is_free } = fitted(clients, throughputs);
     // Uncertainty of the full model, even if a share was estimated as 0.
     let scatter = scatter(clients, &errors, sizes.len());
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
@@ -123,7 +123,7 @@ pub fn scalability(
 }
 
 /// Scatter of trials around the curve.
-struct Scatter {
+struct TrialScatter {
     variance: f64,
     freedom: f64,
     lack_of_fit_p: Option<f64>,
@@ -131,7 +131,7 @@ struct Scatter {
 
 /// Computes the scatter of the trials around the curve; that of the sizes if the trials of a size
 /// agree with one another but not with the curve.
-fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> Scatter {
+fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> TrialScatter {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
     for (size, &off) in clients.iter().zip(errors) {
         match groups.iter_mut().find(|(known, _)| known == size) {
@@ -152,10 +152,10 @@ fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> Scatter {
         .then(|| f_survival(ratio, size_freedom, trial_freedom));
     if lack_of_fit_p.is_some_and(|p| p < LACK_OF_FIT_BELOW) {
         let variance = of_sizes / size_freedom;
-        return Scatter { variance, freedom: size_freedom, lack_of_fit_p };
+        return TrialScatter { variance, freedom: size_freedom, lack_of_fit_p };
     }
     let freedom = size_freedom + trial_freedom;
-    Scatter { variance: (of_sizes + of_trials) / freedom, freedom, lack_of_fit_p }
+    TrialScatter { variance: (of_sizes + of_trials) / freedom, freedom, lack_of_fit_p }
 }
 
 fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
@@ -163,7 +163,7 @@ fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
 }
 
 /// Least-squares fit of the logarithms.
-struct Fitted {
+struct LeastSquaresFit {
     /// Derivative of each trial's logarithm with respect to the coefficients.
     rows: Vec<[f64; 3]>,
     /// Residuals: log of `N / X` minus the model's value.
@@ -175,7 +175,7 @@ struct Fitted {
 /// Number of Gauss-Newton steps: all but the first few only change digits that are not shown.
 const STEPS: usize = 40;
 
-fn fitted(clients: &[f64], throughputs: &[f64]) -> Fitted {
+fn fitted(clients: &[f64], throughputs: &[f64]) -> LeastSquaresFit {
     let terms = |n: &f64| [1.0, n - 1.0, n * (n - 1.0)];
     let pairs = || clients.iter().zip(throughputs);
     // Initial rows are divided by N / X, so the targets are 1.
@@ -202,7 +202,7 @@ fn fitted(clients: &[f64], throughputs: &[f64]) -> Fitted {
         }
     }
     let (rows, errors) = linear(&part);
-    Fitted { rows, errors, part, is_free }
+    LeastSquaresFit { rows, errors, part, is_free }
 }
 
 /// Best coefficients with non-negative shares, and flags of the free ones.

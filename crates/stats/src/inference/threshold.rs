@@ -18,7 +18,7 @@ const BEYOND: f64 = 4.0;
 
 /// Posterior of a threshold on a ratio scale.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Threshold {
+pub(crate) struct ThresholdPosterior {
     /// Logarithms of the grid positions, evenly spaced.
     places: Vec<f64>,
     spreads: Vec<f64>,
@@ -26,7 +26,7 @@ pub(crate) struct Threshold {
     weights: Vec<f64>,
 }
 
-impl Threshold {
+impl ThresholdPosterior {
     /// Uniform prior around a bracket of two positive values.
     pub(crate) fn between(low: f64, high: f64) -> Self {
         let least = (low.min(high).max(f64::MIN_POSITIVE) / BEYOND).ln();
@@ -77,11 +77,11 @@ impl Threshold {
 
 #[cfg(test)]
 mod tests {
-    use super::Threshold;
+    use super::ThresholdPosterior;
 
     #[test]
     fn answers_narrow_it_from_both_sides() {
-        let mut threshold = Threshold::between(100.0, 200.0);
+        let mut threshold = ThresholdPosterior::between(100.0, 200.0);
         assert!((threshold.quantile(0.5) / 20_000.0_f64.sqrt() - 1.0).abs() < 0.02);
         for _ in 0..6 {
             threshold.answered(140.0, true);
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn one_wrong_answer_is_outweighed() {
-        let mut threshold = Threshold::between(100.0, 200.0);
+        let mut threshold = ThresholdPosterior::between(100.0, 200.0);
         threshold.answered(400.0, true);
         for value in [140.0, 141.0, 150.0, 151.0, 170.0, 180.0, 250.0] {
             threshold.answered(value, value < 145.0);

@@ -38,7 +38,7 @@ pub enum Scale {
 
 /// Pairing of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Design {
+pub enum RunPairing {
     /// One run of each side per round; effects common to a round cancel.
     Paired,
     /// Two unrelated sets of runs, as in imports. Needs more runs to show the same difference.
@@ -62,7 +62,7 @@ pub struct Comparison {
     /// Ratio or difference; says the unit of `estimate` and the intervals.
     pub scale: Scale,
     /// Paired or unpaired.
-    pub design: Design,
+    pub design: RunPairing,
     /// Runs of the baseline used (rounds, when paired).
     pub base_runs: usize,
     /// Runs of the variant used.
@@ -161,7 +161,7 @@ pub fn compare_paired(
         zeros: test.zeros,
         ties: test.ties,
         drift: round_drift(&working, resolution),
-        ..skeleton(scale, Design::Paired, base.len(), variant.len(), &outer, &inner)
+        ..skeleton(scale, RunPairing::Paired, base.len(), variant.len(), &outer, &inner)
     })
 }
 
@@ -204,7 +204,7 @@ pub fn compare_unpaired(
         method: several.then_some(test.method),
         spread: several.then(|| pooled() * std::f64::consts::SQRT_2),
         ties: test.ties,
-        ..skeleton(scale, Design::Unpaired, base.len(), variant.len(), &outer, &inner)
+        ..skeleton(scale, RunPairing::Unpaired, base.len(), variant.len(), &outer, &inner)
     })
 }
 
@@ -215,7 +215,7 @@ fn require_alpha(alpha: f64) -> Result<(), StatsError> {
 
 fn skeleton(
     scale: Scale,
-    design: Design,
+    design: RunPairing,
     base_runs: usize,
     variant_runs: usize,
     outer: &HodgesLehmann,
@@ -254,7 +254,7 @@ fn round_drift(working: &[f64], resolution: f64) -> Option<RoundDrift> {
 #[cfg(test)]
 mod tests {
     use crate::error::StatsError;
-    use crate::judging::comparison::{ALPHA, Design, Scale, compare_paired, compare_unpaired};
+    use crate::judging::comparison::{ALPHA, RunPairing, Scale, compare_paired, compare_unpaired};
 
     const BASE: [f64; 8] = [100.0, 104.0, 97.0, 101.0, 99.0, 103.0, 98.0, 102.0];
 
@@ -308,7 +308,7 @@ mod tests {
         let paired = compare_paired(&base, &variant, Scale::Ratio, ALPHA).unwrap();
         let unpaired = compare_unpaired(&base, &variant, Scale::Ratio, ALPHA).unwrap();
         assert!(paired.p_value.unwrap() < 0.01 && unpaired.p_value.unwrap() > 0.5);
-        assert_eq!((paired.design, unpaired.design), (Design::Paired, Design::Unpaired));
+        assert_eq!((paired.design, unpaired.design), (RunPairing::Paired, RunPairing::Unpaired));
         assert!(unpaired.spread.unwrap() > 20.0 * paired.spread.unwrap());
     }
 

@@ -12,7 +12,7 @@ use crate::judging::power::{PowerPlan, smallest_detectable};
 
 /// Result of the control for one metric.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Control {
+pub struct ControlResult {
     /// The interval excludes "no difference" although both sides are equal: the metric is unstable.
     /// Expected by chance for one metric in twenty.
     pub unstable: bool,
@@ -26,7 +26,7 @@ pub struct Control {
 }
 
 /// Evaluates the comparison of the baseline with itself.
-pub fn check_control(comparison: &Comparison, alpha: f64) -> Result<Control, StatsError> {
+pub fn check_control(comparison: &Comparison, alpha: f64) -> Result<ControlResult, StatsError> {
     let plan = PowerPlan { alpha, ..PowerPlan::default() };
     let neutral = match comparison.scale {
         Scale::Ratio => 1.0,
@@ -37,7 +37,7 @@ pub fn check_control(comparison: &Comparison, alpha: f64) -> Result<Control, Sta
         Some(spread) => smallest_detectable(rounds, spread, &plan)?,
         None => None,
     };
-    Ok(Control {
+    Ok(ControlResult {
         unstable: comparison.interval.is_some_and(|interval| !interval.contains(neutral)),
         interval: comparison.interval,
         spread: comparison.spread,
@@ -51,9 +51,9 @@ pub fn check_control(comparison: &Comparison, alpha: f64) -> Result<Control, Sta
 #[cfg(test)]
 mod tests {
     use crate::judging::comparison::{ALPHA, Scale, compare_paired};
-    use crate::judging::control::{Control, check_control};
+    use crate::judging::control::{ControlResult, check_control};
 
-    fn control(values: &[f64]) -> Control {
+    fn control(values: &[f64]) -> ControlResult {
         let base = vec![100.0; values.len()];
         let comparison = compare_paired(&base, values, Scale::Ratio, ALPHA).unwrap();
         check_control(&comparison, ALPHA).unwrap()

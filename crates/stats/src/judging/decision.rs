@@ -12,11 +12,11 @@ use crate::error::StatsError;
 use crate::inference::null_counts::{CutRank, rank_sum_cuts, signed_rank_cuts};
 use crate::input::{largest_magnitude, require_count, require_probability, sorted};
 use crate::interval::{Interval, IntervalMethod};
-use crate::judging::comparison::{Design, Scale};
+use crate::judging::comparison::{RunPairing, Scale};
 use crate::judging::multiplicity::{benjamini_hochberg, holm};
 use crate::judging::pair_selection::{AscendingRows, pairwise_differences, walsh_averages};
 use crate::judging::rounds::{LOG_RATIO_RESOLUTION, RELATIVE_RESOLUTION, differences, log_ratios};
-use crate::judging::verdict::Role;
+use crate::judging::verdict::CorrectionRole;
 
 /// Significance level at which a family's correction decided each member, in input order: a member
 /// is a discovery exactly if its p-value is below its level.
@@ -24,19 +24,23 @@ use crate::judging::verdict::Role;
 /// In a primary family this is the step of Holm's procedure that rejected the member, or the step
 /// at which the procedure stopped. In an exploratory family it is alpha times the share of
 /// discoveries (at least one), as recommended by Benjamini and Yekutieli.
-pub fn decision_levels(role: Role, p_values: &[f64], alpha: f64) -> Result<Vec<f64>, StatsError> {
+pub fn decision_levels(
+    role: CorrectionRole,
+    p_values: &[f64],
+    alpha: f64,
+) -> Result<Vec<f64>, StatsError> {
     require_probability("alpha", alpha)?;
     let adjusted = match role {
-        Role::Primary => holm(p_values)?,
-        Role::Exploratory => benjamini_hochberg(p_values)?,
+        CorrectionRole::Primary => holm(p_values)?,
+        CorrectionRole::Exploratory => benjamini_hochberg(p_values)?,
     };
     let all = p_values.len() as f64;
     let found = adjusted.iter().filter(|p| **p < alpha).count() as f64;
     let level = |(p, adjusted): (&f64, &f64)| match role {
-        Role::Exploratory => alpha * found.max(1.0) / all,
+        CorrectionRole::Exploratory => alpha * found.max(1.0) / all,
         // Rejected members had their own step: p over adjusted p is one over its factor.
-        Role::Primary if *adjusted < alpha && *p > 0.0 => alpha * p / adjusted,
-        Role::Primary => alpha / (all - found).max(1.0),
+        CorrectionRole::Primary if *adjusted < alpha && *p > 0.0 => alpha * p / adjusted,
+        CorrectionRole::Primary => alpha / (all - found).max(1.0),
     };
     Ok(p_values.iter().zip(&adjusted).map(level).collect())
 }
@@ -51,7 +55,7 @@ pub fn decision_levels(role: Role, p_values: &[f64], alpha: f64) -> Result<Vec<f
 pub fn decision_interval(
     (base, variant): (&[f64], &[f64]),
     scale: Scale,
-    design: Design,
+    design: RunPairing,
     level: f64,
     decided: bool,
 ) -> Result<Option<Interval>, StatsError> {
@@ -64,9 +68,9 @@ pub fn decision_interval(
             RELATIVE_RESOLUTION * largest_magnitude(base).max(largest_magnitude(variant))
         }
     };
-    let asked = Asked { level, decided, resolution };
+    let asked = IntervalRequirements { level, decided, resolution };
     let interval = match design {
-        Design::Paired => {
+        RunPairing::Paired => {
             let working = match scale {
                 Scale::Ratio => log_ratios(base, variant)?,
                 Scale::Difference => differences(base, variant)?,
@@ -75,7 +79,7 @@ pub fn decision_interval(
             let [cut] = signed_rank_cuts(working.len(), [level / 2.0]);
             asked.cut(&walsh_averages(&ascending), cut, IntervalMethod::SignedRank)
         }
-        Design::Unpaired => {
+        RunPairing::Unpaired => {
             let (a, b) = match scale {
                 Scale::Ratio => (logarithms(base)?, logarithms(variant)?),
                 Scale::Difference => (sorted(base), sorted(variant)),
@@ -94,14 +98,14 @@ fn logarithms(values: &[f64]) -> Result<Vec<f64>, StatsError> {
 }
 
 /// Requirements on the interval: level, and agreement with the test.
-struct Asked {
+struct IntervalRequirements {
     level: f64,
     decided: bool,
     /// Differences up to this size count as zero.
     resolution: f64,
 }
 
-impl Asked {
+impl IntervalRequirements {
     fn cut<V: Fn(usize, usize) -> f64>(
         &self,
         pairs: &AscendingRows<V>,
@@ -148,7 +152,10 @@ fn first_in(low: usize, high: usize, holds: impl Fn(usize) -> bool) -> Option<us
 #[cfg(test)]
 mod tests {
     use super::{decision_interval, decision_levels};
-    use crate::{ALPHA, Design, Role, Scale, benjamini_hochberg, compare_paired, compare_unpaired};
+    use crate::{
+        ALPHA, CorrectionRole, RunPairing, Scale, benjamini_hochberg, compare_paired,
+        compare_unpaired,
+    };
     use crate::{holm, smallest_rounds};
     use proptest::collection::vec;
     use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
@@ -156,14 +163,15 @@ mod tests {
     /// Holm by hand: 3 × .01, 2 × .02 are below .05, .2 is not.
     #[test]
     fn levels_are_those_of_the_steps() {
-        let levels = decision_levels(Role::Primary, &[0.2, 0.01, 0.02], ALPHA).unwrap();
+        let levels = decision_levels(CorrectionRole::Primary, &[0.2, 0.01, 0.02], ALPHA).unwrap();
         let near = |left: f64, right: f64| (left - right).abs() < 1e-12;
         assert!(near(levels[0], 0.05) && near(levels[1], 0.05 / 3.0) && near(levels[2], 0.025));
-        let none = decision_levels(Role::Primary, &[0.2, 0.04, 0.3], ALPHA).unwrap();
+        let none = decision_levels(CorrectionRole::Primary, &[0.2, 0.04, 0.3], ALPHA).unwrap();
         assert!(none.iter().all(|level| near(*level, 0.05 / 3.0)));
-        let explored = decision_levels(Role::Exploratory, &[0.001, 0.03, 0.9], ALPHA).unwrap();
+        let explored =
+            decision_levels(CorrectionRole::Exploratory, &[0.001, 0.03, 0.9], ALPHA).unwrap();
         assert!(explored.iter().all(|level| near(*level, 0.05 * 2.0 / 3.0)));
-        assert!(decision_levels(Role::Primary, &[], ALPHA).unwrap().is_empty());
+        assert!(decision_levels(CorrectionRole::Primary, &[], ALPHA).unwrap().is_empty());
     }
 
     /// Regression: with 9 of 10 rounds lower, a page showed 'unclear' next to 0.64 to 0.90.
@@ -176,9 +184,10 @@ mod tests {
         assert!(alone.interval.unwrap().high < 1.0);
         let p = alone.p_value.unwrap();
         assert!(p < ALPHA && p * 18.0 > ALPHA);
-        let level = decision_levels(Role::Primary, &[p; 18], ALPHA).unwrap()[0];
+        let level = decision_levels(CorrectionRole::Primary, &[p; 18], ALPHA).unwrap()[0];
         let sides = (&base[..], &variant[..]);
-        let shown = decision_interval(sides, Scale::Ratio, Design::Paired, level, false).unwrap();
+        let shown =
+            decision_interval(sides, Scale::Ratio, RunPairing::Paired, level, false).unwrap();
         assert!(shown.is_none_or(|shown| shown.contains(1.0)), "{shown:?}");
     }
 
@@ -187,7 +196,7 @@ mod tests {
         let (base, variant) = ([100.0; 6], [300.0, 301.0, 302.0, 303.0, 304.0, 305.0]);
         let sides = (&base[..], &variant[..]);
         let at = |level, decided| {
-            decision_interval(sides, Scale::Ratio, Design::Paired, level, decided).unwrap()
+            decision_interval(sides, Scale::Ratio, RunPairing::Paired, level, decided).unwrap()
         };
         assert!(at(0.05, true).unwrap().low > 1.0);
         assert_eq!(smallest_rounds(9, ALPHA).unwrap(), 9);
@@ -209,7 +218,7 @@ mod tests {
             paired in any::<bool>(),
             primary in any::<bool>(),
         ) {
-            let role = if primary { Role::Primary } else { Role::Exploratory };
+            let role = if primary { CorrectionRole::Primary } else { CorrectionRole::Exploratory };
             let step = [1.0f64, 16.0, 64.0][usize::from(coarse)];
             let value = |noise: i8, shift: f64| {
                 100.0 * ((f64::from(noise) / step).trunc() * step / 500.0 + shift / 20.0).exp()
@@ -222,10 +231,10 @@ mod tests {
                     (base.collect(), rounds.iter().map(|(_, noise)| value(*noise, shift)).collect())
                 })
                 .collect();
-            let design = if paired { Design::Paired } else { Design::Unpaired };
+            let design = if paired { RunPairing::Paired } else { RunPairing::Unpaired };
             let compare = |base: &[f64], variant: &[f64]| match design {
-                Design::Paired => compare_paired(base, variant, Scale::Ratio, ALPHA).unwrap(),
-                Design::Unpaired => compare_unpaired(base, variant, Scale::Ratio, ALPHA).unwrap(),
+                RunPairing::Paired => compare_paired(base, variant, Scale::Ratio, ALPHA).unwrap(),
+                RunPairing::Unpaired => compare_unpaired(base, variant, Scale::Ratio, ALPHA).unwrap(),
             };
             let all: Vec<crate::Comparison> = sides.iter().map(|(b, v)| compare(b, v)).collect();
             let p: Vec<f64> = all.iter().map(|one| one.p_value.unwrap()).collect();

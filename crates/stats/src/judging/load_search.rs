@@ -3,12 +3,12 @@
 //!
 //! From the lowest rate on, rates double until one fails twice. Then rates on both sides of the
 //! estimate are probed in pairs, in random order, so that neither one lucky probe nor a slow drift
-//! of the machine decides. The probes are evaluated by [`Threshold`] and [`crossing`]. Running a
+//! of the machine decides. The probes are evaluated by [`ThresholdPosterior`] and [`crossing`]. Running a
 //! probe is up to the caller.
 
 use crate::generator::Generator;
-use crate::inference::crossing::{Counted, crossing};
-use crate::inference::threshold::Threshold;
+use crate::inference::crossing::{CountsAtValue, crossing};
+use crate::inference::threshold::ThresholdPosterior;
 use crate::interval::{Interval, IntervalMethod};
 
 /// Range and precision of a search.
@@ -72,21 +72,21 @@ pub enum LoadAnswer {
 }
 
 #[derive(Debug, Clone)]
-enum Stage {
+enum LoadStage {
     /// Probing the lowest rate: passes and failures so far.
     Lowest([usize; 2]),
     /// Doubling: last rate that passed, and failures of the next one.
     Doubling(f64, usize),
     /// Probing the highest rate: passes and failures so far.
     Highest([usize; 2]),
-    Narrowing(Box<Threshold>),
+    Narrowing(Box<ThresholdPosterior>),
 }
 
 /// Search in progress.
 #[derive(Debug, Clone)]
 pub struct LoadSearch {
     terms: LoadTerms,
-    stage: Stage,
+    stage: LoadStage,
     probes: Vec<LoadProbe>,
     narrowed: usize,
     generator: Generator,
@@ -101,7 +101,7 @@ impl LoadSearch {
         Self {
             generator: Generator::seeded(terms.seed),
             terms,
-            stage: Stage::Lowest([0; 2]),
+            stage: LoadStage::Lowest([0; 2]),
             probes: Vec::new(),
             narrowed: 0,
             upper_first: false,
@@ -114,10 +114,10 @@ impl LoadSearch {
             return None;
         }
         match &self.stage {
-            Stage::Lowest(counts) => (counts[1] * 2 <= ENDS).then_some(self.terms.lowest),
-            Stage::Doubling(passed, _) => Some((passed * 2.0).min(self.terms.highest)),
-            Stage::Highest(counts) => (counts[0] * 2 <= ENDS).then_some(self.terms.highest),
-            Stage::Narrowing(threshold) => {
+            LoadStage::Lowest(counts) => (counts[1] * 2 <= ENDS).then_some(self.terms.lowest),
+            LoadStage::Doubling(passed, _) => Some((passed * 2.0).min(self.terms.highest)),
+            LoadStage::Highest(counts) => (counts[0] * 2 <= ENDS).then_some(self.terms.highest),
+            LoadStage::Narrowing(threshold) => {
                 if self.narrowed >= FEWEST && self.is_precise(threshold) {
                     return None;
                 }
@@ -132,7 +132,7 @@ impl LoadSearch {
     }
 
     /// Rate on one side of the estimate, at a distance that matches its uncertainty.
-    fn beside(&self, threshold: &Threshold, is_upper: bool) -> f64 {
+    fn beside(&self, threshold: &ThresholdPosterior, is_upper: bool) -> f64 {
         let Some([low, at, high]) = self.crossing(threshold) else {
             return threshold.quantile(if is_upper { 0.75 } else { 0.25 });
         };
@@ -140,7 +140,7 @@ impl LoadSearch {
         (if is_upper { at + away } else { at - away }).exp()
     }
 
-    fn is_precise(&self, threshold: &Threshold) -> bool {
+    fn is_precise(&self, threshold: &ThresholdPosterior) -> bool {
         let [low, rate, high] = self.ends(threshold);
         let most = 1.0 + self.terms.precision;
         high <= rate * most && rate <= low * most
@@ -155,7 +155,7 @@ impl LoadSearch {
         let (rate, passed) = (probe.rate, self.passed(&probe));
         self.probes.push(probe);
         match &mut self.stage {
-            Stage::Lowest(counts) => {
+            LoadStage::Lowest(counts) => {
                 counts[usize::from(!passed)] += 1;
                 // The majority of three decides; a pass at the first probe suffices.
                 let goes_on = passed && (counts[1] == 0 || counts[0] * 2 > ENDS);
@@ -163,46 +163,46 @@ impl LoadSearch {
                     self.stage = self.after(rate);
                 }
             }
-            Stage::Doubling(..) if passed => self.stage = self.after(rate),
+            LoadStage::Doubling(..) if passed => self.stage = self.after(rate),
             // A single failure may be chance.
-            Stage::Doubling(_, failures) if *failures == 0 => *failures = 1,
-            Stage::Doubling(before, _) => {
+            LoadStage::Doubling(_, failures) if *failures == 0 => *failures = 1,
+            LoadStage::Doubling(before, _) => {
                 let before = *before;
                 self.narrow(before, rate);
             }
-            Stage::Highest(counts) => {
+            LoadStage::Highest(counts) => {
                 counts[usize::from(!passed)] += 1;
                 if counts[1] * 2 > ENDS {
                     self.narrow(rate / 2.0, rate);
                 }
             }
-            Stage::Narrowing(threshold) => {
+            LoadStage::Narrowing(threshold) => {
                 threshold.answered(rate, passed);
                 self.narrowed += 1;
             }
         }
     }
 
-    fn after(&self, passed: f64) -> Stage {
+    fn after(&self, passed: f64) -> LoadStage {
         if passed >= self.terms.highest {
-            Stage::Highest([1, 0])
+            LoadStage::Highest([1, 0])
         } else {
-            Stage::Doubling(passed, 0)
+            LoadStage::Doubling(passed, 0)
         }
     }
 
     fn narrow(&mut self, low: f64, high: f64) {
-        let mut threshold = Box::new(Threshold::between(low, high));
+        let mut threshold = Box::new(ThresholdPosterior::between(low, high));
         self.probes.iter().for_each(|one| threshold.answered(one.rate, self.passed(one)));
-        self.stage = Stage::Narrowing(threshold);
+        self.stage = LoadStage::Narrowing(threshold);
     }
 
     /// Result so far.
     pub fn answer(&self) -> LoadAnswer {
         match &self.stage {
-            Stage::Lowest(counts) if counts[1] * 2 > ENDS => LoadAnswer::BelowLowest,
-            Stage::Highest(counts) if counts[0] * 2 > ENDS => LoadAnswer::AboveHighest,
-            Stage::Narrowing(threshold) if self.narrowed > 0 => {
+            LoadStage::Lowest(counts) if counts[1] * 2 > ENDS => LoadAnswer::BelowLowest,
+            LoadStage::Highest(counts) if counts[0] * 2 > ENDS => LoadAnswer::AboveHighest,
+            LoadStage::Narrowing(threshold) if self.narrowed > 0 => {
                 let [low, rate, high] = self.ends(threshold);
                 let (confidence, method) = (CONFIDENCE, IntervalMethod::StudentT);
                 let interval = Interval { low, high, confidence, achieved: None, method };
@@ -228,7 +228,7 @@ impl LoadSearch {
 
     /// Lower end, estimate and upper end of the interval. If the shares of late requests give no
     /// estimate, as when none or nearly all are late, passes and failures do.
-    fn ends(&self, threshold: &Threshold) -> [f64; 3] {
+    fn ends(&self, threshold: &ThresholdPosterior) -> [f64; 3] {
         let beside = (1.0 - CONFIDENCE) / 2.0;
         let ends = || [beside, 0.5, 1.0 - beside].map(|share| threshold.quantile(share));
         self.crossing(threshold).map_or_else(ends, |logs| logs.map(f64::exp))
@@ -236,12 +236,13 @@ impl LoadSearch {
 
     /// Logarithms of the three values from the shares of late requests. If every rate that passed
     /// is below every one that failed, the transition is too sharp for this curve.
-    fn crossing(&self, threshold: &Threshold) -> Option<[f64; 3]> {
+    fn crossing(&self, threshold: &ThresholdPosterior) -> Option<[f64; 3]> {
         if self.extremes().is_none_or(|[passed, failed]| passed < failed) {
             return None;
         }
-        let counted = |one: &LoadProbe| Counted { x: one.rate.ln(), all: one.due, late: one.late };
-        let counts: Vec<Counted> = self.probes.iter().map(counted).collect();
+        let counted =
+            |one: &LoadProbe| CountsAtValue { x: one.rate.ln(), all: one.due, late: one.late };
+        let counts: Vec<CountsAtValue> = self.probes.iter().map(counted).collect();
         crossing(&counts, threshold.quantile(0.5).ln(), self.terms.allowed, CONFIDENCE)
     }
 

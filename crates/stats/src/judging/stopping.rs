@@ -55,13 +55,13 @@ pub enum StoppingRule {
     /// Tests at planned looks only, each at a lower alpha.
     Sequential {
         /// The planned looks, in order of rounds.
-        looks: Vec<Look>,
+        looks: Vec<PlannedLook>,
     },
 }
 
 /// Planned look.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Look {
+pub struct PlannedLook {
     /// Rounds completed before the look.
     pub rounds: u32,
     /// Significance level at this look.
@@ -88,7 +88,7 @@ pub enum StoppingDecision {
 
 /// State of a campaign after some rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Progress {
+pub struct CampaignProgress {
     /// Complete rounds.
     pub rounds: u32,
     /// Half width of the 95 per cent interval on the scale of the comparison; `None` without
@@ -111,7 +111,7 @@ impl StoppingRule {
             let level = pocock.map(|looks| looks.iter().map(|look| look.alpha).fold(1.0, f64::min));
             level.unwrap_or(ALPHA / rounds.len().max(1) as f64)
         };
-        let look = |&rounds: &u32| Look { rounds, alpha };
+        let look = |&rounds: &u32| PlannedLook { rounds, alpha };
         Self::Sequential { looks: rounds.iter().map(look).collect() }
     }
 
@@ -130,7 +130,7 @@ impl StoppingRule {
     }
 
     /// Decides whether to continue.
-    pub fn decide(&self, progress: &Progress) -> StoppingDecision {
+    pub fn decide(&self, progress: &CampaignProgress) -> StoppingDecision {
         let rounds = progress.rounds;
         match self {
             Self::Fixed { rounds: planned } if rounds >= *planned => StoppingDecision::Done,
@@ -180,7 +180,7 @@ pub fn group_sequential(
     rounds: &[u32],
     alpha: f64,
     shape: BoundaryShape,
-) -> Result<Vec<Look>, StatsError> {
+) -> Result<Vec<PlannedLook>, StatsError> {
     require_probability("alpha", alpha)?;
     require_count(rounds.len(), 1)?;
     require_at_most(rounds.len(), MOST_LOOKS)?;
@@ -202,8 +202,9 @@ pub fn group_sequential(
     let mut low = -normal_quantile(alpha / 2.0);
     let mut high = -normal_quantile(alpha / 2.0 / rounds.len() as f64) + 1e-9;
     let widest = bounds(high);
-    let steps =
-        |look: usize| Grid::wanted(widest[look] * information[look].sqrt(), &information, look);
+    let steps = |look: usize| {
+        SimpsonGrid::wanted(widest[look] * information[look].sqrt(), &information, look)
+    };
     if (0..rounds.len()).any(|look| count_rounded_up(steps(look), MOST_STEPS).is_none()) {
         let expected = "looks not so close together";
         return Err(StatsError::InvalidParameter { name: "rounds", value: last, expected });
@@ -217,7 +218,7 @@ pub fn group_sequential(
         }
     }
     let nominal =
-        |(&rounds, bound): (&u32, f64)| Look { rounds, alpha: 2.0 * normal_survival(bound) };
+        |(&rounds, bound): (&u32, f64)| PlannedLook { rounds, alpha: 2.0 * normal_survival(bound) };
     Ok(rounds.iter().zip(bounds(high)).map(nominal).collect())
 }
 
@@ -230,7 +231,7 @@ fn crossing_probability(information: &[f64], bounds: &[f64]) -> f64 {
     let mut crossed = 2.0 * normal_survival(bounds[0]);
     let edge = |look: usize| bounds[look] * information[look].sqrt();
     let density = |x: f64, variance: f64| (-x * x / 2.0 / variance).exp() / (TAU * variance).sqrt();
-    let mut grid = Grid::new(edge(0), information, 0);
+    let mut grid = SimpsonGrid::new(edge(0), information, 0);
     let mut alive: Vec<f64> = grid.points().map(|x| density(x, information[0])).collect();
     for look in 1..information.len() {
         let variance = information[look] - information[look - 1];
@@ -246,7 +247,7 @@ fn crossing_probability(information: &[f64], bounds: &[f64]) -> f64 {
         if look + 1 == information.len() {
             break;
         }
-        let next = Grid::new(edge(look), information, look);
+        let next = SimpsonGrid::new(edge(look), information, look);
         let carried = |y: f64| -> f64 {
             let step = |&(x, mass): &(f64, f64)| {
                 mass * (density(y - x, variance) + density(y + x, variance))
@@ -262,12 +263,12 @@ fn crossing_probability(information: &[f64], bounds: &[f64]) -> f64 {
 /// An even number of Simpson steps from 0 to the edge, fine enough for the narrowest density
 /// around.
 #[derive(Clone, Copy)]
-struct Grid {
+struct SimpsonGrid {
     step: f64,
     steps: u32,
 }
 
-impl Grid {
+impl SimpsonGrid {
     /// Steps that resolve the narrowest density that arrives at or leaves from this look.
     fn wanted(edge: f64, information: &[f64], look: usize) -> f64 {
         let before = if look == 0 { 0.0 } else { information[look - 1] };
@@ -299,8 +300,8 @@ impl Grid {
 mod tests {
     use crate::distribution::normal_quantile;
     use crate::judging::stopping::{
-        BoundaryShape, Progress, RECOMMENDED_LOOK_ALPHA, RECOMMENDED_LOOKS, StoppingDecision,
-        StoppingRule, group_sequential,
+        BoundaryShape, CampaignProgress, RECOMMENDED_LOOK_ALPHA, RECOMMENDED_LOOKS,
+        StoppingDecision, StoppingRule, group_sequential,
     };
 
     /// Constants of the tables in Jennison & Turnbull, "Group Sequential Methods", 2000, tables 2.1
@@ -344,7 +345,7 @@ mod tests {
 
     #[test]
     fn fixed_and_precision() {
-        let at = |rounds, half_width| Progress { rounds, half_width, p_value: Some(0.001) };
+        let at = |rounds, half_width| CampaignProgress { rounds, half_width, p_value: Some(0.001) };
         let fixed = StoppingRule::Fixed { rounds: 10 };
         assert_eq!(fixed.decide(&at(9, None)), StoppingDecision::Continue { next_look: 10 });
         assert_eq!(fixed.decide(&at(10, None)), StoppingDecision::Done);
@@ -364,7 +365,9 @@ mod tests {
     #[test]
     fn a_small_p_counts_only_at_a_planned_look() {
         let rule = StoppingRule::sequential(&RECOMMENDED_LOOKS);
-        let at = |rounds, p| rule.decide(&Progress { rounds, half_width: None, p_value: Some(p) });
+        let at = |rounds, p| {
+            rule.decide(&CampaignProgress { rounds, half_width: None, p_value: Some(p) })
+        };
         assert_eq!(at(9, 0.001), StoppingDecision::Continue { next_look: 10 });
         assert_eq!(at(10, 0.001), StoppingDecision::Crossed);
         assert_eq!(at(10, 0.02), StoppingDecision::Continue { next_look: 15 });

@@ -7,10 +7,10 @@
 
 use crate::error::StatsError;
 use crate::input::{LARGEST_VALUE, require_probability};
-use crate::judging::comparison::{Comparison, Design, Scale};
+use crate::judging::comparison::{Comparison, RunPairing, Scale};
 use crate::judging::multiplicity::{benjamini_hochberg, holm};
 use crate::judging::power::{PowerPlan, smallest_rounds, smallest_runs_per_side};
-use crate::series::settle::Unsettled;
+use crate::series::settle::UnclearComparison;
 
 /// Default effect threshold for throughput and CPU time: 2 %.
 pub const THRESHOLD_THROUGHPUT: f64 = 0.02;
@@ -54,7 +54,7 @@ pub enum Direction {
 
 /// Family in which a comparison is corrected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum CorrectionRole {
     /// Declared before the run; few. Corrected by Holm over all primary comparisons.
     Primary,
     /// Everything else. Corrected by Benjamini-Hochberg and labelled exploratory.
@@ -67,7 +67,7 @@ pub struct Criteria {
     /// Better direction of the metric.
     pub direction: Direction,
     /// Family of the comparison.
-    pub role: Role,
+    pub role: CorrectionRole,
     /// The smallest difference that matters: relative for ratios (.02 is 2 %, up or down), in the
     /// metric's unit for differences. 0: any difference matters, and "same" means equal in all
     /// rounds.
@@ -76,7 +76,7 @@ pub struct Criteria {
 
 /// Comparison with its criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Question {
+pub struct ComparisonQuestion {
     /// Compared numbers.
     pub comparison: Comparison,
     /// Criteria.
@@ -89,7 +89,7 @@ pub struct Verdict {
     /// Finding.
     pub finding: Finding,
     /// Family, which determines the correction of `p_adjusted`.
-    pub role: Role,
+    pub role: CorrectionRole,
     /// Holm-adjusted p-value or Benjamini-Hochberg q-value; `None` for a single run. Not to be
     /// shown without the finding and the interval.
     pub p_adjusted: Option<f64>,
@@ -102,7 +102,7 @@ pub struct Verdict {
 }
 
 /// Judges a single comparison on its own: a family of one.
-pub fn judge(question: &Question, alpha: f64) -> Result<Verdict, StatsError> {
+pub fn judge(question: &ComparisonQuestion, alpha: f64) -> Result<Verdict, StatsError> {
     let verdicts = judge_family(std::slice::from_ref(question), alpha)?;
     verdicts.first().copied().ok_or(StatsError::TooFew { needed: 1, got: 0 })
 }
@@ -110,7 +110,10 @@ pub fn judge(question: &Question, alpha: f64) -> Result<Verdict, StatsError> {
 /// Judges all comparisons that belong to one report: primary ones corrected together by Holm,
 /// exploratory ones by Benjamini-Hochberg. The answers are in the order of the questions. `alpha`
 /// is usually [`crate::ALPHA`].
-pub fn judge_family(questions: &[Question], alpha: f64) -> Result<Vec<Verdict>, StatsError> {
+pub fn judge_family(
+    questions: &[ComparisonQuestion],
+    alpha: f64,
+) -> Result<Vec<Verdict>, StatsError> {
     require_probability("alpha", alpha)?;
     require_probability("1 - 2 alpha", 1.0 - 2.0 * alpha)?;
     for question in questions {
@@ -121,15 +124,15 @@ pub fn judge_family(questions: &[Question], alpha: f64) -> Result<Vec<Verdict>, 
         }
     }
     let adjusted = adjusted_p_values(questions)?;
-    let family_size = |role: Role| {
-        let of_role = |question: &&Question| question.criteria.role == role;
+    let family_size = |role: CorrectionRole| {
+        let of_role = |question: &&ComparisonQuestion| question.criteria.role == role;
         questions.iter().filter(of_role).filter(|q| q.comparison.p_value.is_some()).count()
     };
-    let families = (family_size(Role::Primary), family_size(Role::Exploratory));
-    let judged = |(question, p_adjusted): (&Question, Option<f64>)| {
+    let families = (family_size(CorrectionRole::Primary), family_size(CorrectionRole::Exploratory));
+    let judged = |(question, p_adjusted): (&ComparisonQuestion, Option<f64>)| {
         let family = match question.criteria.role {
-            Role::Primary => families.0,
-            Role::Exploratory => families.1,
+            CorrectionRole::Primary => families.0,
+            CorrectionRole::Exploratory => families.1,
         };
         verdict(question, p_adjusted, family, alpha)
     };
@@ -137,17 +140,17 @@ pub fn judge_family(questions: &[Question], alpha: f64) -> Result<Vec<Verdict>, 
 }
 
 /// Adjusted p-values in the order of the questions; `None` where there is no p-value.
-fn adjusted_p_values(questions: &[Question]) -> Result<Vec<Option<f64>>, StatsError> {
+fn adjusted_p_values(questions: &[ComparisonQuestion]) -> Result<Vec<Option<f64>>, StatsError> {
     let mut adjusted = vec![None; questions.len()];
-    for role in [Role::Primary, Role::Exploratory] {
+    for role in [CorrectionRole::Primary, CorrectionRole::Exploratory] {
         let members: Vec<(usize, f64)> = (questions.iter().enumerate())
             .filter(|(_, question)| question.criteria.role == role)
             .filter_map(|(place, question)| Some((place, question.comparison.p_value?)))
             .collect();
         let p_values: Vec<f64> = members.iter().map(|&(_, p)| p).collect();
         let corrected = match role {
-            Role::Primary => holm(&p_values)?,
-            Role::Exploratory => benjamini_hochberg(&p_values)?,
+            CorrectionRole::Primary => holm(&p_values)?,
+            CorrectionRole::Exploratory => benjamini_hochberg(&p_values)?,
         };
         for ((place, _), p) in members.into_iter().zip(corrected) {
             adjusted[place] = Some(p);
@@ -157,21 +160,21 @@ fn adjusted_p_values(questions: &[Question]) -> Result<Vec<Option<f64>>, StatsEr
 }
 
 fn verdict(
-    question: &Question,
+    question: &ComparisonQuestion,
     p_adjusted: Option<f64>,
     family: usize,
     alpha: f64,
 ) -> Result<Verdict, StatsError> {
-    let Question { comparison, criteria } = question;
+    let ComparisonQuestion { comparison, criteria } = question;
     // In a Benjamini-Hochberg family all members may be discoveries together, so that the floor is
     // that of one.
     let comparisons = match criteria.role {
-        Role::Primary => u32::try_from(family.max(1)).unwrap_or(u32::MAX),
-        Role::Exploratory => 1,
+        CorrectionRole::Primary => u32::try_from(family.max(1)).unwrap_or(u32::MAX),
+        CorrectionRole::Exploratory => 1,
     };
     let smallest_rounds = match comparison.design {
-        Design::Paired => smallest_rounds(comparisons, alpha)?,
-        Design::Unpaired => smallest_runs_per_side(comparisons, alpha)?,
+        RunPairing::Paired => smallest_rounds(comparisons, alpha)?,
+        RunPairing::Unpaired => smallest_runs_per_side(comparisons, alpha)?,
     };
     let plan = PowerPlan { alpha, comparisons, ..PowerPlan::default() };
     Ok(Verdict {
@@ -241,7 +244,7 @@ fn rounds_to_settle(
     if comparison.few_rounds {
         return Some(floor);
     }
-    let unsettled = Unsettled {
+    let unsettled = UnclearComparison {
         effect,
         spread: comparison.spread?,
         rounds: u32::try_from(comparison.runs()).unwrap_or(u32::MAX),
@@ -257,13 +260,14 @@ fn rounds_to_settle(
 mod tests {
     use crate::judging::comparison::{ALPHA, Comparison, Scale, compare_paired, compare_unpaired};
     use crate::judging::verdict::{
-        Criteria, Direction, Finding, Question, Role, THRESHOLD_THROUGHPUT, judge, judge_family,
+        ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, THRESHOLD_THROUGHPUT,
+        judge, judge_family,
     };
 
     const NOISE: [f64; 10] =
         [0.002, -0.001, 0.003, -0.003, 0.001, -0.002, 0.0015, -0.0005, 0.0025, -0.0015];
 
-    fn throughput(role: Role) -> Criteria {
+    fn throughput(role: CorrectionRole) -> Criteria {
         let direction = Direction::HigherIsBetter;
         Criteria { direction, role, effect_threshold: THRESHOLD_THROUGHPUT }
     }
@@ -277,8 +281,8 @@ mod tests {
     }
 
     fn found(comparison: Comparison) -> Finding {
-        let criteria = throughput(Role::Primary);
-        judge(&Question { comparison, criteria }, ALPHA).unwrap().finding
+        let criteria = throughput(CorrectionRole::Primary);
+        judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap().finding
     }
 
     #[test]
@@ -297,8 +301,8 @@ mod tests {
     #[test]
     fn lower_is_better_turns_the_verdict() {
         let criteria =
-            Criteria { direction: Direction::LowerIsBetter, ..throughput(Role::Primary) };
-        let question = Question { comparison: compared(1.05, 1.0, 10), criteria };
+            Criteria { direction: Direction::LowerIsBetter, ..throughput(CorrectionRole::Primary) };
+        let question = ComparisonQuestion { comparison: compared(1.05, 1.0, 10), criteria };
         assert_eq!(judge(&question, ALPHA).unwrap().finding, Finding::Worse);
     }
 
@@ -310,18 +314,18 @@ mod tests {
         let comparison = compare_paired(&[0.0; 26], &errors, Scale::Difference, ALPHA).unwrap();
         assert_eq!(comparison.effect(), 0.0);
         let direction = Direction::LowerIsBetter;
-        let criteria = Criteria { direction, role: Role::Primary, effect_threshold: 0.0 };
-        let found = judge(&Question { comparison, criteria }, ALPHA).unwrap().finding;
+        let criteria = Criteria { direction, role: CorrectionRole::Primary, effect_threshold: 0.0 };
+        let found = judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap().finding;
         assert_eq!(found, Finding::Small);
     }
 
     #[test]
     fn exactly_the_threshold_counts() {
         let base = [100.0; 8];
-        let question = |factor: f64| Question {
+        let question = |factor: f64| ComparisonQuestion {
             comparison: compare_paired(&base, &base.map(|v| v * factor), Scale::Ratio, ALPHA)
                 .unwrap(),
-            criteria: throughput(Role::Primary),
+            criteria: throughput(CorrectionRole::Primary),
         };
         assert_eq!(judge(&question(1.02), ALPHA).unwrap().finding, Finding::Better);
         assert_eq!(judge(&question(1.0 / 1.02), ALPHA).unwrap().finding, Finding::Worse);
@@ -331,9 +335,10 @@ mod tests {
     /// However large the difference, five rounds can show nothing and say so.
     #[test]
     fn five_rounds_are_never_enough() {
-        let criteria = throughput(Role::Primary);
+        let criteria = throughput(CorrectionRole::Primary);
         let verdict =
-            judge(&Question { comparison: compared(3.0, 1.0, 5), criteria }, ALPHA).unwrap();
+            judge(&ComparisonQuestion { comparison: compared(3.0, 1.0, 5), criteria }, ALPHA)
+                .unwrap();
         assert_eq!(verdict.finding, Finding::Unclear { rounds_needed: Some(6) });
         assert!(verdict.too_few_to_ever_show);
         assert_eq!(verdict.smallest_rounds, 6);
@@ -344,15 +349,20 @@ mod tests {
     /// Six rounds show one difference, but not one among five: 5 x 2/64 is above .05.
     #[test]
     fn a_family_needs_more_rounds() {
-        let question =
-            |role| Question { comparison: compared(1.05, 1.0, 6), criteria: throughput(role) };
-        assert_eq!(judge(&question(Role::Primary), ALPHA).unwrap().finding, Finding::Better);
-        let five = judge_family(&[question(Role::Primary); 5], ALPHA).unwrap();
+        let question = |role| ComparisonQuestion {
+            comparison: compared(1.05, 1.0, 6),
+            criteria: throughput(role),
+        };
+        assert_eq!(
+            judge(&question(CorrectionRole::Primary), ALPHA).unwrap().finding,
+            Finding::Better
+        );
+        let five = judge_family(&[question(CorrectionRole::Primary); 5], ALPHA).unwrap();
         assert!(five.iter().all(|verdict| verdict.too_few_to_ever_show));
         assert!(five.iter().all(|verdict| verdict.smallest_rounds == 8 && verdict.family == 5));
         assert!(matches!(five[0].finding, Finding::Unclear { rounds_needed: Some(8..) }));
         // Exploratory ones all rise together.
-        let exploratory = judge_family(&[question(Role::Exploratory); 5], ALPHA).unwrap();
+        let exploratory = judge_family(&[question(CorrectionRole::Exploratory); 5], ALPHA).unwrap();
         assert!(exploratory.iter().all(|verdict| verdict.finding == Finding::Better));
     }
 
@@ -361,9 +371,9 @@ mod tests {
     #[test]
     fn rounds_are_asked_for_what_the_interval_leaves() {
         let asked = |factor: f64| {
-            let question = Question {
+            let question = ComparisonQuestion {
                 comparison: compared(factor, 20.0, 6),
-                criteria: throughput(Role::Primary),
+                criteria: throughput(CorrectionRole::Primary),
             };
             match judge_family(&[question; 30], ALPHA).unwrap()[0].finding {
                 Finding::Unclear { rounds_needed: Some(rounds) } => rounds,
@@ -377,9 +387,9 @@ mod tests {
 
     #[test]
     fn single_runs_do_not_enlarge_the_family() {
-        let criteria = throughput(Role::Primary);
-        let ten = Question { comparison: compared(1.05, 1.0, 10), criteria };
-        let one = Question { comparison: compared(1.05, 1.0, 1), criteria };
+        let criteria = throughput(CorrectionRole::Primary);
+        let ten = ComparisonQuestion { comparison: compared(1.05, 1.0, 10), criteria };
+        let one = ComparisonQuestion { comparison: compared(1.05, 1.0, 1), criteria };
         let verdicts = judge_family(&[one, ten, one], ALPHA).unwrap();
         assert_eq!(verdicts[1].family, 1);
         assert_eq!((verdicts[0].finding, verdicts[0].p_adjusted), (Finding::SingleRun, None));
@@ -390,20 +400,20 @@ mod tests {
     fn a_threshold_of_zero_makes_every_real_difference_count() {
         let criteria = Criteria {
             direction: Direction::LowerIsBetter,
-            role: Role::Primary,
+            role: CorrectionRole::Primary,
             effect_threshold: 0.0,
         };
         let counts = [1.0, 2.0, 1.0, 3.0, 1.0, 2.0];
         let judged = |variant: &[f64]| {
             let comparison = compare_paired(&[0.0; 6], variant, Scale::Difference, ALPHA).unwrap();
-            judge(&Question { comparison, criteria }, ALPHA).unwrap().finding
+            judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap().finding
         };
         assert_eq!(judged(&counts), Finding::Worse);
         assert_eq!(judged(&[0.0; 6]), Finding::Same);
         assert!(matches!(judged(&[0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), Finding::Unclear { .. }));
         let nan = Criteria { effect_threshold: f64::NAN, ..criteria };
         let comparison = compared(1.0, 1.0, 6);
-        assert!(judge(&Question { comparison, criteria: nan }, ALPHA).is_err());
+        assert!(judge(&ComparisonQuestion { comparison, criteria: nan }, ALPHA).is_err());
     }
 
     /// The published report's case: one side measured once or twice proves nothing.
@@ -412,8 +422,8 @@ mod tests {
         let comparison =
             compare_unpaired(&[100.0, 101.0, 99.0], &[80.0, 81.0, 79.0], Scale::Ratio, ALPHA)
                 .unwrap();
-        let criteria = throughput(Role::Primary);
-        let verdict = judge(&Question { comparison, criteria }, ALPHA).unwrap();
+        let criteria = throughput(CorrectionRole::Primary);
+        let verdict = judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap();
         assert_eq!(verdict.smallest_rounds, 4);
         assert!(matches!(verdict.finding, Finding::Unclear { rounds_needed: Some(4..) }));
     }

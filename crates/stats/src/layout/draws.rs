@@ -5,13 +5,13 @@ use rand_xoshiro::SplitMix64;
 
 /// Random draws of a sample.
 #[derive(Clone, Debug)]
-pub struct Draws {
+pub struct SampleDraws {
     generator: SplitMix64,
     /// Largest number that counts as a hit.
     threshold: u64,
 }
 
-impl Draws {
+impl SampleDraws {
     /// Draws with this probability of a hit.
     pub fn new(seed: u64, share: f64) -> Self {
         // Float casts saturate: a share of 1 selects everything.
@@ -32,13 +32,13 @@ impl Draws {
 
 #[cfg(test)]
 mod tests {
-    use super::Draws;
+    use super::SampleDraws;
     use rand_core::Rng;
 
     #[test]
     fn a_share_of_all_is_taken_and_the_same_each_time() {
         let taken = |seed, share| {
-            let mut draws = Draws::new(seed, share);
+            let mut draws = SampleDraws::new(seed, share);
             (0..10_000).map(|_| draws.takes()).collect::<Vec<bool>>()
         };
         let count = |taken: Vec<bool>| taken.into_iter().filter(|taken| *taken).count();
@@ -47,6 +47,6 @@ mod tests {
         assert_eq!(taken(7, 0.5), taken(7, 0.5));
         assert_ne!(taken(7, 0.5), taken(8, 0.5));
         // The first number of Steele, Lea and Flood (OOPSLA 2014) for the seed 0.
-        assert_eq!(Draws::new(0, 1.0).generator.next_u64(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(SampleDraws::new(0, 1.0).generator.next_u64(), 0xe220_a839_7b1d_cdaf);
     }
 }

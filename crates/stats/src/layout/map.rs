@@ -1,7 +1,7 @@
 //! Map of the device in cells: free bytes, and bytes by owning group. Bounded memory for any device
 //! size: when an address is beyond the map, neighbouring cells are merged.
 
-use super::{Extent, Placement};
+use super::{Extent, ExtentPlacement};
 
 /// Limit of cells; a power of two.
 const CELLS: usize = 4096;
@@ -54,7 +54,7 @@ pub struct DeviceMap {
 
 /// Use of an address range.
 #[derive(Clone, Copy, Debug)]
-enum Use {
+enum RangeUse {
     Space,
     Free,
     Group(u16),
@@ -84,27 +84,27 @@ impl MapMeasures {
 
     /// Adds an extent of a file.
     pub fn extent(&mut self, extent: &Extent) {
-        if extent.placement != Placement::Placed {
+        if extent.placement != ExtentPlacement::Placed {
             return;
         }
         let group = self.group;
         if let Some(group) = self.groups.get_mut(usize::from(group)) {
             group.bytes = group.bytes.saturating_add(extent.length);
         }
-        self.add(extent.physical, extent.length, Use::Group(group));
+        self.add(extent.physical, extent.length, RangeUse::Group(group));
     }
 
     /// Adds an existing range of the device, free or not.
     pub fn space(&mut self, physical: u64, length: u64) {
-        self.add(physical, length, Use::Space);
+        self.add(physical, length, RangeUse::Space);
     }
 
     /// Adds a free range.
     pub fn free(&mut self, physical: u64, length: u64) {
-        self.add(physical, length, Use::Free);
+        self.add(physical, length, RangeUse::Free);
     }
 
-    fn add(&mut self, physical: u64, length: u64, what: Use) {
+    fn add(&mut self, physical: u64, length: u64, what: RangeUse) {
         // The limit is beyond any device and ends the doubling.
         let end = physical.saturating_add(length).min(1 << 62);
         let mut at = physical.min(end);
@@ -130,10 +130,10 @@ impl MapMeasures {
         let mut cells = std::mem::take(&mut self.cells).into_iter();
         while let Some(mut cell) = cells.next() {
             if let Some(next) = cells.next() {
-                cell.add(Use::Space, next.space);
-                cell.add(Use::Free, next.free);
+                cell.add(RangeUse::Space, next.space);
+                cell.add(RangeUse::Free, next.free);
                 for (group, bytes) in next.groups {
-                    cell.add(Use::Group(group), bytes);
+                    cell.add(RangeUse::Group(group), bytes);
                 }
             }
             merged.push(cell);
@@ -149,11 +149,11 @@ impl MapMeasures {
 }
 
 impl MapCell {
-    fn add(&mut self, what: Use, bytes: u64) {
+    fn add(&mut self, what: RangeUse, bytes: u64) {
         let sum = match what {
-            Use::Space => &mut self.space,
-            Use::Free => &mut self.free,
-            Use::Group(group) => {
+            RangeUse::Space => &mut self.space,
+            RangeUse::Free => &mut self.free,
+            RangeUse::Group(group) => {
                 let place = match self.groups.binary_search_by_key(&group, |entry| entry.0) {
                     Ok(place) => place,
                     Err(place) => {

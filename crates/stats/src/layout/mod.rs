@@ -13,17 +13,17 @@ mod ratio;
 mod spread;
 mod tree;
 
-pub use draws::Draws;
+pub use draws::SampleDraws;
 pub use free::{FreeBin, FreeSpaceLayout, FreeSpaceMeasures};
 pub use heat_map::HeatCells;
 pub use map::{DeviceMap, MapCell, MapGroup, MapMeasures};
-pub use ratio::{Share, ShareInterval};
-pub use spread::{Quantiles, Spread};
+pub use ratio::{CountRatio, ShareInterval};
+pub use spread::{Quantiles, ValueHistogram};
 pub use tree::{ExtentTotals, TreeLayout, TreeMeasures};
 
 /// Placement of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum ExtentPlacement {
     /// Blocks of its own at [`Extent::physical`].
     Placed,
     /// Stored inline in the metadata, without a block.
@@ -42,7 +42,7 @@ pub struct Extent {
     /// Length in the file, in bytes.
     pub length: u64,
     /// Placement.
-    pub placement: Placement,
+    pub placement: ExtentPlacement,
     /// True if allocated but never written.
     pub unwritten: bool,
     /// True if shared with other files, or other ranges of this one.
@@ -58,7 +58,7 @@ impl Extent {
             logical,
             physical,
             length,
-            placement: Placement::Placed,
+            placement: ExtentPlacement::Placed,
             unwritten: false,
             shared: false,
             encoded: false,

@@ -4,7 +4,7 @@ use crate::distribution::t_quantile;
 
 /// Quotient of two counts: 3 of 4 pairs are adjacent.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Share {
+pub struct CountRatio {
     /// Numerator.
     pub part: u64,
     /// Denominator; positive.
@@ -22,7 +22,7 @@ pub struct ShareInterval {
     pub high: f64,
 }
 
-impl Share {
+impl CountRatio {
     /// Value of the quotient.
     pub fn value(&self) -> f64 {
         self.part as f64 / self.of as f64
@@ -70,12 +70,12 @@ impl ClusterRatio {
     ///
     /// Source: Cochran, "Sampling Techniques", 3rd edition, section 6.3 (the ratio estimator with
     /// its linearised variance and the finite population correction).
-    pub(super) fn share(&self, sampled: f64) -> Option<Share> {
+    pub(super) fn share(&self, sampled: f64) -> Option<CountRatio> {
         if self.of == 0 {
             return None;
         }
-        let share = Share { part: self.part, of: self.of, interval: None };
-        Some(Share { interval: self.interval(share.value(), sampled), ..share })
+        let share = CountRatio { part: self.part, of: self.of, interval: None };
+        Some(CountRatio { interval: self.interval(share.value(), sampled), ..share })
     }
 
     fn interval(&self, ratio: f64, sampled: f64) -> Option<ShareInterval> {

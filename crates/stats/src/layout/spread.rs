@@ -24,19 +24,19 @@ pub struct Quantiles {
 
 /// Histogram of a stream of values.
 #[derive(Clone, Debug)]
-pub struct Spread {
+pub struct ValueHistogram {
     /// `None` if it could not be allocated, which its fixed bounds rule out.
     histogram: Option<Histogram<u64>>,
 }
 
-impl Default for Spread {
+impl Default for ValueHistogram {
     fn default() -> Self {
         let histogram = Histogram::new_with_bounds(1, LARGEST, DIGITS).ok();
         Self { histogram }
     }
 }
 
-impl Spread {
+impl ValueHistogram {
     /// Adds a value.
     pub fn add(&mut self, value: u64) {
         if let Some(histogram) = &mut self.histogram {
@@ -61,17 +61,17 @@ impl Spread {
 
 #[cfg(test)]
 mod tests {
-    use super::Spread;
+    use super::ValueHistogram;
     use proptest::prelude::{any, prop, proptest};
 
     #[test]
     fn nothing_has_no_quantiles() {
-        assert_eq!(Spread::default().quantiles(), None);
+        assert_eq!(ValueHistogram::default().quantiles(), None);
     }
 
     #[test]
     fn zeroes_and_giants_are_values() {
-        let mut spread = Spread::default();
+        let mut spread = ValueHistogram::default();
         [0, 0, u64::MAX].into_iter().for_each(|value| spread.add(value));
         let reported = spread.quantiles().unwrap();
         assert_eq!((reported.count, reported.p50), (3, 0));
@@ -83,7 +83,7 @@ mod tests {
         fn quantiles_are_near_those_of_the_values(
             mut values in prop::collection::vec(any::<u64>(), 1..200)
         ) {
-            let mut spread = Spread::default();
+            let mut spread = ValueHistogram::default();
             values.iter_mut().for_each(|value: &mut u64| {
                 *value >>= 3;
                 spread.add(*value);

@@ -1,7 +1,7 @@
 //! Layout measures of a tree, whose files are reported in the order of a sequential reader.
 
 use super::ratio::ClusterRatio;
-use super::{Extent, Placement, Quantiles, Share, Spread};
+use super::{CountRatio, Extent, ExtentPlacement, Quantiles, ValueHistogram};
 
 /// Number of extents and their bytes in the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,19 +43,19 @@ pub struct TreeMeasures {
     layout_score: ClusterRatio,
     traversal_score: ClusterRatio,
     adjacent_siblings: ClusterRatio,
-    gap_bytes: Spread,
-    span_permille: Spread,
+    gap_bytes: ValueHistogram,
+    span_permille: ValueHistogram,
     /// Previous extent of any file.
     previous: Option<Extent>,
     /// Last extent of the previous sibling.
     sibling: Option<Extent>,
-    directory: Range,
+    directory: AddressRange,
     file: OpenFile,
 }
 
 /// Address range of a directory's files.
 #[derive(Clone, Copy, Debug, Default)]
-struct Range {
+struct AddressRange {
     bytes: u64,
     low: u64,
     high: u64,
@@ -106,15 +106,15 @@ pub struct TreeLayout {
     /// Placed extents that are compressed or encrypted.
     pub encoded: ExtentTotals,
     /// Fragments per file with blocks at a known address. Contiguous extents are one fragment.
-    pub extents_per_file: Option<Share>,
+    pub extents_per_file: Option<CountRatio>,
     /// Share of blocks, except the first of each file, that directly follow the previous block of
     /// the file.
-    pub layout_score: Option<Share>,
+    pub layout_score: Option<CountRatio>,
     /// Share of blocks, except the first, that directly follow the previous block of the whole
     /// tree.
-    pub traversal_score: Option<Share>,
+    pub traversal_score: Option<CountRatio>,
     /// Share of siblings whose first block directly follows the last block of the previous file.
-    pub adjacent_siblings: Option<Share>,
+    pub adjacent_siblings: Option<CountRatio>,
     /// Distance between such siblings, in bytes.
     pub gap_bytes: Option<Quantiles>,
     /// Distance spanned by a directory's files per byte of theirs, times 1000.
@@ -161,11 +161,11 @@ impl TreeMeasures {
             layout_score: ClusterRatio::default(),
             traversal_score: ClusterRatio::default(),
             adjacent_siblings: ClusterRatio::default(),
-            gap_bytes: Spread::default(),
-            span_permille: Spread::default(),
+            gap_bytes: ValueHistogram::default(),
+            span_permille: ValueHistogram::default(),
             previous: None,
             sibling: None,
-            directory: Range::default(),
+            directory: AddressRange::default(),
             file: OpenFile::default(),
         }
     }
@@ -174,17 +174,17 @@ impl TreeMeasures {
     pub fn begin_directory(&mut self) {
         self.directories += 1;
         self.sibling = None;
-        self.directory = Range::default();
+        self.directory = AddressRange::default();
     }
 
     /// Ends a directory. Its span counts only if no file was left out.
     pub fn end_directory(&mut self, is_whole: bool) {
-        let Range { bytes, low, high } = self.directory;
+        let AddressRange { bytes, low, high } = self.directory;
         if is_whole && bytes > 0 {
             let permille = u128::from(high - low) * 1000 / u128::from(bytes);
             self.span_permille.add(u64::try_from(permille).unwrap_or(u64::MAX));
         }
-        self.directory = Range::default();
+        self.directory = AddressRange::default();
         self.sibling = None;
     }
 
@@ -207,16 +207,16 @@ impl TreeMeasures {
     /// Adds an extent of the file, in file order.
     pub fn extent(&mut self, extent: &Extent) {
         match extent.placement {
-            Placement::Inline => {
+            ExtentPlacement::Inline => {
                 self.inline.add(extent);
                 self.file.has_inline = true;
             }
-            Placement::Delayed => {
+            ExtentPlacement::Delayed => {
                 self.delayed.add(extent);
                 self.file.has_delayed = true;
             }
-            Placement::Placed if extent.length > 0 => self.placed_extent(extent),
-            Placement::Placed => {}
+            ExtentPlacement::Placed if extent.length > 0 => self.placed_extent(extent),
+            ExtentPlacement::Placed => {}
         }
     }
 
@@ -318,7 +318,7 @@ impl TreeMeasures {
 #[cfg(test)]
 mod tests {
     use super::{TreeLayout, TreeMeasures};
-    use crate::layout::{Extent, Placement};
+    use crate::layout::{Extent, ExtentPlacement};
     use proptest::prelude::{Strategy, prop, prop_assert, prop_assert_eq, proptest};
 
     const BLOCK: u64 = 4096;
@@ -342,7 +342,7 @@ mod tests {
         tree.layout(1.0)
     }
 
-    fn share(share: Option<super::Share>) -> (u64, u64) {
+    fn share(share: Option<super::CountRatio>) -> (u64, u64) {
         share.map_or((0, 0), |share| (share.part, share.of))
     }
 
@@ -395,8 +395,8 @@ mod tests {
 
     #[test]
     fn what_has_no_place_is_only_counted() {
-        let inline = Extent { placement: Placement::Inline, ..Extent::placed(0, 0, 100) };
-        let delayed = Extent { placement: Placement::Delayed, ..Extent::placed(0, 0, BLOCK) };
+        let inline = Extent { placement: ExtentPlacement::Inline, ..Extent::placed(0, 0, 100) };
+        let delayed = Extent { placement: ExtentPlacement::Delayed, ..Extent::placed(0, 0, BLOCK) };
         let reported = measure(&[vec![
             vec![blocks(0, 1, 1)],
             vec![inline],
@@ -450,9 +450,9 @@ mod tests {
         let extent = (0..1u64 << 40, 0..1u64 << 62, 0..1u64 << 30, 0..3u8, 0..8u8);
         let extent = extent.prop_map(|(logical, physical, length, placement, flags)| Extent {
             placement: match placement {
-                0 => Placement::Inline,
-                1 => Placement::Delayed,
-                _ => Placement::Placed,
+                0 => ExtentPlacement::Inline,
+                1 => ExtentPlacement::Delayed,
+                _ => ExtentPlacement::Placed,
             },
             unwritten: flags & 1 > 0,
             shared: flags & 2 > 0,
@@ -506,7 +506,7 @@ mod tests {
                 physical: extent.physical % 64 * BLOCK,
                 length: (extent.length % 5 + 1) * BLOCK,
                 encoded: false,
-                placement: Placement::Placed,
+                placement: ExtentPlacement::Placed,
                 ..*extent
             };
             let tree: Vec<Vec<Vec<Extent>>> = tree

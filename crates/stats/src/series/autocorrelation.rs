@@ -10,17 +10,17 @@ use crate::input::{require_count, require_finite};
 /// Autocorrelations for lags 0..=`longest_lag`, pure numbers, with n in the denominator. At least
 /// two values with some spread; lags beyond the series are left out.
 pub fn autocorrelation(values: &[f64], longest_lag: usize) -> Result<Vec<f64>, StatsError> {
-    let lags = Lags::of(values)?;
+    let lags = CenteredSeries::of(values)?;
     Ok((0..=longest_lag.min(values.len() - 1)).map(|lag| lags.at(lag)).collect())
 }
 
 /// Deviations from the mean, and their sum of squares.
-struct Lags {
+struct CenteredSeries {
     deviations: Vec<f64>,
     squares: f64,
 }
 
-impl Lags {
+impl CenteredSeries {
     fn of(values: &[f64]) -> Result<Self, StatsError> {
         require_finite(values)?;
         require_count(values.len(), 2)?;

@@ -56,8 +56,9 @@ pub struct ChangePoint {
 pub fn split_statistics(values: &[f64]) -> Result<Vec<f64>, StatsError> {
     require_finite(values)?;
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
-    let samples: Vec<Sample> = values.iter().map(|&value| Sample { value, weight: 1.0 }).collect();
-    Ok(Segment::of(&samples).split_statistics(&samples))
+    let samples: Vec<WeightedSample> =
+        values.iter().map(|&value| WeightedSample { value, weight: 1.0 }).collect();
+    Ok(RankedSegment::of(&samples).split_statistics(&samples))
 }
 
 /// E-divisive: repeatedly takes the best split of all segments and keeps it while a permutation
@@ -67,14 +68,15 @@ pub fn change_points(
     plan: &ChangePointPlan,
 ) -> Result<Vec<ChangePoint>, StatsError> {
     require_finite(values)?;
-    let samples: Vec<Sample> = values.iter().map(|&value| Sample { value, weight: 1.0 }).collect();
+    let samples: Vec<WeightedSample> =
+        values.iter().map(|&value| WeightedSample { value, weight: 1.0 }).collect();
     change_points_of(&samples, plan)
 }
 
 /// Detects change points of weighted samples; weights are finite and positive, with a mean of about
 /// 1.
 pub(crate) fn change_points_of(
-    values: &[Sample],
+    values: &[WeightedSample],
     plan: &ChangePointPlan,
 ) -> Result<Vec<ChangePoint>, StatsError> {
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
@@ -107,27 +109,31 @@ pub(crate) fn change_points_of(
 
 /// Weighted sample.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Sample {
+pub(crate) struct WeightedSample {
     pub(crate) value: f64,
     pub(crate) weight: f64,
 }
 
 /// Best split of a segment.
-struct Split {
+struct BestSplit {
     range: Range<usize>,
     index: usize,
     q: f64,
 }
 
-fn candidate(values: &[Sample], range: Range<usize>, fewest: usize) -> Option<Split> {
+fn candidate(values: &[WeightedSample], range: Range<usize>, fewest: usize) -> Option<BestSplit> {
     let part = &values[range.clone()];
-    let (offset, q) = best_split(&Segment::of(part), part, fewest)?;
-    Some(Split { index: range.start + offset, range, q })
+    let (offset, q) = best_split(&RankedSegment::of(part), part, fewest)?;
+    Some(BestSplit { index: range.start + offset, range, q })
 }
 
 /// Split with the largest Q and at least `fewest` samples on each side; `None` if there is none or
 /// all samples are equal.
-fn best_split(segment: &Segment, values: &[Sample], fewest: usize) -> Option<(usize, f64)> {
+fn best_split(
+    segment: &RankedSegment,
+    values: &[WeightedSample],
+    fewest: usize,
+) -> Option<(usize, f64)> {
     if values.len() < fewest.saturating_mul(2) {
         return None;
     }
@@ -139,13 +145,13 @@ fn best_split(segment: &Segment, values: &[Sample], fewest: usize) -> Option<(us
 }
 
 fn permutation_p(
-    values: &[Sample],
-    split: &Split,
+    values: &[WeightedSample],
+    split: &BestSplit,
     plan: &ChangePointPlan,
     generator: &mut Generator,
 ) -> f64 {
     let mut part = values[split.range.clone()].to_vec();
-    let segment = Segment::of(&part);
+    let segment = RankedSegment::of(&part);
     let mut larger = 0_usize;
     let p_value = |larger: usize| (larger as f64 + 1.0) / (plan.permutations as f64 + 1.0);
     for _ in 0..plan.permutations {
@@ -160,14 +166,14 @@ fn permutation_p(
 }
 
 /// Distinct values of a segment, which rank its samples.
-struct Segment {
+struct RankedSegment {
     distinct: Vec<f64>,
     /// Subtracted from every value, for accuracy of sums far from zero.
     centre: f64,
 }
 
-impl Segment {
-    fn of(samples: &[Sample]) -> Self {
+impl RankedSegment {
+    fn of(samples: &[WeightedSample]) -> Self {
         let mut distinct: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
         let centre = if distinct.is_empty() { 0.0 } else { mean(&distinct) };
         distinct.sort_unstable_by(f64::total_cmp);
@@ -175,17 +181,17 @@ impl Segment {
         Self { distinct, centre }
     }
 
-    fn split_statistics(&self, samples: &[Sample]) -> Vec<f64> {
+    fn split_statistics(&self, samples: &[WeightedSample]) -> Vec<f64> {
         if samples.len() < 4 {
             return Vec::new();
         }
-        let mut left = Side::new(self.distinct.len());
-        let mut right = Side::new(self.distinct.len());
-        let placed: Vec<(usize, Sample)> = samples
+        let mut left = SplitSide::new(self.distinct.len());
+        let mut right = SplitSide::new(self.distinct.len());
+        let placed: Vec<(usize, WeightedSample)> = samples
             .iter()
             .map(|sample| {
                 let place = self.distinct.partition_point(|&other| other < sample.value);
-                (place, Sample { value: sample.value - self.centre, ..*sample })
+                (place, WeightedSample { value: sample.value - self.centre, ..*sample })
             })
             .collect();
         placed.iter().for_each(|&(place, sample)| right.add(place, sample));
@@ -206,7 +212,7 @@ impl Segment {
 }
 
 /// Samples on one side of a split.
-struct Side {
+struct SplitSide {
     tree: DistanceTree,
     /// Sum over all pairs of distance times both weights.
     within: f64,
@@ -214,18 +220,18 @@ struct Side {
     squares: f64,
 }
 
-impl Side {
+impl SplitSide {
     fn new(places: usize) -> Self {
         Self { tree: DistanceTree::new(places), within: 0.0, squares: 0.0 }
     }
 
-    fn add(&mut self, place: usize, Sample { value, weight }: Sample) {
+    fn add(&mut self, place: usize, WeightedSample { value, weight }: WeightedSample) {
         self.within += weight * self.tree.sum_of_distances(place, value);
         self.squares += weight * weight;
         self.tree.add(place, value, weight);
     }
 
-    fn remove(&mut self, place: usize, Sample { value, weight }: Sample) {
+    fn remove(&mut self, place: usize, WeightedSample { value, weight }: WeightedSample) {
         self.tree.add(place, value, -weight);
         self.squares -= weight * weight;
         self.within -= weight * self.tree.sum_of_distances(place, value);

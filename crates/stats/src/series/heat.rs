@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Access statistics of one file or range. Times are nanoseconds of a common clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Heat {
+pub struct HeatStatistics {
     /// Number of reads.
     pub reads: u64,
     /// Number of writes.
@@ -44,7 +44,7 @@ fn left(warmth: f64, passed_ns: u64, half_life_ns: u64) -> f64 {
     warmth * (-(passed_ns as f64) / half_life_ns.max(1) as f64).exp2()
 }
 
-impl Heat {
+impl HeatStatistics {
     /// Adds an access; times must not decrease.
     pub fn access(&mut self, access: Access, half_life_ns: u64) {
         let Access { at_ns, writes, count, bytes } = access;
@@ -132,7 +132,7 @@ pub fn concentration(parts: &[(u64, u64)], points: usize) -> Vec<(f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Access, Heat, concentration};
+    use super::{Access, HeatStatistics, concentration};
     use proptest::prelude::{ProptestConfig, prop_assert, proptest};
 
     const SECOND: u64 = 1_000_000_000;
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn an_access_counts_half_after_a_half_life() {
-        let mut heat = Heat::default();
+        let mut heat = HeatStatistics::default();
         heat.access(one(5 * SECOND, false, 100), 10 * SECOND);
         assert!((heat.temperature(15 * SECOND, 10 * SECOND) - 0.5).abs() < 1e-12);
         heat.access(one(15 * SECOND, true, 50), 10 * SECOND);
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!((heat.reads, heat.writes), (1, 1));
         assert_eq!((heat.read_bytes, heat.written_bytes), (100, 50));
         assert_eq!(heat.mean_interval_ns(), Some(10 * SECOND));
-        assert_eq!(Heat::default().mean_interval_ns(), None);
+        assert_eq!(HeatStatistics::default().mean_interval_ns(), None);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
         ) {
             let mut times = times;
             times.sort_unstable();
-            let (mut whole, mut halves) = (Heat::default(), [Heat::default(); 2]);
+            let (mut whole, mut halves) = (HeatStatistics::default(), [HeatStatistics::default(); 2]);
             for (at_ns, half) in &times {
                 whole.access(one(*at_ns, *half == 1, 1), 7 * SECOND);
                 halves[usize::from(*half)].access(one(*at_ns, *half == 1, 1), 7 * SECOND);

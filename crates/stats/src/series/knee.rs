@@ -75,7 +75,7 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
     let all: Vec<usize> = (0..rounds.len()).collect();
     let y = means(rounds, &all);
     let Some(sharp) = fit(&x, &y, &places, 0.0) else { return Ok(None) };
-    let profile = Profile::new(&x, rounds, &y, &places);
+    let profile = KneeProfile::new(&x, rounds, &y, &places);
     let best = profile.as_ref().map_or(sharp, |profile| profile.best(sharp));
     let bends = |(before, after): (f64, f64)| {
         let (small, large) = (before.abs().min(after.abs()), before.abs().max(after.abs()));
@@ -109,16 +109,16 @@ fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<b
 }
 
 /// Best fits for every position of the knee.
-struct Profile {
+struct KneeProfile {
     /// Best fit per position, over all corner radii.
-    fits: Vec<Bent>,
+    fits: Vec<BentLines>,
     /// Largest residual sum of squares compatible with the best fit.
     allowed: f64,
     /// Half the distance between two positions.
     half_step: f64,
 }
 
-impl Profile {
+impl KneeProfile {
     /// Fits every position; `None` with too few rounds to estimate the noise.
     fn new(x: &[f64], rounds: &[Vec<f64>], y: &[f64], places: &[f64]) -> Option<Self> {
         if rounds.len() < KNEE_FEWEST_ROUNDS {
@@ -128,7 +128,7 @@ impl Profile {
             let fits = CORNERS.iter().filter_map(|corner| fit(x, y, &[*at], *corner));
             fits.min_by(|one, other| one.rest.total_cmp(&other.rest))
         };
-        let fits: Vec<Bent> = places.iter().filter_map(best_at).collect();
+        let fits: Vec<BentLines> = places.iter().filter_map(best_at).collect();
         let least = least(&fits)?;
         let freedom = (rounds.len() - 1) * (x.len() - 1);
         let of_chance = noise(rounds, y) / (freedom * rounds.len()) as f64;
@@ -143,7 +143,7 @@ impl Profile {
     }
 
     /// Best fit: the sharp corner, unless a rounder one is significantly better.
-    fn best(&self, sharp: Bent) -> Bent {
+    fn best(&self, sharp: BentLines) -> BentLines {
         if sharp.rest <= self.allowed {
             return sharp;
         }
@@ -160,7 +160,7 @@ impl Profile {
     }
 }
 
-fn least(fits: &[Bent]) -> Option<f64> {
+fn least(fits: &[BentLines]) -> Option<f64> {
     fits.iter().map(|fit| fit.rest).reduce(f64::min)
 }
 
@@ -198,7 +198,7 @@ fn places(x: &[f64]) -> Vec<f64> {
 
 /// Two lines that meet at the knee.
 #[derive(Clone, Copy)]
-struct Bent {
+struct BentLines {
     at: f64,
     before: f64,
     after: f64,
@@ -207,8 +207,8 @@ struct Bent {
 }
 
 /// Best least-squares fit over all positions, with this corner radius; the first of equal ones.
-fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<Bent> {
-    let mut best: Option<Bent> = None;
+fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<BentLines> {
+    let mut best: Option<BentLines> = None;
     for &at in places {
         let Some(bent) = bent_at(x, y, at, corner) else { continue };
         if best.is_none_or(|before| bent.rest < before.rest) {
@@ -227,7 +227,7 @@ fn beyond(distance: f64, corner: f64) -> f64 {
 }
 
 /// Least-squares fit of two lines that meet at `at`.
-fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<Bent> {
+fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
     let n = x.len() as f64;
     let beyond: Vec<f64> = x.iter().map(|x| beyond(x - at, corner)).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n;
@@ -245,7 +245,7 @@ fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<Bent> {
     let slope = (xy * bb - by * xb) / determinant;
     let change = (by * xx - xy * xb) / determinant;
     let rest = (yy - slope * xy - change * by).max(0.0);
-    Some(Bent { at, before: slope, after: slope + change, rest })
+    Some(BentLines { at, before: slope, after: slope + change, rest })
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use crate::error::StatsError;
 use crate::input::require_finite;
 use crate::interval::{Interval, IntervalMethod};
 use crate::quantile::median;
-use crate::series::change_point::{ChangePointPlan, Sample, change_points, change_points_of};
+use crate::series::change_point::{
+    ChangePointPlan, WeightedSample, change_points, change_points_of,
+};
 
 /// Distance in robust standard deviations beyond which deviations are winsorized when a level is
 /// estimated.
@@ -61,14 +63,15 @@ pub fn level_shifts(
     require_finite(&values)?;
     require_finite(&errors)?;
     let weights = weights(&values, &errors);
-    let samples = values.iter().zip(weights).map(|(&value, weight)| Sample { value, weight });
-    let samples: Vec<Sample> = samples.collect();
+    let samples =
+        values.iter().zip(weights).map(|(&value, weight)| WeightedSample { value, weight });
+    let samples: Vec<WeightedSample> = samples.collect();
     let changes = change_points_of(&samples, plan)?;
     let inner = changes.iter().map(|change| change.index);
     let ends: Vec<usize> = [0].into_iter().chain(inner).chain([samples.len()]).collect();
     let shifts = changes.iter().zip(ends.windows(3)).map(|(change, ends)| {
-        let before = Level::of(&samples[ends[0]..ends[1]]);
-        let after = Level::of(&samples[ends[1]..ends[2]]);
+        let before = LevelEstimate::of(&samples[ends[0]..ends[1]]);
+        let after = LevelEstimate::of(&samples[ends[1]..ends[2]]);
         let (first, last) = places(&samples[ends[0]..ends[2]], change.index - ends[0]);
         LevelShift {
             index: change.index,
@@ -105,7 +108,7 @@ fn scatter(values: &[f64]) -> f64 {
 }
 
 /// Points of a level with outliers winsorized.
-fn drawn_in(points: &[Sample]) -> Vec<Sample> {
+fn drawn_in(points: &[WeightedSample]) -> Vec<WeightedSample> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let centre = median(&values).unwrap_or(0.0);
     let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
@@ -114,14 +117,19 @@ fn drawn_in(points: &[Sample]) -> Vec<Sample> {
         return points.to_vec();
     }
     let (low, high) = (centre - reach, centre + reach);
-    points.iter().map(|point| Sample { value: point.value.clamp(low, high), ..*point }).collect()
+    points
+        .iter()
+        .map(|point| WeightedSample { value: point.value.clamp(low, high), ..*point })
+        .collect()
 }
 
 /// First and last split that explains two adjacent levels nearly as well as this one, at 95 %.
-fn places(points: &[Sample], split: usize) -> (usize, usize) {
+fn places(points: &[WeightedSample], split: usize) -> (usize, usize) {
     // (1 - exp(-c / 2))^2 = .95
     const CRITICAL: f64 = 7.352;
-    let around = |at: usize| Level::of(&points[..at]).around + Level::of(&points[at..]).around;
+    let around = |at: usize| {
+        LevelEstimate::of(&points[..at]).around + LevelEstimate::of(&points[at..]).around
+    };
     let best = around(split);
     let reach = CRITICAL * best / points.len().saturating_sub(2).max(1) as f64;
     let near = |at: &usize| around(*at) - best <= reach;
@@ -131,15 +139,15 @@ fn places(points: &[Sample], split: usize) -> (usize, usize) {
 }
 
 /// Level: weighted mean of its points, outliers winsorized.
-struct Level {
+struct LevelEstimate {
     mean: f64,
     weight: f64,
     around: f64,
     points: usize,
 }
 
-impl Level {
-    fn of(points: &[Sample]) -> Self {
+impl LevelEstimate {
+    fn of(points: &[WeightedSample]) -> Self {
         let points = drawn_in(points);
         let weight: f64 = points.iter().map(|point| point.weight).sum();
         let mean = points.iter().map(|point| point.weight * point.value).sum::<f64>() / weight;
@@ -170,7 +178,7 @@ impl Level {
 
 /// Comparison of the newest point with the level before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Newest {
+pub struct NewestPoint {
     /// Point minus level, on the working scale.
     pub change: f64,
     /// Two-sided p-value of a prediction from the level's points.
@@ -178,18 +186,18 @@ pub struct Newest {
 }
 
 /// Compares the last point of a level with the others; `None` below four points.
-pub fn newest_differs(level: &[HistoryPoint]) -> Option<Newest> {
+pub fn newest_differs(level: &[HistoryPoint]) -> Option<NewestPoint> {
     let (newest, others) = level.split_last()?;
     if others.len() < 3 {
         return None;
     }
-    let others: Vec<Sample> =
-        others.iter().map(|p| Sample { value: p.value, weight: 1.0 }).collect();
-    let level = Level::of(&others);
+    let others: Vec<WeightedSample> =
+        others.iter().map(|p| WeightedSample { value: p.value, weight: 1.0 }).collect();
+    let level = LevelEstimate::of(&others);
     let (n, freedom) = (others.len() as f64, others.len() as f64 - 1.0);
     let error = (level.around / freedom * (1.0 + 1.0 / n)).sqrt();
     let change = newest.value - level.mean;
-    (error > 0.0).then(|| Newest { change, p_value: t_two_sided(change / error, freedom) })
+    (error > 0.0).then(|| NewestPoint { change, p_value: t_two_sided(change / error, freedom) })
 }
 
 /// Residuals of the points from the medians of their levels, which begin at `starts`.

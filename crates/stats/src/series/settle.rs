@@ -21,7 +21,7 @@ const NOISES: u32 = 12;
 
 /// Unclear comparison: results so far and requirements.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Unsettled {
+pub(crate) struct UnclearComparison {
     /// Observed difference on the working scale.
     pub(crate) effect: f64,
     /// Standard deviation of the round differences, on that scale.
@@ -38,7 +38,7 @@ pub(crate) struct Unsettled {
     pub(crate) floor: u32,
 }
 
-impl Unsettled {
+impl UnclearComparison {
     /// Fewest new rounds that settle the comparison with the required chance, more than there are
     /// so far; `None` above [`crate::MOST_ROUNDS`].
     pub(crate) fn rounds_needed(&self) -> Option<u32> {

@@ -39,7 +39,7 @@ pub fn theil_sen(values: &[f64], confidence: f64) -> Result<TheilSen, StatsError
     require_count(values.len(), 2)?;
     require_at_most(values.len(), LONGEST)?;
     require_probability("confidence", confidence)?;
-    let slopes = Slopes::of(values);
+    let slopes = PairSlopes::of(values);
     let count = slopes.count;
     let upper = slopes.nth(count / 2);
     let slope =
@@ -65,13 +65,13 @@ pub fn theil_sen(values: &[f64], confidence: f64) -> Result<TheilSen, StatsError
 }
 
 /// Slopes of all pairs, listed or counted.
-struct Slopes<'a> {
+struct PairSlopes<'a> {
     values: &'a [f64],
     count: usize,
     listed: Option<Vec<f64>>,
 }
 
-impl<'a> Slopes<'a> {
+impl<'a> PairSlopes<'a> {
     fn of(values: &'a [f64]) -> Self {
         let n = values.len();
         let listed = (n <= LISTED).then(|| {
@@ -121,7 +121,7 @@ impl<'a> Slopes<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::series::theil_sen::{LISTED, Slopes, theil_sen};
+    use crate::series::theil_sen::{LISTED, PairSlopes, theil_sen};
 
     #[test]
     fn one_outlier_does_not_move_a_line() {
@@ -144,8 +144,8 @@ mod tests {
     fn bisection_agrees_with_the_list() {
         let values: Vec<f64> =
             (0..400).map(|i| f64::from(i) * 0.3 + f64::from(i * 7919 % 401) / 10.0).collect();
-        let listed = Slopes::of(&values);
-        let counted = Slopes { values: &values, count: listed.count, listed: None };
+        let listed = PairSlopes::of(&values);
+        let counted = PairSlopes { values: &values, count: listed.count, listed: None };
         for index in [0, 10, 39_900, 50_000, listed.count - 1] {
             let (left, right) = (listed.nth(index), counted.nth(index));
             assert!((left - right).abs() < 1e-10, "{index}: {left} {right}");

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
-use treering_model::{Annotation, Artifact, Change, Counters, Ending, Scope, TrialEvent};
+use treering_model::{Annotation, AnnotationKind, Artifact, Counters, Ending, Scope, TrialEvent};
 
 use crate::identifiers;
 use crate::kind::NameKind;
@@ -147,12 +147,12 @@ impl NameRemover {
     /// Removes names from an annotation of a trial.
     pub fn leave_out_of_annotation(&mut self, annotation: &mut Annotation) {
         match &mut annotation.change {
-            Change::Relabelled { label, was } => {
+            AnnotationKind::Relabelled { label, was } => {
                 self.text(label);
                 self.text(was);
             }
-            Change::Excluded { reason } => self.text(reason),
-            Change::Included => {}
+            AnnotationKind::Excluded { reason } => self.text(reason),
+            AnnotationKind::Included => {}
         }
     }
 

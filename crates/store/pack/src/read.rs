@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
-use treering_model::{Annotation, Beginning, TrialEvent};
+use treering_model::{Annotation, TrialEvent, TrialHeader};
 use zstd::stream::read::Decoder;
 
 use crate::limits::{CONTENT_BYTES, CONTENT_RATIO, LINE_BYTES_MOST, PLANS_MOST, WINDOW_LOG};
@@ -83,7 +83,7 @@ impl<R: Read + Seek> PackReader<R> {
     ///
     /// # Errors
     /// [`PackError::Order`] for any other record; problems with a line.
-    pub fn next_trial(&mut self) -> Result<Option<Beginning>, PackError> {
+    pub fn next_trial(&mut self) -> Result<Option<TrialHeader>, PackError> {
         if self.is_within {
             while self.next_event()?.is_some() {}
             while self.next_annotation()?.is_some() {}

@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use treering_model::{Beginning, Ending, Mode, TrialEvent, TrialId};
+use treering_model::{Ending, RunMode, TrialEvent, TrialHeader, TrialId};
 
 use crate::{Head, PackError, PackReader, PackWriter, Record, sealed};
 
@@ -11,7 +11,7 @@ fn head() -> Head {
 }
 
 fn packed() -> Vec<u8> {
-    let beginning = Beginning::new(TrialId::new(), "fs_mark", Mode::Native);
+    let beginning = TrialHeader::new(TrialId::new(), "fs_mark", RunMode::Native);
     let end = TrialEvent::Ended { ending: Ending::Completed, at_ns: 5 };
     let mut packing = PackWriter::begin(Cursor::new(Vec::new()), head()).unwrap();
     for event in [TrialEvent::Began(beginning), end] {

@@ -6,8 +6,8 @@
 use std::error::Error;
 
 use treering_model::{
-    Better, Caution, CautionCode, Change, Ending, Latency, Metric, Op, OpTotals, Scope, TaskTotals,
-    TrialEvent, TrialSink, Unit,
+    AnnotationKind, BetterDirection, Caution, CautionCode, Ending, Latency, Metric, Op, OpTotals,
+    Scope, TaskTotals, TrialEvent, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -49,11 +49,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut store = Store::open(&path, Access::ReadWrite)?;
     store.absorb(&staged)?;
     let (completed, failed) = (ids[0].parse()?, ids[1].parse()?);
-    let label = Change::Relabelled { label: "another label".into(), was: String::new() };
+    let label = AnnotationKind::Relabelled { label: "another label".into(), was: String::new() };
     store.annotate(&[failed], 1_688_126_050_000, &label)?;
-    let excluded = Change::Excluded { reason: "the disk was full".into() };
+    let excluded = AnnotationKind::Excluded { reason: "the disk was full".into() };
     store.annotate(&[completed, failed], 1_688_126_051_000, &excluded)?;
-    store.annotate(&[completed], 1_688_126_052_000, &Change::Included)?;
+    store.annotate(&[completed], 1_688_126_052_000, &AnnotationKind::Included)?;
     Ok(())
 }
 
@@ -64,7 +64,7 @@ fn every_word() -> Vec<TrialEvent> {
     let ops = ops.to_vec();
     let mut events = vec![TrialEvent::TaskEnded(TaskTotals { ops, ..TaskTotals::default() })];
     for unit in Unit::ALL {
-        let metric = Metric::new(unit.symbol(), Scope::Trial, 1.0, unit, Better::Lower);
+        let metric = Metric::new(unit.symbol(), Scope::Trial, 1.0, unit, BetterDirection::Lower);
         events.push(TrialEvent::Measured(metric.of_tasks(0)));
     }
     for code in CautionCode::ALL {

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use treering_model::{Better, Fact, Metric, TrialEvent, TrialId, TrialSink};
+use treering_model::{BetterDirection, Fact, Metric, TrialEvent, TrialId, TrialSink};
 use treering_store::{Access, Filter, Store};
 
 const DAY_MS: i64 = 86_400_000;
@@ -160,8 +160,8 @@ impl TrialCopy<'_> {
             _ => 1.0,
         };
         match metric.better {
-            Better::Lower => slower,
-            Better::Higher => 1.0 / slower,
+            BetterDirection::Lower => slower,
+            BetterDirection::Higher => 1.0 / slower,
         }
     }
 }

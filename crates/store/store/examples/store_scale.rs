@@ -9,8 +9,9 @@ use std::time::Instant;
 use std::{fs, io};
 
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
-    Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialEvent, TrialId, TrialSink, Unit,
+    BetterDirection, Caution, CautionCode, CpuTime, Ending, Fact, IntervalTotals, Latency, Metric,
+    Op, OpTotals, PhaseTotals, RunMode, Scope, TaskTotals, TrialEvent, TrialHeader, TrialId,
+    TrialSink, Unit,
 };
 use treering_store::{Access, Detail, Filter, Store};
 
@@ -98,13 +99,13 @@ fn fill(path: &Path, trials: u32, tasks: u32, labels: u32) -> Result<(), Box<dyn
 fn beginning(trial: u32, labels: u32) -> TrialEvent {
     let parameters = (0..15).map(|n| (format!("parameter-{n}"), format!("value {n}")));
     let workload = ["compilebench", "fs_mark", "ffsb"][trial as usize % 3];
-    TrialEvent::Began(Beginning {
+    TrialEvent::Began(TrialHeader {
         started_unix_ms: 1_700_000_000_000 + i64::from(trial) * 60_000,
         treering_version: "0.1.0".into(),
         label: format!("label-{}", trial % labels.max(1)),
         target: "/mnt/target".into(),
         parameters: parameters.collect(),
-        ..Beginning::new(TrialId::new(), workload, Mode::Native)
+        ..TrialHeader::new(TrialId::new(), workload, RunMode::Native)
     })
 }
 
@@ -172,7 +173,7 @@ fn task_totals(trial: u32, phase: u32, task: u32) -> TaskTotals {
         kind: "create".into(),
         subject: format!("kernel-{task}"),
         wall_ns: 1_000_000_000,
-        cpu: Cpu { user_ns: 10_000_000, system_ns: 400_000_000 },
+        cpu: CpuTime { user_ns: 10_000_000, system_ns: 400_000_000 },
         files: 25_000,
         bytes: 300_000_000,
         ops: ops(trial + task),
@@ -181,7 +182,8 @@ fn task_totals(trial: u32, phase: u32, task: u32) -> TaskTotals {
 }
 
 fn phase_totals(trial: u32, phase: u32) -> PhaseTotals {
-    let intervals = (0..60).map(|second| Interval { second, calls: 25_000, bytes: 300_000_000 });
+    let intervals =
+        (0..60).map(|second| IntervalTotals { second, calls: 25_000, bytes: 300_000_000 });
     PhaseTotals {
         phase,
         name: format!("phase-{phase}"),
@@ -196,6 +198,6 @@ fn measured(trial: u32, metric: u32) -> TrialEvent {
     let name = format!("metric_{metric}_mib_per_second");
     let scope = Scope::Kind("create".into());
     let rate = f64::from(trial % 17) + 100.0;
-    let rate = Metric::new(name, scope, rate, Unit::MibPerSecond, Better::Higher);
+    let rate = Metric::new(name, scope, rate, Unit::MibPerSecond, BetterDirection::Higher);
     TrialEvent::Measured(rate.primary_if(metric < 3).of_tasks(10))
 }

@@ -2,7 +2,7 @@
 //! additional rows; those of the trial itself stay unchanged.
 
 use rusqlite::TransactionBehavior;
-use treering_model::{Annotation, Change, TrialId};
+use treering_model::{Annotation, AnnotationKind, TrialId};
 
 use crate::connection::ErrorContext;
 use crate::values::fields::Fields;
@@ -31,13 +31,13 @@ impl Store {
         &mut self,
         trials: &[TrialId],
         at_unix_ms: i64,
-        change: &Change,
+        change: &AnnotationKind,
     ) -> Result<(), StoreError> {
         self.writable()?;
         let (word, text) = match change {
-            Change::Relabelled { label, .. } => ("relabelled", label.as_str()),
-            Change::Excluded { reason } => ("excluded", reason.as_str()),
-            Change::Included => ("included", ""),
+            AnnotationKind::Relabelled { label, .. } => ("relabelled", label.as_str()),
+            AnnotationKind::Excluded { reason } => ("excluded", reason.as_str()),
+            AnnotationKind::Included => ("included", ""),
         };
         let refused = |error| ErrorContext::file(&self.path).refused(error);
         let transaction = self
@@ -85,10 +85,10 @@ pub(crate) fn annotation(
     let text = fields.text()?;
     let change = match word.as_str() {
         "relabelled" => {
-            Change::Relabelled { was: std::mem::replace(was, text.clone()), label: text }
+            AnnotationKind::Relabelled { was: std::mem::replace(was, text.clone()), label: text }
         }
-        "excluded" => Change::Excluded { reason: text },
-        "included" => Change::Included,
+        "excluded" => AnnotationKind::Excluded { reason: text },
+        "included" => AnnotationKind::Included,
         _ => return Err(fields.wrong(format!("unknown change {word:?}"))),
     };
     Ok(Annotation { at_unix_ms, change })

@@ -5,8 +5,8 @@ use std::num::NonZero;
 use std::thread;
 
 use treering_model::{
-    Annotation, Artifact, Beginning, Caution, CautionCode, Cell, CellRole, Counters, Cpu, Ending,
-    Fact, Interval, Metric, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialId,
+    Annotation, Artifact, Caution, CautionCode, Cell, CellRole, Counters, CpuTime, Ending, Fact,
+    IntervalTotals, Metric, Op, OpTotals, PhaseTotals, TaskTotals, Trial, TrialHeader, TrialId,
 };
 
 use crate::connection::ErrorContext;
@@ -292,8 +292,11 @@ pub(crate) fn counters(fields: &mut Fields<'_>) -> Result<Counters, StoreError> 
 }
 
 /// Reads the row of a trial from its second column on.
-pub(crate) fn beginning(trial: TrialId, fields: &mut Fields<'_>) -> Result<Beginning, StoreError> {
-    Ok(Beginning {
+pub(crate) fn beginning(
+    trial: TrialId,
+    fields: &mut Fields<'_>,
+) -> Result<TrialHeader, StoreError> {
+    Ok(TrialHeader {
         event_version: fields.integer()?,
         trial,
         started_unix_ms: fields.integer()?,
@@ -319,8 +322,8 @@ pub(crate) fn cell(fields: &mut Fields<'_>) -> Result<Cell, StoreError> {
     })
 }
 
-fn cpu(fields: &mut Fields<'_>) -> Result<Cpu, StoreError> {
-    Ok(Cpu { user_ns: fields.integer()?, system_ns: fields.integer()? })
+fn cpu(fields: &mut Fields<'_>) -> Result<CpuTime, StoreError> {
+    Ok(CpuTime { user_ns: fields.integer()?, system_ns: fields.integer()? })
 }
 
 fn phase(fields: &mut Fields<'_>) -> Result<(i64, PhaseTotals), StoreError> {
@@ -372,10 +375,10 @@ fn op(fields: &mut Fields<'_>) -> Result<(i64, OpTotals), StoreError> {
     Ok((seq, OpTotals { op, calls, errors, bytes, latency: fields.latency(samples)? }))
 }
 
-fn interval(fields: &mut Fields<'_>) -> Result<(i64, Interval), StoreError> {
+fn interval(fields: &mut Fields<'_>) -> Result<(i64, IntervalTotals), StoreError> {
     let seq = fields.integer()?;
     let (second, calls, bytes) = (fields.integer()?, fields.integer()?, fields.integer()?);
-    Ok((seq, Interval { second, calls, bytes }))
+    Ok((seq, IntervalTotals { second, calls, bytes }))
 }
 
 pub(crate) fn artifact(fields: &mut Fields<'_>) -> Result<Artifact, StoreError> {

@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use rusqlite::{ErrorCode, TransactionBehavior};
-use treering_model::{Beginning, SinkError, TrialEvent, TrialOrderError, TrialSink};
+use treering_model::{SinkError, TrialEvent, TrialHeader, TrialOrderError, TrialSink};
 
 use crate::connection::ErrorContext;
 use crate::rows::{self, TableRow};
@@ -119,7 +119,7 @@ impl<'store> Recorder<'store> {
         }
     }
 
-    fn begin(&mut self, beginning: &Beginning, event: &TrialEvent) -> Result<(), StoreError> {
+    fn begin(&mut self, beginning: &TrialHeader, event: &TrialEvent) -> Result<(), StoreError> {
         self.store.writable()?;
         let mut rows = rows::of_event(event, 0)?;
         if let Some(writer) = Writer::of_this_process() {
@@ -199,14 +199,14 @@ mod tests {
 
     use rusqlite::Connection;
     use treering_model::{
-        Beginning, Caution, CautionCode, Ending, Mode, PhaseTotals, TrialEvent, TrialId,
+        Caution, CautionCode, Ending, PhaseTotals, RunMode, TrialEvent, TrialHeader, TrialId,
     };
 
     use super::MOST_WAITING;
     use crate::{Access, Filter, Store, StoreError, TrialState};
 
     fn began(trial: TrialId) -> TrialEvent {
-        TrialEvent::Began(Beginning::new(trial, "compilebench", Mode::Native))
+        TrialEvent::Began(TrialHeader::new(trial, "compilebench", RunMode::Native))
     }
 
     fn phase_ended(phase: u32) -> TrialEvent {

@@ -3,8 +3,8 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use treering_model::{
-    Artifact, Beginning, Cell, Cpu, Ending, Fact, Metric, OpTotals, PhaseTotals, TaskTotals,
-    TrialEvent,
+    Artifact, Cell, CpuTime, Ending, Fact, Metric, OpTotals, PhaseTotals, TaskTotals, TrialEvent,
+    TrialHeader,
 };
 
 use crate::StoreError;
@@ -84,7 +84,7 @@ impl TableRow {
 /// Inserts the row of `trials` and returns its number.
 pub(crate) fn insert_trial(
     connection: &Connection,
-    beginning: &Beginning,
+    beginning: &TrialHeader,
 ) -> rusqlite::Result<i64> {
     connection.prepare_cached(TRIAL)?.insert((
         beginning.trial.text(),
@@ -305,7 +305,7 @@ fn of_ops(
     Ok(())
 }
 
-fn cpu(cpu: Cpu) -> Result<[Value; 2], StoreError> {
+fn cpu(cpu: CpuTime) -> Result<[Value; 2], StoreError> {
     Ok([number("CPU time", cpu.user_ns)?, number("CPU time", cpu.system_ns)?])
 }
 

@@ -1,7 +1,7 @@
 //! List of trials: one short summary each, newest first, fast for many thousands.
 
 use rusqlite::ToSql;
-use treering_model::{Cell, Ending, Mode, TrialId};
+use treering_model::{Cell, Ending, RunMode, TrialId};
 
 use crate::annotate;
 use crate::load::cell;
@@ -74,7 +74,7 @@ pub struct TrialSummary {
     /// Name of the workload.
     pub workload: String,
     /// Mode of the workload: classic or native.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Current user label; empty if there is none.
     pub label: String,
     /// Reason for its exclusion from comparisons; `None` when it is included.

@@ -28,7 +28,7 @@ const DISCARD: u32 = opcode::none(BLOCK, 119);
 
 /// Open mode of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DeviceUse {
+pub enum DeviceOpenMode {
     /// Read-only and shared.
     Look,
     /// Read-only and exclusive: fails while another has exclusive use, and prevents others from
@@ -43,13 +43,13 @@ pub enum DeviceUse {
 /// # Errors
 /// `EBUSY` if another has exclusive use: a mounted filesystem, swap, RAID, a mapping or another
 /// program; `EROFS` if the device is read-only; else as `open`.
-pub fn open_device(path: &Path, how: DeviceUse) -> Result<File, Errno> {
-    let alone = if how == DeviceUse::Look { OFlags::empty() } else { OFlags::EXCL };
+pub fn open_device(path: &Path, how: DeviceOpenMode) -> Result<File, Errno> {
+    let alone = if how == DeviceOpenMode::Look { OFlags::empty() } else { OFlags::EXCL };
     // `O_NONBLOCK`: never waits for a device that is not a disk.
     let flags = (OFlags::CLOEXEC | OFlags::NONBLOCK | alone).bits().cast_signed();
     let opened = OpenOptions::new()
         .read(true)
-        .write(how == DeviceUse::WriteAlone)
+        .write(how == DeviceOpenMode::WriteAlone)
         .custom_flags(flags)
         .open(path);
     opened.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
@@ -160,7 +160,7 @@ pub fn discard(device: impl AsFd, bytes: u64) -> Result<(), Errno> {
 
 #[cfg(test)]
 mod tests {
-    use super::{DeviceUse, device_bytes, flush_buffers, open_device, sector_sizes};
+    use super::{DeviceOpenMode, device_bytes, flush_buffers, open_device, sector_sizes};
     use rustix::io::Errno;
 
     #[test]
@@ -169,8 +169,8 @@ mod tests {
         assert_eq!(device_bytes(file.as_file()), Err(Errno::NOTTY));
         assert_eq!(sector_sizes(file.as_file()), Err(Errno::NOTTY));
         assert!(flush_buffers(file.as_file()).is_err());
-        open_device(file.path(), DeviceUse::Look).unwrap();
-        let gone = open_device(&file.path().join("x"), DeviceUse::Look);
+        open_device(file.path(), DeviceOpenMode::Look).unwrap();
+        let gone = open_device(&file.path().join("x"), DeviceOpenMode::Look);
         assert_eq!(gone.unwrap_err(), Errno::NOTDIR);
     }
 }

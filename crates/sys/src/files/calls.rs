@@ -447,7 +447,7 @@ pub fn unlink(confinement: Confinement, at: BorrowedFd<'_>, path: &CStr) -> Resu
 
 /// Attributes of a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attributes {
+pub struct FileAttributes {
     /// File type.
     pub kind: FileType,
     /// Size in bytes.
@@ -458,7 +458,7 @@ pub struct Attributes {
     pub inode: u64,
 }
 
-impl From<Stat> for Attributes {
+impl From<Stat> for FileAttributes {
     fn from(stat: Stat) -> Self {
         Self {
             kind: FileType::from_raw_mode(stat.st_mode),
@@ -475,17 +475,17 @@ impl From<Stat> for Attributes {
 /// # Errors
 /// `EXDEV` if the name could lead outside, else as `newfstatat`.
 #[inline]
-pub fn stat(at: BorrowedFd<'_>, name: &CStr) -> Result<Attributes, Errno> {
+pub fn stat(at: BorrowedFd<'_>, name: &CStr) -> Result<FileAttributes, Errno> {
     let name = single(name)?;
-    retry_on_intr(|| statat(at, name, AtFlags::SYMLINK_NOFOLLOW)).map(Attributes::from)
+    retry_on_intr(|| statat(at, name, AtFlags::SYMLINK_NOFOLLOW)).map(FileAttributes::from)
 }
 
 /// Attributes of an open file.
 ///
 /// # Errors
 /// As `fstat`.
-pub fn attributes(fd: impl AsFd) -> Result<Attributes, Errno> {
-    fstat(fd).map(Attributes::from)
+pub fn attributes(fd: impl AsFd) -> Result<FileAttributes, Errno> {
+    fstat(fd).map(FileAttributes::from)
 }
 
 /// Buffer for the entries of one `getdents64` call.

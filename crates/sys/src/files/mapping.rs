@@ -12,16 +12,16 @@ use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, 
 
 /// A MAP_SHARED mapping of the first `length` bytes of a file.
 #[derive(Debug)]
-pub struct Mapping {
+pub struct FileMapping {
     at: NonNull<u8>,
     length: usize,
     writes: bool,
 }
 
 // SAFETY: accessed only by copies of bytes through its owner.
-unsafe impl Send for Mapping {}
+unsafe impl Send for FileMapping {}
 
-impl Mapping {
+impl FileMapping {
     /// Maps `length` bytes, read-only or writable.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ impl Mapping {
     }
 }
 
-impl Drop for Mapping {
+impl Drop for FileMapping {
     fn drop(&mut self) {
         // SAFETY: this value owns the mapping, and no reference to it is left.
         let _it_was_mapped = unsafe { munmap(self.at.as_ptr().cast(), self.length) };
@@ -105,24 +105,24 @@ mod tests {
 
     use rustix::io::Errno;
 
-    use super::Mapping;
+    use super::FileMapping;
 
     #[test]
     fn copies_are_confined_to_the_mapping() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(10_000).unwrap();
-        let mut mapping = Mapping::new(file.as_fd(), 10_000, true).unwrap();
+        let mut mapping = FileMapping::new(file.as_fd(), 10_000, true).unwrap();
         mapping.advise(true).unwrap();
         mapping.advise(false).unwrap();
         mapping.write(9_990, b"0123456789").unwrap();
         mapping.sync().unwrap();
         let mut seen = [0; 4];
-        Mapping::new(file.as_fd(), 10_000, false).unwrap().read(9_996, &mut seen).unwrap();
+        FileMapping::new(file.as_fd(), 10_000, false).unwrap().read(9_996, &mut seen).unwrap();
         assert_eq!(&seen, b"6789");
         assert_eq!(mapping.write(9_991, b"0123456789"), Err(Errno::FAULT));
         assert_eq!(mapping.read(u64::MAX, &mut seen), Err(Errno::FAULT));
-        let mut reader = Mapping::new(file.as_fd(), 10, false).unwrap();
+        let mut reader = FileMapping::new(file.as_fd(), 10, false).unwrap();
         assert_eq!(reader.write(0, b"x"), Err(Errno::ACCESS));
-        assert_eq!(Mapping::new(file.as_fd(), 0, false).err(), Some(Errno::INVAL));
+        assert_eq!(FileMapping::new(file.as_fd(), 0, false).err(), Some(Errno::INVAL));
     }
 }

@@ -7,13 +7,13 @@ const PAGE_BYTES: usize = 4096;
 
 /// Buffer that begins at a page boundary.
 #[derive(Debug)]
-pub struct Pages {
+pub struct PageBuffer {
     bytes: Vec<u8>,
     start: usize,
     length: usize,
 }
 
-impl Pages {
+impl PageBuffer {
     /// Allocates `length` bytes of this value. Zeros occupy no memory until they are written.
     pub fn filled(value: u8, length: usize) -> Self {
         let bytes = vec![value; length + PAGE_BYTES];
@@ -25,7 +25,7 @@ impl Pages {
     }
 }
 
-impl Clone for Pages {
+impl Clone for PageBuffer {
     fn clone(&self) -> Self {
         let mut copy = Self::filled(0, self.length);
         copy.copy_from_slice(self);
@@ -33,7 +33,7 @@ impl Clone for Pages {
     }
 }
 
-impl Deref for Pages {
+impl Deref for PageBuffer {
     type Target = [u8];
 
     #[inline]
@@ -42,7 +42,7 @@ impl Deref for Pages {
     }
 }
 
-impl DerefMut for Pages {
+impl DerefMut for PageBuffer {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[self.start..self.start + self.length]
@@ -51,11 +51,11 @@ impl DerefMut for Pages {
 
 #[cfg(test)]
 mod tests {
-    use super::{PAGE_BYTES, Pages};
+    use super::{PAGE_BYTES, PageBuffer};
 
     #[test]
     fn clones_are_page_aligned() {
-        let mut pages = Pages::filled(7, 10_000);
+        let mut pages = PageBuffer::filled(7, 10_000);
         pages[9_999] = 8;
         let copy = pages.clone();
         for pages in [&pages, &copy] {

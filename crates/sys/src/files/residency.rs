@@ -10,7 +10,7 @@ use rustix::param::page_size;
 
 /// Cached share of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Residency {
+pub struct PageResidency {
     /// Cached pages.
     pub resident_pages: u64,
     /// Examined pages.
@@ -23,7 +23,7 @@ pub struct Residency {
 ///
 /// # Errors
 /// As `mmap` and `mincore`; `EINVAL` for a length of 0.
-pub fn residency(file: impl AsFd, bytes: usize) -> Result<Residency, Errno> {
+pub fn residency(file: impl AsFd, bytes: usize) -> Result<PageResidency, Errno> {
     let pages = bytes.div_ceil(page_size());
     let mut present = vec![0u8; pages];
     // SAFETY: a new mapping at an address chosen by the kernel, never read or written.
@@ -38,12 +38,12 @@ pub fn residency(file: impl AsFd, bytes: usize) -> Result<Residency, Errno> {
         return Err(Errno::from_io_error(&failed).unwrap_or(Errno::IO));
     }
     let resident = present.iter().filter(|page| **page & 1 == 1).count();
-    Ok(Residency { resident_pages: resident as u64, pages: pages as u64 })
+    Ok(PageResidency { resident_pages: resident as u64, pages: pages as u64 })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Residency, residency};
+    use super::{PageResidency, residency};
     use rustix::io::Errno;
     use std::io::Write;
 
@@ -54,6 +54,6 @@ mod tests {
         let found = residency(file.as_file(), 100_000).unwrap();
         assert!(found.pages > 1 && found.resident_pages == found.pages, "{found:?}");
         assert_eq!(residency(file.as_file(), 0), Err(Errno::INVAL));
-        assert_ne!(found, Residency::default());
+        assert_ne!(found, PageResidency::default());
     }
 }

@@ -19,7 +19,7 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 
 /// The treatment of a file that exists under the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub enum ExistingFile {
     /// It is kept, and publishing fails with `AlreadyExists`.
     Keep,
     /// It is replaced; its mode stays.
@@ -28,7 +28,7 @@ pub enum Existing {
 
 /// The place of the content until it is published.
 #[derive(Debug)]
-enum Draft {
+enum DraftLocation {
     /// In a file without a name.
     Nameless,
     /// In a file with a temporary name.
@@ -42,8 +42,8 @@ enum Draft {
 pub struct WholeFile {
     file: File,
     place: PathBuf,
-    draft: Draft,
-    existing: Existing,
+    draft: DraftLocation,
+    existing: ExistingFile,
 }
 
 impl WholeFile {
@@ -51,8 +51,8 @@ impl WholeFile {
     ///
     /// # Errors
     /// When there is a file that is to be kept or that we may not write, or none can be made.
-    pub fn create(place: &Path, mode: u32, existing: Existing) -> io::Result<Self> {
-        if existing == Existing::Keep {
+    pub fn create(place: &Path, mode: u32, existing: ExistingFile) -> io::Result<Self> {
+        if existing == ExistingFile::Keep {
             if fs::symlink_metadata(place).is_ok() {
                 return Err(io::ErrorKind::AlreadyExists.into());
             }
@@ -61,7 +61,7 @@ impl WholeFile {
         }
         let in_place = || {
             let opened = OpenOptions::new().write(true).create(true).truncate(true).open(place);
-            opened.map(|file| (file, place.to_owned(), Draft::InPlace))
+            opened.map(|file| (file, place.to_owned(), DraftLocation::InPlace))
         };
         let (file, place, draft) = match fs::metadata(place) {
             Ok(there) if there.is_file() => {
@@ -101,26 +101,30 @@ impl WholeFile {
     /// # Errors
     /// When it cannot be flushed or named; then what was there stays.
     pub fn publish(mut self) -> io::Result<()> {
-        if matches!(self.draft, Draft::InPlace) {
+        if matches!(self.draft, DraftLocation::InPlace) {
             return Ok(());
         }
         self.file.sync_all()?;
         match (&self.draft, self.existing) {
-            (Draft::Nameless, Existing::Keep) => self.name(&self.place)?,
-            (Draft::Nameless, Existing::Replace) => match self.name(&self.place) {
+            (DraftLocation::Nameless, ExistingFile::Keep) => self.name(&self.place)?,
+            (DraftLocation::Nameless, ExistingFile::Replace) => match self.name(&self.place) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                     let beside = beside(&self.place);
                     self.name(&beside)?;
-                    self.draft = Draft::Named(beside.clone());
+                    self.draft = DraftLocation::Named(beside.clone());
                     fs::rename(&beside, &self.place)?;
                 }
                 named => named?,
             },
-            (Draft::Named(beside), Existing::Keep) => rename_to_new(beside, &self.place)?,
-            (Draft::Named(beside), Existing::Replace) => fs::rename(beside, &self.place)?,
-            (Draft::InPlace, _) => {}
+            (DraftLocation::Named(beside), ExistingFile::Keep) => {
+                rename_to_new(beside, &self.place)?
+            }
+            (DraftLocation::Named(beside), ExistingFile::Replace) => {
+                fs::rename(beside, &self.place)?
+            }
+            (DraftLocation::InPlace, _) => {}
         }
-        self.draft = Draft::InPlace;
+        self.draft = DraftLocation::InPlace;
         // A directory that can be written but not read cannot be opened to be flushed.
         match File::open(parent(&self.place)) {
             Ok(directory) => directory.sync_all(),
@@ -137,7 +141,7 @@ impl WholeFile {
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
-        if let Draft::Named(beside) = &self.draft {
+        if let DraftLocation::Named(beside) = &self.draft {
             let _gone_already = fs::remove_file(beside);
         }
     }
@@ -151,26 +155,26 @@ pub fn write_whole_file(
     place: &Path,
     write: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<()> {
-    let whole = WholeFile::create(place, 0o666, Existing::Replace)?;
+    let whole = WholeFile::create(place, 0o666, ExistingFile::Replace)?;
     write(whole.file())?;
     whole.publish()
 }
 
-fn draft_beside(place: &Path, mode: u32) -> io::Result<(File, Draft)> {
+fn draft_beside(place: &Path, mode: u32) -> io::Result<(File, DraftLocation)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).mode(mode);
     // Without /proc a file could not be named later.
     if Path::new("/proc/self/fd").is_dir() {
         let nameless = OFlags::TMPFILE.bits().cast_signed();
         match options.clone().custom_flags(nameless).open(parent(place)) {
-            Ok(file) => return Ok((file, Draft::Nameless)),
+            Ok(file) => return Ok((file, DraftLocation::Nameless)),
             Err(error) if is_without_nameless(&error) => {}
             Err(error) => return Err(error),
         }
     }
     let beside = beside(place);
     let file = options.create_new(true).open(&beside)?;
-    Ok((file, Draft::Named(beside)))
+    Ok((file, DraftLocation::Named(beside)))
 }
 
 /// True for the error of a filesystem without nameless files: kernels before 3.11 say `EISDIR`.
@@ -217,7 +221,7 @@ fn rename_to_new(beside: &Path, place: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Draft, Existing, WholeFile, draft_beside, write_whole_file};
+    use super::{DraftLocation, ExistingFile, WholeFile, draft_beside, write_whole_file};
     use std::fs::{self, File};
     use std::io::{self, Write};
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -232,10 +236,10 @@ mod tests {
     }
 
     /// A file whose draft has a temporary name, as on a filesystem without nameless files.
-    fn named(place: &Path, existing: Existing) -> WholeFile {
+    fn named(place: &Path, existing: ExistingFile) -> WholeFile {
         let beside = super::beside(place);
         let file = File::create_new(&beside).unwrap();
-        WholeFile { file, place: place.to_owned(), draft: Draft::Named(beside), existing }
+        WholeFile { file, place: place.to_owned(), draft: DraftLocation::Named(beside), existing }
     }
 
     #[test]
@@ -249,8 +253,8 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(names(top.path()), Vec::<String>::new());
         fs::write(&place, "old").unwrap();
-        let unnamed = || WholeFile::create(&place, 0o666, Existing::Replace).unwrap();
-        let with_name = || named(&place, Existing::Replace);
+        let unnamed = || WholeFile::create(&place, 0o666, ExistingFile::Replace).unwrap();
+        let with_name = || named(&place, ExistingFile::Replace);
         let makers: [&dyn Fn() -> WholeFile; 2] = [&unnamed, &with_name];
         for make in makers {
             let whole = make();
@@ -272,7 +276,7 @@ mod tests {
         assert_eq!(fs::read(&place).unwrap(), b"new");
         assert_eq!(place.metadata().unwrap().permissions().mode() & 0o777, 0o640);
         assert!(link.symlink_metadata().unwrap().is_symlink());
-        named(&place, Existing::Replace).publish().unwrap();
+        named(&place, ExistingFile::Replace).publish().unwrap();
         assert_eq!(fs::read(&place).unwrap(), b"");
         assert_eq!(names(top.path()), ["link", "report"]);
     }
@@ -281,19 +285,19 @@ mod tests {
     fn a_file_that_is_to_be_kept_is_never_replaced() {
         let top = tempfile::tempdir().unwrap();
         let place = top.path().join("image");
-        let early = WholeFile::create(&place, 0o600, Existing::Keep).unwrap();
-        let late = named(&place, Existing::Keep);
+        let early = WholeFile::create(&place, 0o600, ExistingFile::Keep).unwrap();
+        let late = named(&place, ExistingFile::Keep);
         fs::write(&place, "of somebody else").unwrap();
         for whole in [early, late] {
             let refused = whole.publish().unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
         }
-        assert!(WholeFile::create(&place, 0o600, Existing::Keep).is_err());
+        assert!(WholeFile::create(&place, 0o600, ExistingFile::Keep).is_err());
         assert_eq!(fs::read(&place).unwrap(), b"of somebody else");
         assert_eq!(names(top.path()), ["image"]);
         let other = top.path().join("other");
-        named(&other, Existing::Keep).publish().unwrap();
-        WholeFile::create(&top.path().join("third"), 0o600, Existing::Keep)
+        named(&other, ExistingFile::Keep).publish().unwrap();
+        WholeFile::create(&top.path().join("third"), 0o600, ExistingFile::Keep)
             .unwrap()
             .publish()
             .unwrap();

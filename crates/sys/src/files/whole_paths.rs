@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, Mode, mkdirat, openat, renameat, stat, statat, unlinkat};
 use rustix::io::retry_on_intr;
 
-use crate::files::calls::{Attributes, Errno, OpenHow};
+use crate::files::calls::{Errno, FileAttributes, OpenHow};
 use crate::files::through::IoPath;
 
 /// Permissions requested by such tools, subject to the umask.
@@ -60,16 +60,16 @@ pub fn unlink_by_path(path: &CStr) -> Result<(), Errno> {
 /// # Errors
 /// As `newfstatat`.
 #[inline]
-pub fn stat_by_path(path: &CStr) -> Result<Attributes, Errno> {
-    retry_on_intr(|| statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)).map(Attributes::from)
+pub fn stat_by_path(path: &CStr) -> Result<FileAttributes, Errno> {
+    retry_on_intr(|| statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW)).map(FileAttributes::from)
 }
 
 /// Attributes of the target of a path given by the user, following links.
 ///
 /// # Errors
 /// As `newfstatat`.
-pub fn stat_top(path: &CStr) -> Result<Attributes, Errno> {
-    retry_on_intr(|| stat(path)).map(Attributes::from)
+pub fn stat_top(path: &CStr) -> Result<FileAttributes, Errno> {
+    retry_on_intr(|| stat(path)).map(FileAttributes::from)
 }
 
 /// Renames an entry, possibly into another directory.

@@ -13,12 +13,12 @@ use rustix::ioctl::{Updater, ioctl, opcode};
 /// Extents per call; few files have more.
 const PAGE: usize = 128;
 
-const FIEMAP: u32 = opcode::read_write::<Head>(b'f', 11);
+const FIEMAP: u32 = opcode::read_write::<FiemapHeader>(b'f', 11);
 
 /// `struct fiemap` of linux/fiemap.h, without its array.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Head {
+struct FiemapHeader {
     start: u64,
     length: u64,
     flags: u32,
@@ -30,7 +30,7 @@ struct Head {
 /// `struct fiemap_extent`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Raw {
+struct FiemapExtent {
     logical: u64,
     physical: u64,
     length: u64,
@@ -40,9 +40,9 @@ struct Raw {
 }
 
 #[repr(C)]
-struct Page {
-    head: Head,
-    extents: [Raw; PAGE],
+struct FiemapPage {
+    head: FiemapHeader,
+    extents: [FiemapExtent; PAGE],
 }
 
 const LAST: u32 = 0x1;
@@ -127,7 +127,7 @@ impl FileExtent {
 
 /// Buffer for the extents of one call.
 pub struct ExtentBuffer {
-    page: Box<Page>,
+    page: Box<FiemapPage>,
 }
 
 impl fmt::Debug for ExtentBuffer {
@@ -138,7 +138,8 @@ impl fmt::Debug for ExtentBuffer {
 
 impl Default for ExtentBuffer {
     fn default() -> Self {
-        let page = Page { head: Head::default(), extents: [Raw::default(); PAGE] };
+        let page =
+            FiemapPage { head: FiemapHeader::default(), extents: [FiemapExtent::default(); PAGE] };
         Self { page: Box::new(page) }
     }
 }
@@ -156,14 +157,14 @@ pub fn file_extents(
     let page = &mut *buffer.page;
     let (mut start, mut calls) = (0u64, 0);
     loop {
-        page.head = Head {
+        page.head = FiemapHeader {
             start,
             length: u64::MAX - start,
             room: u32::try_from(PAGE).unwrap_or(u32::MAX),
-            ..Head::default()
+            ..DiskHead::default()
         };
         // SAFETY: FIEMAP reads and writes the head and at most as many extents as the head allows.
-        retry_on_intr(|| unsafe { ioctl(file.as_fd(), Updater::<FIEMAP, Page>::new(page)) })?;
+        retry_on_intr(|| unsafe { ioctl(file.as_fd(), Updater::<FIEMAP, FiemapPage>::new(page)) })?;
         calls += 1;
         let mapped = usize::try_from(page.head.mapped).unwrap_or(usize::MAX).min(PAGE);
         let extents = &page.extents[..mapped];
@@ -183,15 +184,15 @@ pub fn file_extents(
 #[cfg(test)]
 #[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
 mod tests {
-    use super::{ExtentBuffer, FileExtent, Head, Page, Raw, file_extents};
+    use super::{ExtentBuffer, FiemapExtent, FiemapHeader, FiemapPage, FileExtent, file_extents};
     use rustix::io::Errno;
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
     #[test]
     fn the_structures_have_the_sizes_of_the_kernel() {
-        assert_eq!((size_of::<Head>(), size_of::<Raw>()), (32, 56));
-        assert_eq!(std::mem::offset_of!(Page, extents), 32);
+        assert_eq!((size_of::<FiemapHeader>(), size_of::<FiemapExtent>()), (32, 56));
+        assert_eq!(std::mem::offset_of!(FiemapPage, extents), 32);
         assert_eq!(super::FIEMAP, 0xc020_660b);
     }
 

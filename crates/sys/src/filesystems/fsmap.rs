@@ -10,12 +10,12 @@ use rustix::ioctl::{Updater, ioctl, opcode};
 /// Records per call: 256 KiB.
 const PAGE: usize = 4096;
 
-const GETFSMAP: u32 = opcode::read_write::<Head>(b'X', 59);
+const GETFSMAP: u32 = opcode::read_write::<FsmapHeader>(b'X', 59);
 
 /// `struct fsmap` of linux/fsmap.h.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Raw {
+struct FsmapRecord {
     device: u32,
     flags: u32,
     physical: u64,
@@ -28,20 +28,20 @@ struct Raw {
 /// `struct fsmap_head`, without its array.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Head {
+struct FsmapHeader {
     input_flags: u32,
     output_flags: u32,
     room: u32,
     entries: u32,
     reserved: [u64; 6],
     /// First and last record of the query.
-    keys: [Raw; 2],
+    keys: [FsmapRecord; 2],
 }
 
 #[repr(C)]
-struct Page {
-    head: Head,
-    records: [Raw; PAGE],
+struct FsmapPage {
+    head: FsmapHeader,
+    records: [FsmapRecord; PAGE],
 }
 
 const SPECIAL_OWNER: u32 = 0x10;
@@ -67,9 +67,9 @@ pub struct SpaceRecord {
 /// # Errors
 /// `ENOTTY` or `EOPNOTSUPP` if the filesystem does not support it.
 pub fn space_map(filesystem: impl AsFd, mut each: impl FnMut(&SpaceRecord)) -> Result<u32, Errno> {
-    let mut page: Box<Page> = empty_page();
+    let mut page: Box<FsmapPage> = empty_page();
     // All fields of the high key are ones, except length and reserved ones, which must be 0.
-    let highest = Raw {
+    let highest = FsmapRecord {
         device: u32::MAX,
         flags: u32::MAX,
         physical: u64::MAX,
@@ -77,14 +77,14 @@ pub fn space_map(filesystem: impl AsFd, mut each: impl FnMut(&SpaceRecord)) -> R
         offset: u64::MAX,
         ..Raw::default()
     };
-    let (mut low, mut calls) = (Raw::default(), 0);
+    let (mut low, mut calls) = (FsmapRecord::default(), 0);
     loop {
         let room = u32::try_from(PAGE).unwrap_or(u32::MAX);
-        page.head = Head { room, keys: [low, highest], ..Head::default() };
+        page.head = FsmapHeader { room, keys: [low, highest], ..DiskHead::default() };
         // SAFETY: the call reads and writes the head, and at most as many records as the head
         // allows.
         retry_on_intr(|| unsafe {
-            ioctl(filesystem.as_fd(), Updater::<GETFSMAP, Page>::new(&mut page))
+            ioctl(filesystem.as_fd(), Updater::<GETFSMAP, FsmapPage>::new(&mut page))
         })?;
         calls += 1;
         let entries = usize::try_from(page.head.entries).unwrap_or(usize::MAX).min(PAGE);
@@ -108,8 +108,8 @@ pub fn space_map(filesystem: impl AsFd, mut each: impl FnMut(&SpaceRecord)) -> R
 }
 
 /// Allocates the page on the heap directly, as it is too large for the stack.
-fn empty_page() -> Box<Page> {
-    let mut page = Box::<Page>::new_uninit();
+fn empty_page() -> Box<FsmapPage> {
+    let mut page = Box::<FsmapPage>::new_uninit();
     // SAFETY: integers only, for which zero is valid.
     unsafe {
         page.as_mut_ptr().write_bytes(0, 1);
@@ -119,13 +119,13 @@ fn empty_page() -> Box<Page> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Head, Page, Raw, space_map};
+    use super::{FsmapHeader, FsmapPage, FsmapRecord, space_map};
     use std::fs::File;
 
     #[test]
     fn the_structures_have_the_sizes_of_the_kernel() {
-        assert_eq!((size_of::<Head>(), size_of::<Raw>()), (192, 64));
-        assert_eq!(std::mem::offset_of!(Page, records), 192);
+        assert_eq!((size_of::<FsmapHeader>(), size_of::<FsmapRecord>()), (192, 64));
+        assert_eq!(std::mem::offset_of!(FsmapPage, records), 192);
         assert_eq!(super::GETFSMAP, 0xc0c0_583b);
     }
 

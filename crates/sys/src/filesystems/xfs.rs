@@ -7,12 +7,12 @@ use rustix::io::Errno;
 use rustix::ioctl::{Getter, ioctl, opcode};
 
 /// Version 4 of the call, in every kernel since 2.6.12.
-const GEOMETRY: u32 = opcode::read::<Raw>(b'X', 124);
+const GEOMETRY: u32 = opcode::read::<XfsGeometryV4>(b'X', 124);
 
 /// `struct xfs_fsop_geom_v4` of xfs_fs.h.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Raw {
+struct XfsGeometryV4 {
     block_bytes: u32,
     realtime_extent_blocks: u32,
     group_blocks: u32,
@@ -78,9 +78,9 @@ const FEATURES: [(u32, &str); 15] = [
 /// # Errors
 /// `ENOTTY` on other filesystems.
 pub fn xfs_geometry(fd: impl AsFd) -> Result<XfsGeometry, Errno> {
-    // SAFETY: the call writes one `xfs_fsop_geom_v4`, which has the layout of `Raw`; any bytes are
+    // SAFETY: the call writes one `xfs_fsop_geom_v4`, which has the layout of `XfsGeometryV4`; any bytes are
     // valid.
-    let raw: Raw = unsafe { ioctl(fd, Getter::<GEOMETRY, Raw>::new())? };
+    let raw: XfsGeometryV4 = unsafe { ioctl(fd, Getter::<GEOMETRY, XfsGeometryV4>::new())? };
     let has = |bit: &u32| raw.flags & (1 << bit) != 0;
     Ok(XfsGeometry {
         block_bytes: raw.block_bytes,
@@ -96,12 +96,12 @@ pub fn xfs_geometry(fd: impl AsFd) -> Result<XfsGeometry, Errno> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Raw, xfs_geometry};
+    use super::{XfsGeometryV4, xfs_geometry};
     use std::fs::File;
 
     #[test]
     fn the_kernels_structure_has_112_bytes() {
-        assert_eq!(size_of::<Raw>(), 112);
+        assert_eq!(size_of::<XfsGeometryV4>(), 112);
     }
 
     #[test]

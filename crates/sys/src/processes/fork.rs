@@ -244,7 +244,7 @@ pub fn read_answers(all: &mut [ForkedProcess], most: usize, wait: Duration) -> i
 mod tests {
     use super::{ForkEnd, ForkGate, fork_worker, read_answers};
     use crate::processes::panics::{has_panicked, report_panics};
-    use crate::processes::shared::Shared;
+    use crate::processes::shared::SharedValue;
     use std::sync::atomic::Ordering;
     use std::time::Duration;
 
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn children_wait_at_the_gate_until_it_is_dropped() {
         let gate = ForkGate::new().unwrap();
-        let passed = Shared::number();
+        let passed = SharedValue::number();
         let work = || {
             passed.fetch_add(1, Ordering::SeqCst);
             Vec::new()

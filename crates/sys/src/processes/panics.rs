@@ -5,17 +5,17 @@ use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Once, OnceLock};
 
-use super::shared::Shared;
+use super::shared::SharedValue;
 
 /// The number of panics, where they are counted.
-static PANICS: OnceLock<Shared<AtomicI32>> = OnceLock::new();
+static PANICS: OnceLock<SharedValue<AtomicI32>> = OnceLock::new();
 
 /// Set in a process that this one forked.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
 /// Counts each panic from now on, and has those of this process reported.
 pub fn report_panics(report: fn(&PanicHookInfo<'_>)) {
-    PANICS.get_or_init(Shared::number);
+    PANICS.get_or_init(SharedValue::number);
     set_hook(Box::new(move |panic| {
         count();
         if !IS_CHILD.load(Ordering::Relaxed) {

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 /// Scheduling parameters of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scheduling {
+pub struct SchedulingParameters {
     /// Allowed CPUs; empty for all.
     pub cpus: Vec<u32>,
     /// Increment of the nice value.
@@ -36,7 +36,7 @@ impl SchedulingGuard {
     ///
     /// # Errors
     /// `EINVAL` if no such CPU exists, `EPERM` for privileged values.
-    pub fn put_on(asked: &Scheduling) -> Result<Self, Errno> {
+    pub fn put_on(asked: &SchedulingParameters) -> Result<Self, Errno> {
         let mut scheduled = Self { cpus: None, nice: None, io_priority: false };
         if !asked.cpus.is_empty() {
             // SAFETY: all-zero bit sets are valid, and the calls get their size.
@@ -95,7 +95,7 @@ impl Drop for SchedulingGuard {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scheduling, SchedulingGuard};
+    use super::{SchedulingGuard, SchedulingParameters};
 
     #[test]
     fn affinity_is_applied_and_restored() {
@@ -103,12 +103,16 @@ mod tests {
         let before = count();
         // Whichever processors this test may use: the first of them is found by trying.
         let put = (0..64).find_map(|cpu| {
-            SchedulingGuard::put_on(&Scheduling { cpus: vec![cpu], ..Scheduling::default() }).ok()
+            SchedulingGuard::put_on(&SchedulingParameters {
+                cpus: vec![cpu],
+                ..SchedulingParameters::default()
+            })
+            .ok()
         });
         assert_eq!(count(), 1);
         drop(put);
         assert_eq!(count(), before);
-        let nowhere = Scheduling { cpus: vec![1023], ..Scheduling::default() };
+        let nowhere = SchedulingParameters { cpus: vec![1023], ..SchedulingParameters::default() };
         assert!(SchedulingGuard::put_on(&nowhere).is_err());
     }
 }

@@ -8,7 +8,7 @@ use crate::files::entries::last_error;
 
 /// Set of semaphores, identified by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Semaphores {
+pub struct SemaphoreSet {
     id: libc::c_int,
 }
 
@@ -19,7 +19,7 @@ fn checked(result: libc::c_int) -> Result<libc::c_int, Errno> {
     if result < 0 { Err(last_error()) } else { Ok(result) }
 }
 
-impl Semaphores {
+impl SemaphoreSet {
     /// Creates a set of `count` semaphores, or opens an existing one, and sets each to `value`.
     ///
     /// # Errors
@@ -77,14 +77,14 @@ impl Semaphores {
 mod tests {
     use rustix::io::Errno;
 
-    use super::Semaphores;
+    use super::SemaphoreSet;
 
     #[test]
     fn meeting_ends_when_all_processes_have_arrived() {
         // A key of this process alone; containers may have no semaphores at all.
         let key = i32::try_from(std::process::id()).unwrap() | 0x4000_0000;
-        let Ok(made) = Semaphores::make(key, 3, 2) else { return };
-        assert_eq!(Semaphores::find(key, 3), Ok(made));
+        let Ok(made) = SemaphoreSet::make(key, 3, 2) else { return };
+        assert_eq!(SemaphoreSet::find(key, 3), Ok(made));
         std::thread::scope(|scope| {
             let meeting = scope.spawn(|| made.meet(2));
             assert_eq!(made.meet(2), Ok(()));
@@ -93,7 +93,7 @@ mod tests {
         // It was for two.
         assert_eq!(made.meet(2), Err(Errno::AGAIN));
         assert_eq!(made.remove(), Ok(()));
-        assert_eq!(Semaphores::find(key, 3), Err(Errno::NOENT));
+        assert_eq!(SemaphoreSet::find(key, 3), Err(Errno::NOENT));
         assert!(made.meet(0).is_err());
     }
 }

@@ -15,7 +15,7 @@ const IO_FLUSHER: libc::c_int = 57;
 /// Requests of [`serve_a_device`] that the kernel refused; serving works without them, but later
 /// and less safely.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ServingRefused {
+pub struct RefusedServingRequests {
     /// Refusal of `PR_SET_IO_FLUSHER`: memory allocation may write to the served device.
     pub io_flusher: Option<Errno>,
     /// Refusal of real-time priority over compute-bound programs.
@@ -36,7 +36,7 @@ pub fn wake_on_time() {
 /// Prepares the calling thread, and threads it starts later, to serve a device: memory allocation
 /// does not write to the device, dirty page limits do not throttle it, timers are exact, and it has
 /// priority over compute-bound programs.
-pub fn serve_a_device() -> ServingRefused {
+pub fn serve_a_device() -> RefusedServingRequests {
     // SAFETY: integer arguments.
     let flusher = unsafe { libc::prctl(IO_FLUSHER, 1, 0, 0, 0) };
     let io_flusher = (flusher != 0).then(last_error);
@@ -48,7 +48,7 @@ pub fn serve_a_device() -> ServingRefused {
         libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority)
     };
     let real_time = (set != 0).then(last_error);
-    ServingRefused { io_flusher, real_time }
+    RefusedServingRequests { io_flusher, real_time }
 }
 
 /// Sleeps until a time of [`crate::monotonic_ns`]; returns at once if it is past.

@@ -20,16 +20,16 @@ unsafe impl ZeroInit for AtomicI32 {}
 unsafe impl<const N: usize> ZeroInit for [AtomicU64; N] {}
 
 /// Value in a mapping of its own, initially zero, shared with forked processes.
-pub struct Shared<T> {
+pub struct SharedValue<T> {
     at: NonNull<T>,
 }
 
 // SAFETY: a pointer to a T that is valid until this owner is dropped.
-unsafe impl<T: Send> Send for Shared<T> {}
+unsafe impl<T: Send> Send for SharedValue<T> {}
 // SAFETY: as above.
-unsafe impl<T: Sync> Sync for Shared<T> {}
+unsafe impl<T: Sync> Sync for SharedValue<T> {}
 
-impl Shared<AtomicI32> {
+impl SharedValue<AtomicI32> {
     /// Creates a shared number.
     ///
     /// # Panics
@@ -39,7 +39,7 @@ impl Shared<AtomicI32> {
     }
 }
 
-impl<const N: usize> Shared<[AtomicU64; N]> {
+impl<const N: usize> SharedValue<[AtomicU64; N]> {
     /// Creates a shared array of numbers.
     ///
     /// # Panics
@@ -56,7 +56,7 @@ fn map<T: ZeroInit>() -> NonNull<T> {
     at.ok().and_then(|at| NonNull::new(at.cast::<T>())).expect("a page of memory")
 }
 
-impl<T> Deref for Shared<T> {
+impl<T> Deref for SharedValue<T> {
     type Target = T;
 
     #[inline]
@@ -66,14 +66,14 @@ impl<T> Deref for Shared<T> {
     }
 }
 
-impl<T> Drop for Shared<T> {
+impl<T> Drop for SharedValue<T> {
     fn drop(&mut self) {
         // SAFETY: this value owns the mapping, and no reference to it is left.
         let _it_was_mapped = unsafe { munmap(self.at.as_ptr().cast(), size_of::<T>()) };
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for Shared<T> {
+impl<T: fmt::Debug> fmt::Debug for SharedValue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -14,7 +14,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use crate::{Shared, monotonic_ns};
+use crate::{SharedValue, monotonic_ns};
 use signal_hook::low_level::{emulate_default_handler, register};
 
 /// Signals that ask a run to stop.
@@ -32,12 +32,12 @@ const HALT: i32 = -1;
 /// processes share it.
 #[derive(Clone, Debug)]
 pub struct StopFlag {
-    word: Arc<Shared<AtomicI32>>,
+    word: Arc<SharedValue<AtomicI32>>,
 }
 
 impl Default for StopFlag {
     fn default() -> Self {
-        Self { word: Arc::new(Shared::number()) }
+        Self { word: Arc::new(SharedValue::number()) }
     }
 }
 

@@ -11,7 +11,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::io::Errno;
 
-use crate::Pages;
+use crate::PageBuffer;
 use aio::Aio;
 use uring::Uring;
 
@@ -66,7 +66,7 @@ impl CompletedRequest {
 }
 
 #[derive(Debug)]
-enum Backend {
+enum QueueBackend {
     Aio(Aio),
     Uring(Box<Uring>),
 }
@@ -86,8 +86,8 @@ struct RawRequest {
 /// `EEXIST`, and the buffers of requests in flight are then leaked to the kernel.
 #[derive(Debug)]
 pub struct RequestQueue {
-    kernel: Backend,
-    buffers: Vec<Pages>,
+    kernel: QueueBackend,
+    buffers: Vec<PageBuffer>,
     /// Flag per tag: its request is in flight.
     busy: Vec<bool>,
     under_way: u32,
@@ -111,13 +111,13 @@ impl RequestQueue {
             return Err(Errno::INVAL);
         }
         let kernel = match kind {
-            QueueKind::Aio => Backend::Aio(Aio::new(u32::from(depth))?),
-            QueueKind::Uring => Backend::Uring(Box::new(Uring::new(u32::from(depth))?)),
+            QueueKind::Aio => QueueBackend::Aio(Aio::new(u32::from(depth))?),
+            QueueKind::Uring => QueueBackend::Uring(Box::new(Uring::new(u32::from(depth))?)),
         };
         let tags = usize::from(depth);
         Ok(Self {
             kernel,
-            buffers: (0..tags).map(|_| Pages::filled(0, 0)).collect(),
+            buffers: (0..tags).map(|_| PageBuffer::filled(0, 0)).collect(),
             busy: vec![false; tags],
             under_way: 0,
             raw: Vec::with_capacity(tags),
@@ -137,7 +137,7 @@ impl RequestQueue {
         }
         let buffer = &mut self.buffers[number];
         if buffer.len() < bytes {
-            *buffer = Pages::filled(0, bytes);
+            *buffer = PageBuffer::filled(0, bytes);
         }
         Ok(&mut buffer[..bytes])
     }
@@ -168,11 +168,11 @@ impl RequestQueue {
             // references to the files; the buffers are owned by the queue, used by no other
             // request, and not accessed, moved or freed before the request completes, which `busy`
             // ensures.
-            Backend::Aio(aio) => unsafe { aio.submit(&self.raw) },
+            QueueBackend::Aio(aio) => unsafe { aio.submit(&self.raw) },
             // SAFETY: as above.
-            Backend::Uring(uring) => unsafe { uring.submit(&self.raw) },
+            QueueBackend::Uring(uring) => unsafe { uring.submit(&self.raw) },
         };
-        self.broken = taken.is_err() && matches!(self.kernel, Backend::Uring(_));
+        self.broken = taken.is_err() && matches!(self.kernel, QueueBackend::Uring(_));
         // With a broken ring it is unknown which requests it accepted: their buffers stay busy.
         if !self.broken {
             self.release(taken.unwrap_or(0));
@@ -211,8 +211,8 @@ impl RequestQueue {
         let before = ended.len();
         let least = least.min(self.under_way);
         let calls = match &mut self.kernel {
-            Backend::Aio(aio) => aio.reap(least, ended),
-            Backend::Uring(uring) => uring.reap(least, ended),
+            QueueBackend::Aio(aio) => aio.reap(least, ended),
+            QueueBackend::Uring(uring) => uring.reap(least, ended),
         };
         for one in &ended[before..] {
             self.under_way = self.under_way.saturating_sub(1);

@@ -162,7 +162,7 @@ impl Ending {
 
 #[cfg(test)]
 mod tests {
-    use treering_model::{Layout, LayoutFullness, LayoutUse, TaskTotals};
+    use treering_model::{FileLayout, LayoutFullness, TaskTotals, UsedBytes};
 
     use super::{Ending, Rule, STEPS_WITHOUT_GROWTH};
 
@@ -174,9 +174,9 @@ mod tests {
         while steps < 1000 && !ending.is_over() {
             ending.task_ended(&TaskTotals::default(), 10, 0);
             ending.stepped();
-            let data = LayoutUse { used_bytes: used(steps), total_bytes: 100 };
+            let data = UsedBytes { used_bytes: used(steps), total_bytes: 100 };
             let fullness = LayoutFullness { data, ..LayoutFullness::default() };
-            ending.feed.push(Layout { fullness, ..Layout::default() });
+            ending.feed.push(FileLayout { fullness, ..FileLayout::default() });
             steps += 1;
         }
         (steps, ending)

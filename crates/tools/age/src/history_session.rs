@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use treering_model::{Caution, Counters, Fact, Fingerprint, Metric, Op};
 use treering_script::{
-    Conductor, CreateHow, Dir, Expect, Io, LayoutFeed, OpenHow, ParallelGroup, Script, Session,
-    SessionResult, Stop, SyncScope, Task,
+    Conductor, CreateHow, DirSlot, ExpectedErrors, Io, LayoutFeed, OpenHow, ParallelGroup, Script,
+    Session, SessionResult, Stop, SyncScope, Task,
 };
 
 use super::ending::Ending;
@@ -143,7 +143,7 @@ fn c_string(path: &[u8]) -> CString {
 fn within(
     io: &mut dyn Io,
     path: &[u8],
-    call: impl FnOnce(&mut dyn Io, Dir, &CString) -> Result<(), Stop>,
+    call: impl FnOnce(&mut dyn Io, DirSlot, &CString) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     match path.iter().rposition(|byte| *byte == b'/') {
         None => call(io, ROOT_DIR, &c_string(path)),
@@ -188,13 +188,13 @@ impl Script for Replayer {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let root = c_string(ROOT.as_bytes());
         if self.is_first {
-            io.make_dir(Dir::TARGET, &root)?;
+            io.make_dir(DirSlot::TARGET, &root)?;
         }
-        io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        io.open_dir(DirSlot::TARGET, &root, ROOT_DIR)?;
         let probes = self.is_first && self.lock().foreseen.is_some();
         if probes && !can_allocate(io, ROOT_DIR, FILE)? {
             self.counted.cannot_allocate = true;
-            return io.remove_dir(Dir::TARGET, &root);
+            return io.remove_dir(DirSlot::TARGET, &root);
         }
         for _ in 0..self.steps {
             let effects = {
@@ -215,7 +215,7 @@ impl Script for Replayer {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.counted)
+        Counters::from_value(&self.counted)
     }
 }
 
@@ -228,7 +228,7 @@ struct Writer {
 
 impl Script for Writer {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(Dir::TARGET, &c_string(ROOT.as_bytes()), ROOT_DIR)?;
+        io.open_dir(DirSlot::TARGET, &c_string(ROOT.as_bytes()), ROOT_DIR)?;
         let files = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
             shared.foreseen.as_mut().map(Foreseen::take).unwrap_or_default()
@@ -248,6 +248,6 @@ impl Script for Writer {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.counted)
+        Counters::from_value(&self.counted)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::ending::Ending;
@@ -217,7 +217,7 @@ fn other(
     let runs = most.min().unwrap_or(PLANNED_OPERATIONS);
     given.push(("runs".to_owned(), runs.to_string()));
     given.push(("seed".to_owned(), options.seed.to_string()));
-    aging(&settings.with_given(given), options.fast_forward)
+    aging(&settings.with_options(given), options.fast_forward)
 }
 
 impl Job for AgeJob {
@@ -225,8 +225,8 @@ impl Job for AgeJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Native
+    fn mode(&self) -> RunMode {
+        RunMode::Native
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -318,9 +318,9 @@ impl Job for AgeJob {
         matches!(&self.by, By::Model(model) if model.remount_every.is_some())
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> WorkLimit {
         let is_counted = |rule: &Rule| matches!(rule, Rule::Operations(_) | Rule::Written(_));
-        if self.rules.iter().all(is_counted) { Work::Fixed } else { Work::Drawn }
+        if self.rules.iter().all(is_counted) { WorkLimit::Fixed } else { WorkLimit::Drawn }
     }
 
     fn tasks(&self, facts: &TargetFacts) -> u64 {

@@ -23,7 +23,7 @@ mod source_tree;
 mod through;
 
 use treering_model::TaskTotals;
-use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ConfigError, Job, Settings, Workload, WorkloadManifest};
 
 pub use from_disk::{MeasuredTree, measured_profile};
 pub use history::{Change, checked_history, history_head, history_step};
@@ -44,7 +44,7 @@ pub fn operations_of(task: &TaskTotals) -> u64 {
 pub struct Age;
 
 impl Workload for Age {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
 

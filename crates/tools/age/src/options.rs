@@ -1,9 +1,9 @@
 //! Options of aging, each declared once.
 
-use treering_script::{ClassicPayload, Manifest, options};
+use treering_script::{ClassicPayload, WorkloadManifest, options};
 
 /// Workload manifest: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "age",
     aliases: &[],
     about: "Age a filesystem by a profile: files are born, grow, change and die until a rule holds",

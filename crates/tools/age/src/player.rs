@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use treering_model::Counters;
-use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
+use treering_script::{
+    CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop, SyncScope,
+};
 
 use super::fast_forward::FastForward;
 use super::generator::{Action, Generator, LiveFile, Operation};
@@ -19,10 +21,10 @@ use treering_kit::ahead::{Counted, can_allocate};
 /// Name of the tree of a run.
 pub(super) const ROOT: &str = "age-0";
 
-pub(super) const ROOT_DIR: Dir = Dir(1);
-pub(super) const HERE: Dir = Dir(2);
-const THERE: Dir = Dir(3);
-pub(super) const FILE: File = File(0);
+pub(super) const ROOT_DIR: DirSlot = DirSlot(1);
+pub(super) const HERE: DirSlot = DirSlot(2);
+const THERE: DirSlot = DirSlot(3);
+pub(super) const FILE: FileSlot = FileSlot(0);
 /// Size of one read, in bytes.
 const READ_BYTES: u32 = 1 << 17;
 /// Largest size of one write, in bytes.
@@ -181,11 +183,11 @@ impl Player {
     fn prepare(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let plans = self.lock().model().files.clone();
         let root = c_string(ROOT.to_owned());
-        io.make_dir(Dir::TARGET, &root)?;
-        io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        io.make_dir(DirSlot::TARGET, &root)?;
+        io.open_dir(DirSlot::TARGET, &root, ROOT_DIR)?;
         if self.forward.is_some() && !can_allocate(io, ROOT_DIR, FILE)? {
             self.counted.cannot_allocate = true;
-            return io.remove_dir(Dir::TARGET, &root);
+            return io.remove_dir(DirSlot::TARGET, &root);
         }
         for plan in plans {
             io.make_dir(ROOT_DIR, &c_string(plan.name.clone()))?;
@@ -201,7 +203,7 @@ impl Player {
 
     /// Executes the operations of the task.
     fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(Dir::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
+        io.open_dir(DirSlot::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
         match self.part {
             Part::Prepare => {}
             Part::Write(files) => {
@@ -466,6 +468,6 @@ impl Script for Player {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.counted)
+        Counters::from_value(&self.counted)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use treering_model::{Layout, LayoutFree};
+use treering_model::{FileLayout, LayoutFree};
 use treering_script::{ConfigError, Settings, parse_count, parse_size};
 use treering_stats::theil_sen;
 
@@ -56,7 +56,7 @@ pub(super) struct RunState {
     /// Scores after each step: traversal, adjacent siblings.
     pub(super) scores: Vec<(Option<f64>, Option<f64>)>,
     /// Last measured layout.
-    pub(super) layout: Option<Layout>,
+    pub(super) layout: Option<FileLayout>,
 }
 
 impl Rule {
@@ -249,7 +249,7 @@ fn distance(shares: &[f64], target: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Rule, RunState, Score};
-    use treering_model::{Layout, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutUse};
+    use treering_model::{FileLayout, LayoutFree, LayoutFreeBin, LayoutFullness, UsedBytes};
     use treering_script::Settings;
 
     fn rule(text: &str) -> Result<Rule, String> {
@@ -314,9 +314,9 @@ mod tests {
 
     #[test]
     fn a_filesystem_is_full_by_its_layout() {
-        let data = LayoutUse { used_bytes: 70, total_bytes: 100 };
+        let data = UsedBytes { used_bytes: 70, total_bytes: 100 };
         let fullness = LayoutFullness { data, ..LayoutFullness::default() };
-        let layout = Some(Layout { fullness, ..Layout::default() });
+        let layout = Some(FileLayout { fullness, ..FileLayout::default() });
         let sofar = RunState { layout, ..RunState::default() };
         assert_eq!(rule("full=70%").unwrap().holds(&sofar).unwrap(), "full=70%: 70.0% in use");
         assert_eq!(rule("full=71%").unwrap().holds(&sofar), None);
@@ -351,7 +351,10 @@ mod tests {
         let target = super::shares(&free(30, 70));
         let rule = Rule::FreeSpace { file: "t".into(), target, bound: 0.1 };
         let sofar = |small, large| RunState {
-            layout: Some(Layout { free_space: Some(free(small, large)), ..Layout::default() }),
+            layout: Some(FileLayout {
+                free_space: Some(free(small, large)),
+                ..FileLayout::default()
+            }),
             ..RunState::default()
         };
         assert!(rule.holds(&sofar(22, 78)).is_some());

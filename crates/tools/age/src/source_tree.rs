@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use treering_datasets::{Dataset, library};
-use treering_script::{ConfigError, Kind as NameKind, Settings, with_causes};
+use treering_script::{ConfigError, NodeKind as NameKind, Settings, with_causes};
 
 /// Files of a data set, with their paths and sizes.
 #[derive(Debug)]

@@ -135,7 +135,7 @@ impl Session for ThroughSession<'_> {
         self.inner.remains()
     }
 
-    fn litter(&self) -> Vec<String> {
-        self.inner.litter()
+    fn left_paths(&self) -> Vec<String> {
+        self.inner.left_paths()
     }
 }

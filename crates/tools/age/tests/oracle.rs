@@ -7,18 +7,18 @@ use std::fmt::Write as _;
 use std::fs;
 
 use treering_age::{Age, profiles};
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
-    Target,
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target,
 };
 use treering_model::{
-    Fact, Layout, LayoutFullness, LayoutUse, Op, SinkError, TrialEvent, TrialSink,
+    Fact, FileLayout, LayoutFullness, Op, SinkError, TrialEvent, TrialSink, UsedBytes,
 };
 use treering_script::{EntryKind, Job, LayoutFeed, Session, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 fn job(given: &[(&str, &str)]) -> Box<dyn Job> {
     let given = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
@@ -33,9 +33,9 @@ fn options() -> EngineOptions {
     EngineOptions::new(LatencyMode::Off, PayloadKind::Native { compressibility: 0 }, 1)
 }
 
-fn play(session: &mut dyn Session, place: &impl Run) -> Tasks {
-    let mut tasks = Tasks::default();
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+fn play(session: &mut dyn Session, place: &impl RunSessions) -> TaskCollector {
+    let mut tasks = TaskCollector::default();
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     place.run(session, RunOptions::new(&options(), &mut tasks, &progress, &stop)).unwrap();
     tasks
 }
@@ -68,7 +68,8 @@ fn a_seed_leaves_the_same_files_in_memory_and_on_a_disk() {
         for name in ["age.fingerprint", "age.written_bytes", "age.drawn"] {
             assert_eq!(fact(&session.facts(), name), fact(&again.facts(), name), "{profile}");
         }
-        let (there, wanted) = (Snapshot::of_directory(place.path()).unwrap(), memory.snapshot());
+        let (there, wanted) =
+            (TreeSnapshot::from_directory(place.path()).unwrap(), memory.snapshot());
         assert_eq!(there, wanted, "{profile}");
         let footprint = job.footprint(&TargetFacts::unknown());
         let files = wanted.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File).count();
@@ -101,7 +102,7 @@ fn fast_forward_leaves_the_same_files_and_all_of_them_written() {
 }
 
 /// Total bytes of all calls of a kind.
-fn bytes(tasks: &Tasks, op: Op) -> u64 {
+fn bytes(tasks: &TaskCollector, op: Op) -> u64 {
     let ops = tasks.0.iter().flat_map(|task| &task.ops);
     ops.filter(|totals| totals.op == op).map(|totals| totals.bytes).sum()
 }
@@ -177,8 +178,8 @@ fn a_rule_about_layouts_without_layouts_fails_the_run() {
     let job = small("mail", "steady");
     let mut session = job.begin(&TargetFacts::unknown());
     assert!(session.layouts().is_some());
-    let (progress, stop) = (Progress::new(), StopFlag::new());
-    let mut tasks = Tasks::default();
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
+    let mut tasks = TaskCollector::default();
     let memory = MemoryFilesystem::default();
     let ran =
         memory.run(session.as_mut(), RunOptions::new(&options(), &mut tasks, &progress, &stop));
@@ -192,9 +193,9 @@ struct SameLayout(LayoutFeed);
 impl TrialSink for SameLayout {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         if let TrialEvent::TaskEnded(_) = event {
-            let data = LayoutUse { used_bytes: 50, total_bytes: 100 };
+            let data = UsedBytes { used_bytes: 50, total_bytes: 100 };
             let fullness = LayoutFullness { data, ..LayoutFullness::default() };
-            self.0.push(Layout { fullness, ..Layout::default() });
+            self.0.push(FileLayout { fullness, ..FileLayout::default() });
         }
         Ok(())
     }
@@ -205,7 +206,7 @@ fn a_filesystem_that_never_becomes_as_full_as_asked_fails_the_run() {
     let job = small("mail", "full=90%");
     let mut session = job.begin(&TargetFacts::unknown());
     let mut sink = SameLayout(session.layouts().unwrap());
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     let memory = MemoryFilesystem::default();
     let ran =
         memory.run(session.as_mut(), RunOptions::new(&options(), &mut sink, &progress, &stop));

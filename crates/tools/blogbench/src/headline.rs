@@ -6,7 +6,7 @@ use treering_model::metrics::blogbench::{
 };
 use treering_model::metrics::{cpu, latency, rates, times};
 use treering_model::{Metric, Op, Scope, TaskTotals};
-use treering_script::{SpanRow, Spans};
+use treering_script::{OperationSpans, SpanRow};
 
 use super::config::Role;
 use super::counts::{Count, Sums};
@@ -26,8 +26,8 @@ pub(super) struct Headline {
     rows: Vec<IntervalRow>,
     threads: u64,
     /// Latencies of files by [`span_place`]; `blogs` by [`Role::place`].
-    files: Option<Spans>,
-    blogs: Option<Spans>,
+    files: Option<OperationSpans>,
+    blogs: Option<OperationSpans>,
     read_bytes: u64,
     written_bytes: u64,
     longest_ns: u64,
@@ -68,8 +68,8 @@ impl Headline {
     }
 
     fn timed(&mut self, ThreadCounters { files, blogs, .. }: &ThreadCounters) {
-        self.files.get_or_insert_with(|| Spans::new(SPANS)).merge(files);
-        self.blogs.get_or_insert_with(|| Spans::new(Role::ALL.len())).merge(blogs);
+        self.files.get_or_insert_with(|| OperationSpans::new(SPANS)).merge(files);
+        self.blogs.get_or_insert_with(|| OperationSpans::new(Role::ALL.len())).merge(blogs);
     }
 
     /// Records the sync after the benchmark.
@@ -81,7 +81,7 @@ impl Headline {
     /// meaningless.
     pub(super) fn foreseen(with_latencies: bool) -> Vec<Metric> {
         let once = |kinds: usize| {
-            let mut spans = Spans::new(kinds);
+            let mut spans = OperationSpans::new(kinds);
             for kind in 0..kinds {
                 spans.record(kind, false, Some(0), Some(1));
             }
@@ -221,7 +221,7 @@ mod tests {
     use super::Headline;
     use crate::counts::{Count, Counts};
     use treering_model::{Op, OpTotals, Scope, TaskTotals};
-    use treering_script::Spans;
+    use treering_script::OperationSpans;
 
     #[test]
     fn scores_are_by_the_second_and_of_each_interval() {
@@ -234,11 +234,11 @@ mod tests {
             counts.add(Count::PicturesRead);
             headline.row(elapsed_ns, counts.sums());
         }
-        let mut files = Spans::new(6);
+        let mut files = OperationSpans::new(6);
         files.record(4, false, Some(1000), Some(3000));
-        let mut blogs = Spans::new(4);
+        let mut blogs = OperationSpans::new(4);
         blogs.record(3, false, Some(0), Some(9000));
-        let counters = treering_model::Counters::of(&super::ThreadCounters {
+        let counters = treering_model::Counters::from_value(&super::ThreadCounters {
             files,
             blogs,
             done: counts.sums(),

@@ -1,6 +1,6 @@
 //! A configured blogbench: parameters, room, footprint, outline, and the session.
 
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{Config, Role};
@@ -57,8 +57,8 @@ impl Job for BlogJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -114,11 +114,11 @@ impl Job for BlogJob {
         ]
     }
 
-    fn work(&self) -> Work {
-        Work::Timed
+    fn work(&self) -> WorkLimit {
+        WorkLimit::Timed
     }
 
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         !self.is_classic()
     }
 
@@ -129,7 +129,7 @@ impl Job for BlogJob {
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
-        Headline::foreseen(self.times_all())
+        Headline::foreseen(self.times_every_call())
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Dir, Io, Script, Stop, SyncScope};
+use treering_script::{DirSlot, Io, Script, Stop, SyncScope};
 
 /// A task of one call.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) enum Once {
 impl Script for Once {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         match self {
-            Self::MakeDir(name) => io.make_dir(Dir::TARGET, name),
+            Self::MakeDir(name) => io.make_dir(DirSlot::TARGET, name),
             Self::Sync(scope) => io.sync(*scope),
         }
     }

@@ -1,12 +1,12 @@
 //! Options of blogbench, each declared once: those of 1.1 and the native ones.
 
-use treering_script::{ClassicPayload, Manifest, options};
+use treering_script::{ClassicPayload, WorkloadManifest, options};
 
 /// Largest accepted number of threads of a kind.
 const THREADS_MOST: u64 = 4096;
 
 /// Workload manifest: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "blogbench",
     aliases: &[],
     about: "Write, rewrite, comment and read blogs from many threads, for a given time",

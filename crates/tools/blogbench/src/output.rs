@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use treering_model::{CautionCode, Counters, Ending, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OutputContext,
+    Settings, ToolOutput, UnusableDirectory,
 };
 
 use super::config::{Config, Role};
@@ -33,7 +33,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let directory = directory(&options)?;
     Ok(ClassicMode {
         roots: vec![PathBuf::from(&directory)],
-        make_roots: MakeRoots::Never,
+        make_roots: MissingRootPolicy::Never,
         log: None,
         times_all: false,
         seed: config.reads.seed,
@@ -57,13 +57,13 @@ struct Output {
     is_read_only: bool,
 }
 
-fn out(words: String) -> Said {
-    Said { out: words, ..Said::default() }
+fn out(words: String) -> ToolOutput {
+    ToolOutput { out: words, ..ToolOutput::default() }
 }
 
 impl Output {
-    fn row(&mut self, counters: &Counters) -> Said {
-        let Some(sums) = counters.read::<Sums>() else { return Said::default() };
+    fn row(&mut self, counters: &Counters) -> ToolOutput {
+        let Some(sums) = counters.read::<Sums>() else { return ToolOutput::default() };
         let since = sums.since(self.so_far);
         self.so_far = sums;
         out(row(&sums, &since))
@@ -75,7 +75,7 @@ impl Output {
         starting(&threads, iterations, sleep_seconds)
     }
 
-    fn scores(&self) -> Said {
+    fn scores(&self) -> ToolOutput {
         let anew = self.so_far.of(Count::Anew);
         let err = if anew == 0 {
             String::new()
@@ -85,16 +85,20 @@ impl Output {
                  that --max-size gives them\n"
             )
         };
-        Said { err, ..out(scores(&self.so_far)) }
+        ToolOutput { err, ..out(scores(&self.so_far)) }
     }
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, _scene: &ClassicScene) -> Said {
+    fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         out(opening(self.config.sleep_seconds, &self.directory))
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
         if lacking.errno == READ_ONLY_ERRNO {
             self.is_read_only = true;
             let failed = format!("mkdir(): {}\n", lacking.why);
@@ -109,12 +113,12 @@ impl ClassicOutput for Output {
         true
     }
 
-    fn refused(&mut self, _error: &ConfigError) -> Said {
+    fn refused(&mut self, _error: &ConfigError) -> ToolOutput {
         // The original refuses nothing: the caller prints the reason.
-        Said::default()
+        ToolOutput::default()
     }
 
-    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(self.starting()),
             TrialEvent::Ticked { counters, .. } => self.row(counters),
@@ -122,12 +126,12 @@ impl ClassicOutput for Output {
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
             TrialEvent::Ended { ending: Ending::Failed { why }, .. } => {
                 self.is_read_only = why.contains(READ_ONLY);
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::Cautioned(caution) => {
                 cautions::reported(caution, &[CautionCode::MayNotFit])
             }
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
@@ -136,8 +140,8 @@ impl ClassicOutput for Output {
         self.is_read_only.then_some(0)
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
-        Said::default()
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
+        ToolOutput::default()
     }
 }
 

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Board, Conductor, Deadline, GroupStart, NoListener, OnSignal, ParallelGroup, Phase, Random,
-    Session, SessionResult, SideBySide, SyncScope, Task, TaskListener, TimeLimit, Unfinished,
+    Conductor, CounterBoard, Deadline, GroupStart, NoListener, ParallelGroup, ParallelOptions,
+    Phase, Random, Session, SessionResult, SignalEffect, SyncScope, Task, TaskListener, TimeLimit,
+    UnfinishedTasks,
 };
 
 use super::config::{Config, Role};
@@ -52,7 +53,7 @@ impl BlogSession {
     pub(super) fn new(run: Run) -> Self {
         let root = (!run.classic).then(|| CString::new(ROOT).unwrap_or_default());
         let common = Common {
-            begun: Board::new(),
+            begun: CounterBoard::new(),
             deadline: Deadline::default(),
             standing: run.standing,
             root,
@@ -100,11 +101,11 @@ impl BlogSession {
 
     fn benchmark(&mut self) -> ParallelGroup {
         let start = if self.run.classic { GroupStart::AsMade } else { GroupStart::Together };
-        let side_by_side = SideBySide {
+        let side_by_side = ParallelOptions {
             start,
-            on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Reported,
-            ..SideBySide::default()
+            on_signal: SignalEffect::Stop,
+            unfinished: UnfinishedTasks::Reported,
+            ..ParallelOptions::default()
         };
         ParallelGroup {
             side_by_side,
@@ -130,7 +131,7 @@ impl TaskListener for BlogSession {
         if rows >= self.run.config.iterations {
             self.common.deadline.reach();
         }
-        Counters::of(&sums)
+        Counters::from_value(&sums)
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {

@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{
-    Board, CreateHow, Deadline, Dir, Expect, Io, OpenHow, Random, Script, Spans, Stop,
+    CounterBoard, CreateHow, Deadline, DirSlot, ExpectedErrors, Io, OpenHow, OperationSpans,
+    Random, Script, Stop,
 };
 
 use super::config::Role;
@@ -19,9 +20,9 @@ use super::draws::{self, File};
 use super::names::Name;
 
 /// Slots of directories and files that a thread has open.
-const ROOT: Dir = Dir(1);
-const BLOG: Dir = Dir(2);
-const FILE: treering_script::File = treering_script::File(0);
+const ROOT: DirSlot = DirSlot(1);
+const BLOG: DirSlot = DirSlot(2);
+const FILE: treering_script::FileSlot = treering_script::FileSlot(0);
 /// Size of a write, in bytes.
 const WRITE_BYTES: u64 = 8192;
 /// Wait after a missing blog or file, in pieces of `PIECE_NS`: the deadline is checked between
@@ -33,7 +34,7 @@ const PIECE_NS: u64 = 20_000_000;
 #[derive(Debug)]
 pub(super) struct Common {
     /// Board whose first cell counts the blogs begun.
-    pub(super) begun: Board,
+    pub(super) begun: CounterBoard,
     pub(super) deadline: Deadline,
     /// Largest number of existing blogs; then the oldest is written again.
     pub(super) standing: u64,
@@ -72,9 +73,9 @@ pub(super) struct Thread {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct ThreadCounters {
     /// Latencies of files, by [`span_place`].
-    pub(super) files: Spans,
+    pub(super) files: OperationSpans,
     /// Latencies of blogs, by [`Role::place`].
-    pub(super) blogs: Spans,
+    pub(super) blogs: OperationSpans,
     /// Counts of the whole thread, set at its end.
     pub(super) done: Sums,
 }
@@ -96,8 +97,8 @@ impl Thread {
             counts,
             random,
             timed: ThreadCounters {
-                files: Spans::new(SPANS),
-                blogs: Spans::new(Role::ALL.len()),
+                files: OperationSpans::new(SPANS),
+                blogs: OperationSpans::new(Role::ALL.len()),
                 done: Sums::default(),
             },
             blog_began: None,
@@ -258,8 +259,8 @@ impl Thread {
         Ok(())
     }
 
-    fn blogs_dir(&self) -> Dir {
-        if self.common.root.is_some() { ROOT } else { Dir::TARGET }
+    fn blogs_dir(&self) -> DirSlot {
+        if self.common.root.is_some() { ROOT } else { DirSlot::TARGET }
     }
 
     /// True if the thread must end between two files.
@@ -287,7 +288,7 @@ impl Thread {
 impl Script for Thread {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if let Some(root) = &self.common.root {
-            io.open_dir(Dir::TARGET, root, ROOT)?;
+            io.open_dir(DirSlot::TARGET, root, ROOT)?;
         }
         while !self.common.deadline.is_reached() {
             match self.blog(io)? {
@@ -313,6 +314,6 @@ impl Script for Thread {
 
     fn counters(&mut self) -> Counters {
         self.timed.done = self.counts.sums();
-        Counters::of(&self.timed)
+        Counters::from_value(&self.timed)
     }
 }

@@ -8,19 +8,19 @@ use std::ffi::CStr;
 use std::path::Path;
 
 use treering_blogbench::Blogbench;
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, SessionRequest, StopFlag, Target, rehearse_session,
+    EngineOptions, LatencyMode, MemoryCaller, MemoryFilesystem, PayloadKind, RunOptions,
+    RunProgress, RunSessions, SessionRequest, StopFlag, Target, rehearse_session,
 };
 use treering_model::{Counters, Metric, Scope};
 use treering_script::{
-    Call, CallError, CreateHow, Done, EntryKind, GroupStart, Job, OpenHow, Session, SessionStop,
-    Settings, SyncScope, TargetFacts, Task, TaskListener, Workload,
+    Call, CallError, CallResult, CreateHow, EntryKind, GroupStart, Job, OpenHow, Session,
+    SessionStop, Settings, SyncScope, TargetFacts, Task, TaskListener, Workload,
 };
 use treering_testkit::{temp_dir, temp_dir_in};
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 fn settings(given: &[(&str, &str)]) -> Settings {
     Settings::new(given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
@@ -58,13 +58,13 @@ fn words(call: &Call<'_>) -> String {
 }
 
 /// A thread.
-struct Actor(treering_engine::Actor<Said>);
+struct Actor(treering_engine::SteppedTask<Said>);
 
 impl Actor {
     fn new(task: Task, memory: &MemoryFilesystem) -> Self {
         let describe =
-            |call: &Call<'_>, done: Result<Done, CallError>| (words(call), done.is_err());
-        Self(treering_engine::Actor::new(task.script, MemoryCaller::new(memory), describe))
+            |call: &Call<'_>, done: Result<CallResult, CallError>| (words(call), done.is_err());
+        Self(treering_engine::SteppedTask::new(task.script, MemoryCaller::new(memory), describe))
     }
 
     /// The next call; `None` at the end.
@@ -433,18 +433,21 @@ fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
 /// Metrics and files of a run through the engine.
 struct Ran {
     metrics: Vec<Metric>,
-    snapshot: Snapshot,
+    snapshot: TreeSnapshot,
     files: BTreeMap<String, u64>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> (Vec<Metric>, BTreeMap<String, u64>) {
-    let mode = if job.times_all() { LatencyMode::All } else { LatencyMode::Sampled };
+fn perform<P: RunSessions + ?Sized>(
+    job: &dyn Job,
+    place: &P,
+) -> (Vec<Metric>, BTreeMap<String, u64>) {
+    let mode = if job.times_every_call() { LatencyMode::All } else { LatencyMode::Sampled };
     let options = EngineOptions::new(mode, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut tasks = Tasks::default();
+    let mut tasks = TaskCollector::default();
     let stop = StopFlag::new();
     place
-        .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &Progress::new(), &stop))
+        .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &RunProgress::new(), &stop))
         .unwrap();
     assert_decides_as_foreseen(job, &session.metrics());
     let mut files: BTreeMap<String, u64> = BTreeMap::new();
@@ -460,7 +463,7 @@ fn on_disk(job: &dyn Job) -> Ran {
     let shared = Path::new("/dev/shm");
     let real = if shared.is_dir() { temp_dir_in(shared) } else { temp_dir() };
     let (metrics, files) = perform(job, &Target::open(real.path()).unwrap());
-    Ran { metrics, files, snapshot: Snapshot::of_directory(real.path()).unwrap() }
+    Ran { metrics, files, snapshot: TreeSnapshot::from_directory(real.path()).unwrap() }
 }
 
 fn in_memory(job: &dyn Job) -> Ran {

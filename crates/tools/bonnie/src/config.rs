@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_script::{ConfigError, Identity, Meeting, Settings, SyncScope};
+use treering_script::{ConfigError, Credentials, SemaphoreBarrier, Settings, SyncScope};
 
 use super::asked::{FileKind, FilesShape, IoShape};
 use super::dice::RandomSource;
@@ -38,9 +38,9 @@ pub(super) struct OutputOptions {
     /// Wait before each test.
     pub(super) wait: TestWait,
     /// Semaphores at which processes meet, if any.
-    pub(super) meeting: Option<Meeting>,
+    pub(super) meeting: Option<SemaphoreBarrier>,
     /// User and group for the "Using uid" banner, if given.
-    pub(super) greeting: Option<Identity>,
+    pub(super) greeting: Option<Credentials>,
 }
 
 /// Parsed classic command line.
@@ -91,7 +91,9 @@ impl ClassicConfig {
             None => machine.memory_bytes >> 20,
         };
         let RequestedFiles { io, files, mib, k, byte_mib } = match meeting {
-            Some(Meeting::Make { .. } | Meeting::Remove { .. }) => RequestedFiles::default(),
+            Some(SemaphoreBarrier::Make { .. } | SemaphoreBarrier::Remove { .. }) => {
+                RequestedFiles::default()
+            }
             _ => RequestedFiles::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
         };
         let runs = settings.number(Classic::SPECS, "runs", 1..=RUNS_MAX);
@@ -184,7 +186,7 @@ fn ram_mib(text: &str, after: &BannerState) -> Result<u64, ConfigError> {
 
 /// Banner that precedes an error once user and group are known.
 struct BannerState {
-    greeting: Option<Identity>,
+    greeting: Option<Credentials>,
     quiet: bool,
 }
 
@@ -198,7 +200,7 @@ impl BannerState {
 }
 
 /// First line of output: user and group.
-pub(super) fn greeting(Identity { user, group }: Identity) -> String {
+pub(super) fn greeting(Credentials { user, group }: Credentials) -> String {
     format!("Using uid:{user}, gid:{group}.")
 }
 
@@ -229,7 +231,7 @@ fn random_numbers(typed: &str, path: &Path) -> Result<Arc<[u32]>, ConfigError> {
 }
 
 /// User and group to work as, if given.
-fn identity(options: &Classic, is_root: bool) -> Result<Option<Identity>, ConfigError> {
+fn identity(options: &Classic, is_root: bool) -> Result<Option<Credentials>, ConfigError> {
     match (&options.user, options.group.as_deref()) {
         (Some(user), group) => Accounts::of_machine().find(user, group).map(Some),
         (None, _) if is_root => usage("You must use the \"-u\" switch when running as root."),
@@ -269,23 +271,23 @@ fn leading_number(text: &str) -> Option<u64> {
 }
 
 /// Meeting at the original's semaphores: join, make, or remove them.
-fn meeting(given: Option<&str>, wait: TestWait) -> Result<Option<Meeting>, ConfigError> {
+fn meeting(given: Option<&str>, wait: TestWait) -> Result<Option<SemaphoreBarrier>, ConfigError> {
     let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
     match (given, wait) {
-        (None, TestWait::Others) => Ok(Some(Meeting::Join { key, meetings })),
+        (None, TestWait::Others) => Ok(Some(SemaphoreBarrier::Join { key, meetings })),
         (None, _) => Ok(None),
         // The original takes `-p 0` for no -p at all, whether it waits or not.
         (Some(text), wait) if leading_number(text) == Some(0) => match wait {
-            TestWait::Others => Ok(Some(Meeting::Join { key, meetings })),
+            TestWait::Others => Ok(Some(SemaphoreBarrier::Join { key, meetings })),
             TestWait::Nothing | TestWait::Line => Ok(None),
         },
         (Some(_), TestWait::Others) => {
             usage("-p makes semaphores and -y s waits for them: not both")
         }
-        (Some("-1"), _) => Ok(Some(Meeting::Remove { key, meetings })),
+        (Some("-1"), _) => Ok(Some(SemaphoreBarrier::Remove { key, meetings })),
         (Some(text), _) => match leading_number(text).map(u16::try_from) {
             Some(Ok(processes)) if (1..=MEETING_MAX).contains(&processes) => {
-                Ok(Some(Meeting::Make { key, meetings, processes }))
+                Ok(Some(SemaphoreBarrier::Make { key, meetings, processes }))
             }
             _ => usage(format!("-p: '{text}' is neither a number from 1 to {MEETING_MAX} nor -1")),
         },
@@ -399,11 +401,11 @@ mod tests {
     use crate::asked::FileKind;
     use crate::shape::Fsync;
     use crate::test::Test;
-    use treering_script::{Identity, Machine, Meeting, Settings, SyncScope};
+    use treering_script::{Credentials, MachineFacts, SemaphoreBarrier, Settings, SyncScope};
 
     fn settings(given: &[(&str, &str)]) -> Settings {
         let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        let machine = Machine {
+        let machine = MachineFacts {
             name: "oak".into(),
             memory_bytes: 1 << 30,
             is_root: true,
@@ -440,7 +442,7 @@ mod tests {
         assert_eq!((telling.label.seed, telling.label.csv), (0x6553_e192, CsvVersion::Long));
         assert_eq!((&*telling.label.name, telling.lines_only), ("oak", false));
         assert_eq!(config.dir.to_str(), Some("."));
-        assert_eq!(telling.greeting, Some(Identity { user: 0, group: 0 }));
+        assert_eq!(telling.greeting, Some(Credentials { user: 0, group: 0 }));
         assert_eq!((shape.identity, shape.sync), (None, SyncScope::Target));
         assert_eq!(read(&[ROOT, ("ram", "0")]).telling.label.mib, 300);
     }
@@ -521,14 +523,14 @@ mod tests {
         assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, TestWait::Line);
         let of = |given: &[(&str, &str)]| read(given).telling.meeting.unwrap();
         let (key, meetings) = (4711, 12);
-        let made = Meeting::Make { key, meetings, processes: 3 };
+        let made = SemaphoreBarrier::Make { key, meetings, processes: 3 };
         assert_eq!(of(&[ROOT, ("processes", "3"), ("size", "1")]), made);
-        assert_eq!(of(&[ROOT, ("processes", "-1")]), Meeting::Remove { key, meetings });
-        assert_eq!(of(&[ROOT, ("wait", "s")]), Meeting::Join { key, meetings });
+        assert_eq!(of(&[ROOT, ("processes", "-1")]), SemaphoreBarrier::Remove { key, meetings });
+        assert_eq!(of(&[ROOT, ("wait", "s")]), SemaphoreBarrier::Join { key, meetings });
         assert!(!refused(&[ROOT, ("wait", "s"), ("processes", "3")]).is_empty());
         assert!(read(&[ROOT, ("direct", "true"), ("byte-size", "0")]).shape.direct);
         let config = read(&[("user", "12345:678"), ("byte-size", "20")]);
-        assert_eq!(config.shape.identity, Some(Identity { user: 12_345, group: 678 }));
+        assert_eq!(config.shape.identity, Some(Credentials { user: 12_345, group: 678 }));
         assert_eq!(config.shape.io.unwrap().char_bytes, 20 << 20);
         let config = read(&[ROOT, ("number", "1:-1"), ("csv-version", "1.96")]);
         assert_eq!(config.shape.files.unwrap().kind, FileKind::HardLinks);

@@ -199,7 +199,7 @@ mod tests {
     use crate::meter::Noted;
     use crate::shape::{Fsync, Shape};
     use crate::test::Test;
-    use treering_model::{Cpu, Metric, TaskTotals};
+    use treering_model::{CpuTime, Metric, TaskTotals};
     use treering_script::SyncScope;
 
     fn shape(copies: u16) -> Shape {
@@ -223,7 +223,7 @@ mod tests {
         TaskTotals {
             began_ns: began_ms * 1_000_000,
             wall_ns: wall_ms * 1_000_000,
-            cpu: Cpu { user_ns: 0, system_ns: cpu_ms * 1_000_000 },
+            cpu: CpuTime { user_ns: 0, system_ns: cpu_ms * 1_000_000 },
             ..TaskTotals::default()
         }
     }

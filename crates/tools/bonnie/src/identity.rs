@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use treering_script::{ConfigError, Identity};
+use treering_script::{ConfigError, Credentials};
 
 /// Group for the number of an unknown user.
 const NO_GROUP: &str = "nogroup";
@@ -26,7 +26,7 @@ impl Accounts {
     ///
     /// # Errors
     /// When one of them is not known; in the original's words.
-    pub(super) fn find(&self, user: &str, group: Option<&str>) -> Result<Identity, ConfigError> {
+    pub(super) fn find(&self, user: &str, group: Option<&str>) -> Result<Credentials, ConfigError> {
         let (user, own) = match user.split_once(':') {
             Some((user, own)) => (user, Some(own)),
             None => (user, None),
@@ -38,7 +38,7 @@ impl Accounts {
             Some(group) => self.find_group(group)?,
             None => usual.or_else(|| self.group(NO_GROUP)).unwrap_or(number),
         };
-        Ok(Identity { user: number, group })
+        Ok(Credentials { user: number, group })
     }
 
     /// Resolves a separately given group.
@@ -90,7 +90,7 @@ fn read(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::Accounts;
-    use treering_script::Identity;
+    use treering_script::Credentials;
 
     fn accounts() -> Accounts {
         Accounts {
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn names_and_numbers_are_found() {
         let find = |user, group| accounts().find(user, group).map_err(|error| error.message);
-        let identity = |user, group| Ok(Identity { user, group });
+        let identity = |user, group| Ok(Credentials { user, group });
         assert_eq!(find("root", None), identity(0, 0));
         assert_eq!(find("0", None), identity(0, 0));
         assert_eq!(find("oak", None), identity(1000, 1001));

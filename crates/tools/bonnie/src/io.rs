@@ -1,14 +1,14 @@
 //! Tests on the large file except the seeks: write, rewrite and read, byte by byte or in chunks.
 
 use treering_model::Counters;
-use treering_script::{CreateHow, File, Io, OpenHow, Script, Stop};
+use treering_script::{CreateHow, FileSlot, Io, OpenHow, Script, Stop};
 
 use super::asked::IoShape;
 use super::meter::{Meter, Trouble};
 use super::shape::{Fsync, Home};
 use super::test::Test;
 
-pub(super) const FILE: File = File(0);
+pub(super) const FILE: FileSlot = FileSlot(0);
 
 /// Code of one copy.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A configured bonnie++: parameters, footprint, outline, and the session.
 
 use treering_model::metrics::times;
-use treering_model::{Caution, Metric, Mode};
+use treering_model::{Caution, Metric, RunMode};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::asked::FileKind;
@@ -43,10 +43,10 @@ impl Job for BonnieJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
+    fn mode(&self) -> RunMode {
         match self.style {
-            Style::Classic { .. } => Mode::Classic,
-            Style::Native => Mode::Native,
+            Style::Classic { .. } => RunMode::Classic,
+            Style::Native => RunMode::Native,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
-use treering_script::Spans;
+use treering_script::OperationSpans;
 
 /// Number of pieces of equal work into which a task is divided.
 const PIECES: u64 = 32;
@@ -14,7 +14,7 @@ const PIECES_FEW: usize = 6;
 #[derive(Debug)]
 pub(super) struct Meter {
     /// Times of the loop bodies, if every call is timed.
-    spans: Option<Spans>,
+    spans: Option<OperationSpans>,
     /// Start of the present loop body.
     began_ns: Option<u64>,
     closing_ns: u64,
@@ -43,7 +43,7 @@ impl Meter {
     /// Recorder for a task of `bodies` loop bodies.
     pub(super) fn new(bodies: u64, all_timed: bool) -> Self {
         Self {
-            spans: all_timed.then(|| Spans::new(1)),
+            spans: all_timed.then(|| OperationSpans::new(1)),
             began_ns: None,
             closing_ns: 0,
             done: 0,
@@ -88,7 +88,7 @@ impl Meter {
 
     /// Takes the measurements as counters of the task.
     pub(super) fn counters(&mut self) -> Counters {
-        Counters::of(&Noted {
+        Counters::from_value(&Noted {
             trouble: self.trouble,
             closing_ns: self.closing_ns,
             marks: std::mem::take(&mut self.marks),
@@ -106,7 +106,7 @@ pub(super) struct Noted {
     /// Numbers of completed bodies, with the times.
     pub(super) marks: Vec<(u64, u64)>,
     /// Times of the bodies, if every call was timed.
-    pub(super) bodies: Option<Spans>,
+    pub(super) bodies: Option<OperationSpans>,
 }
 
 impl Noted {

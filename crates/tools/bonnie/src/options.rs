@@ -1,9 +1,9 @@
 //! Options of bonnie++, each declared once: the letters of 2.00a and the native ones.
 
-use treering_script::{ClassicPayload, Manifest, Support, options};
+use treering_script::{ClassicPayload, OptionSupport, WorkloadManifest, options};
 
 /// Workload manifest: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "bonnie++",
     aliases: &["bonnie"],
     about: "Write, rewrite, read and seek in a large file, then create, stat and remove many files",
@@ -70,10 +70,10 @@ options! {
         /// Number of concurrent copies of each test, each with its own files.
         copies('c'): String = Number, "1";
         /// A log of each operation.
-        #[support = Support::Ignored("it has none in 2.00a; latencies are in the store")]
+        #[support = OptionSupport::Ignored("it has none in 2.00a; latencies are in the store")]
         detail_log('l'): () = Path;
         /// Operations of a line there.
-        #[support = Support::Ignored("it is that of a patched version, for its detail log")]
+        #[support = OptionSupport::Ignored("it is that of a patched version, for its detail log")]
         report_interval('R'): () = Number;
         /// The format of the line with commas.
         csv_version: &'static str = Choice(&["1.96", "1.97", "1.98"]), "1.98";

@@ -2,8 +2,8 @@
 
 use treering_model::TrialEvent;
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, Meeting, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OutputContext,
+    SemaphoreBarrier, Settings, ToolOutput,
 };
 
 use super::config::{ClassicConfig, OutputOptions, TestWait, greeting};
@@ -22,7 +22,7 @@ pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMo
     let ClassicConfig { shape, telling, dir, .. } = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
         roots: vec![dir],
-        make_roots: MakeRoots::OneLevel,
+        make_roots: MissingRootPolicy::OneLevel,
         log: None,
         times_all: true,
         seed: telling.label.seed,
@@ -78,15 +78,15 @@ impl Output {
     }
 
     /// Progress message, unless `-q` is given.
-    fn progress(&self, words: &str) -> Said {
+    fn progress(&self, words: &str) -> ToolOutput {
         if self.telling.quiet {
-            return Said::default();
+            return ToolOutput::default();
         }
-        Said { err: words.to_owned(), ..Said::default() }
+        ToolOutput { err: words.to_owned(), ..ToolOutput::default() }
     }
 
     /// Begins a test, after waiting for a line or for other processes where requested.
-    fn begin(&mut self, witness: &mut dyn Witness) -> Said {
+    fn begin(&mut self, witness: &mut dyn OutputContext) -> ToolOutput {
         if self.begun.is_multiple_of(self.shape.tests.len()) {
             self.measured = Default::default();
         }
@@ -113,22 +113,26 @@ impl Output {
     }
 
     /// Ends a test, and a run after its last test.
-    fn end(&mut self) -> Said {
-        let Some(test) = self.present() else { return Said::default() };
+    fn end(&mut self) -> ToolOutput {
+        let Some(test) = self.present() else { return ToolOutput::default() };
         let progress = self.progress(ending(test));
         let total_tests =
             self.shape.tests.len() * usize::try_from(self.shape.runs).unwrap_or(usize::MAX);
         let results = if self.begun.is_multiple_of(self.shape.tests.len()) {
             self.results()
         } else {
-            Said::default()
+            ToolOutput::default()
         };
         let prompt = if self.begun < total_tests { self.prompt() } else { String::new() };
-        Said { out: results.out + &prompt, err: progress.err + &results.err, ..Said::default() }
+        ToolOutput {
+            out: results.out + &prompt,
+            err: progress.err + &results.err,
+            ..ToolOutput::default()
+        }
     }
 
     /// Table and CSV line of a run.
-    fn results(&self) -> Said {
+    fn results(&self) -> ToolOutput {
         let result = |(measured, test): (&Option<GroupTotals>, Test)| {
             let measured = measured.as_ref()?;
             let longest = measured.longest_ns.unwrap_or(0);
@@ -147,37 +151,37 @@ impl Output {
         let report = Report { asked: &self.shape.asked(), label: &self.telling.label, results };
         let (table, line) = (table(&report), line(&report));
         match (self.telling.lines_only, self.telling.quiet) {
-            (true, _) => Said { out: line, ..Said::default() },
-            (false, true) => Said { out: line, err: table, ..Said::default() },
-            (false, false) => Said { out: table + &line, ..Said::default() },
+            (true, _) => ToolOutput { out: line, ..ToolOutput::default() },
+            (false, true) => ToolOutput { out: line, err: table, ..ToolOutput::default() },
+            (false, false) => ToolOutput { out: table + &line, ..ToolOutput::default() },
         }
     }
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, _scene: &ClassicScene) -> Said {
+    fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let greeting = self.telling.greeting.map(|who| greeting(who) + "\n").unwrap_or_default();
         let header = match (self.telling.lines_only, self.shape.runs) {
             (true, 2..) => header(self.telling.label.csv, self.telling.label.csv_as_original),
             _ => String::new(),
         };
-        Said { out: header + &self.prompt(), ..self.progress(&greeting) }
+        ToolOutput { out: header + &self.prompt(), ..self.progress(&greeting) }
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
-        Said { err: format!("{}\n", error.message), ..Said::default() }
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
+        ToolOutput { err: format!("{}\n", error.message), ..ToolOutput::default() }
     }
 
-    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { .. } => self.begin(witness),
             TrialEvent::TaskEnded(task) => {
                 let Some(test) = self.present().filter(|test| test.name() == task.kind) else {
-                    return Said::default();
+                    return ToolOutput::default();
                 };
                 let noted = task.counters.read::<Noted>().unwrap_or_default();
                 self.measured[test.place()].get_or_insert_default().add(task, &noted);
-                if test == Test::Seeks { self.progress("done...") } else { Said::default() }
+                if test == Test::Seeks { self.progress("done...") } else { ToolOutput::default() }
             }
             TrialEvent::PhaseEnded(_) => {
                 let test = self.present();
@@ -189,15 +193,15 @@ impl ClassicOutput for Output {
                 if ended { self.end() } else { self.progress("\n") }
             }
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn meeting(&self) -> Option<Meeting> {
+    fn meeting(&self) -> Option<SemaphoreBarrier> {
         self.telling.meeting
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
-        Said::default()
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
+        ToolOutput::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Setup and cleanup outside of the tests: directories are made, the large file is removed.
 
-use treering_script::{Dir, Expect, Io, Script, Stop};
+use treering_script::{DirSlot, ExpectedErrors, Io, Script, Stop};
 
 use super::names::subdir_name;
 use super::shape::{Home, TOP};
@@ -11,7 +11,7 @@ pub(super) struct MakeRoot(pub(super) Home);
 
 impl Script for MakeRoot {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        self.0.root.as_deref().map_or(Ok(()), |root| io.make_dir(Dir::TARGET, root))
+        self.0.root.as_deref().map_or(Ok(()), |root| io.make_dir(DirSlot::TARGET, root))
     }
 }
 

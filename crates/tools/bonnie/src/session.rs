@@ -2,7 +2,7 @@
 
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, Conductor, NoListener, ParallelGroup, Phase, Script, Session, SessionError,
+    CachePolicy, Conductor, NoListener, ParallelGroup, Phase, Script, Session, SessionError,
     SessionResult, Task, TaskListener,
 };
 
@@ -138,7 +138,7 @@ impl BonnieSession {
     }
 
     fn run_test(&mut self, test: Test, conductor: &mut dyn Conductor) -> SessionResult {
-        let caches = if self.shape.drop_caches { Caches::Drop } else { Caches::Keep };
+        let caches = if self.shape.drop_caches { CachePolicy::Drop } else { CachePolicy::Keep };
         let group = ParallelGroup { caches, ..ParallelGroup::new(self.tasks(test)) };
         let mut trouble = Trouble::None;
         let headline = &mut self.headline;
@@ -310,7 +310,7 @@ impl Session for BonnieSession {
         (0..self.shape.copies).map(root_name).collect()
     }
 
-    fn litter(&self) -> Vec<String> {
+    fn left_paths(&self) -> Vec<String> {
         if !self.is_classic() || !self.has_begun {
             return Vec::new();
         }

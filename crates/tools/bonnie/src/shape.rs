@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Dir, Identity, Io, Stop, SyncScope};
+use treering_script::{Credentials, DirSlot, Io, Stop, SyncScope};
 
 use super::asked::{FilesShape, IoShape, RunParameters};
 use super::dice::RandomSource;
@@ -38,7 +38,7 @@ pub(super) struct Shape {
     pub(super) sync: SyncScope,
     /// True if caches are dropped before each test.
     pub(super) drop_caches: bool,
-    pub(super) identity: Option<Identity>,
+    pub(super) identity: Option<Credentials>,
 }
 
 impl Shape {
@@ -71,9 +71,9 @@ pub(super) fn possible_tests(io: Option<IoShape>, files: Option<FilesShape>) -> 
 }
 
 /// Slot of a copy's own directory.
-const ROOT: Dir = Dir(1);
+const ROOT: DirSlot = DirSlot(1);
 /// Slot of the directory of the small files.
-pub(super) const TOP: Dir = Dir(2);
+pub(super) const TOP: DirSlot = DirSlot(2);
 
 /// Location of a copy's files.
 #[derive(Clone, Debug)]
@@ -101,13 +101,13 @@ impl Home {
     }
 
     /// Slot of the directory that holds the file and the directory.
-    pub(super) const fn dir(&self) -> Dir {
-        if self.root.is_some() { ROOT } else { Dir::TARGET }
+    pub(super) const fn dir(&self) -> DirSlot {
+        if self.root.is_some() { ROOT } else { DirSlot::TARGET }
     }
 
     /// Opens the directory of the copy, if it has one.
     pub(super) fn enter(&self, io: &mut dyn Io) -> Result<(), Stop> {
-        self.root.as_deref().map_or(Ok(()), |root| io.open_dir(Dir::TARGET, root, ROOT))
+        self.root.as_deref().map_or(Ok(()), |root| io.open_dir(DirSlot::TARGET, root, ROOT))
     }
 
     /// Opens the directory of the small files.

@@ -5,16 +5,16 @@
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_bonnie::Bonnie;
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
-    Target,
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target,
 };
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct RandomSettings {
@@ -105,12 +105,12 @@ impl RunResult {
     }
 }
 
-fn perform<P: Run + ?Sized>(asked: &RandomSettings, place: &P) -> RunResult {
+fn perform<P: RunSessions + ?Sized>(asked: &RandomSettings, place: &P) -> RunResult {
     let job = Bonnie.native(&asked.settings()).unwrap();
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut tasks = Tasks::default();
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let mut tasks = TaskCollector::default();
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_eq!(session.remains().len() as u64, asked.copies);
     assert_decides_as_foreseen(job.as_ref(), &session.metrics());
@@ -158,7 +158,7 @@ fn check(asked: &RandomSettings, ran: &RunResult) {
 }
 
 /// Checks that only the copies' directories are left, empty.
-fn nothing_is_left(asked: &RandomSettings, snapshot: &Snapshot) {
+fn nothing_is_left(asked: &RandomSettings, snapshot: &TreeSnapshot) {
     let names: Vec<String> =
         snapshot.entries.iter().map(|(path, _, _)| path.display().to_string()).collect();
     let wanted: Vec<String> = (0..asked.copies).map(|copy| format!("bonnie-{copy}")).collect();

@@ -11,7 +11,8 @@ use treering_bonnie::Bonnie;
 use treering_engine::{MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session};
 use treering_model::{Metric, Scope, TaskTotals};
 use treering_script::{
-    Call, CreateHow, Machine, OpenHow, Script, Session, Settings, SyncScope, TargetFacts, Workload,
+    Call, CreateHow, MachineFacts, OpenHow, Script, Session, Settings, SyncScope, TargetFacts,
+    Workload,
 };
 
 /// A call in words; file names without their random parts.
@@ -140,7 +141,7 @@ fn perform(session: &mut dyn Session) -> RunResult {
         tasks.iter().filter(|(kind, _, _)| name.starts_with(kind.as_str())).count()
     });
     assert_eq!(own.collect::<Vec<_>>(), announced);
-    let (remains, litter) = (session.remains(), session.litter());
+    let (remains, litter) = (session.remains(), session.left_paths());
     RunResult { phases, metrics: session.metrics(), memory, remains, litter }
 }
 
@@ -149,7 +150,7 @@ fn run(classic: bool, given: &[(&str, &str)]) -> RunResult {
         given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     given.push(("seed".to_owned(), "7".to_owned()));
     let mut settings = Settings::new(given);
-    settings.machine = Machine { process: 4242, ..Machine::default() };
+    settings.machine = MachineFacts { process: 4242, ..Machine::default() };
     let job = if classic { Bonnie.classic(&settings) } else { Bonnie.native(&settings) }.unwrap();
     perform(job.begin(&TargetFacts::unknown()).as_mut())
 }

@@ -1,7 +1,7 @@
 //! Request of a command line or a plan: the words of the command, the commands before and after it,
 //! and the metrics that its output is searched for.
 
-use treering_script::{ConfigError, Settings, Watch};
+use treering_script::{ConfigError, ProgramWatch, Settings};
 
 use super::found::MetricPattern;
 use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
@@ -25,13 +25,13 @@ pub(super) struct CommandJob {
 /// Words that run a text in the shell; the directory is passed as a variable, which is safe for any
 /// name.
 pub(super) fn by_shell(text: &str) -> Vec<String> {
-    let variable = format!("${{{}}}", Watch::DIRECTORY);
-    vec!["sh".to_owned(), "-c".to_owned(), text.replace(Watch::PLACE, &variable)]
+    let variable = format!("${{{}}}", ProgramWatch::DIRECTORY);
+    vec!["sh".to_owned(), "-c".to_owned(), text.replace(ProgramWatch::PLACE, &variable)]
 }
 
 impl CommandJob {
     pub(super) fn new(settings: &Settings) -> Result<Self, ConfigError> {
-        let words: Vec<String> = settings.all(COMMAND).map(str::to_owned).collect();
+        let words: Vec<String> = settings.values(COMMAND).map(str::to_owned).collect();
         let shell = settings.text(SHELL);
         let example = "for instance treering run command --dir /mnt/test -- tar cf a.tar /usr/lib";
         let words = match (words.first().map(String::as_str), shell) {
@@ -53,7 +53,7 @@ impl CommandJob {
             return Err(ConfigError::new("a command cannot contain the character NUL"));
         }
         let wanted: Vec<MetricPattern> =
-            settings.all(METRIC).map(MetricPattern::parse).collect::<Result<_, _>>()?;
+            settings.values(METRIC).map(MetricPattern::parse).collect::<Result<_, _>>()?;
         if wanted.len() > METRICS_MAX {
             return Err(ConfigError::new(format!("--{METRIC}: more than {METRICS_MAX} are given")));
         }
@@ -97,9 +97,9 @@ fn parameters(settings: &Settings) -> Vec<(String, String)> {
     for name in [SHELL, PREPARE, CLEANUP] {
         all.extend(settings.text(name).map(|text| (name.to_owned(), text.to_owned())));
     }
-    let metrics = settings.all(METRIC).enumerate();
+    let metrics = settings.values(METRIC).enumerate();
     all.extend(metrics.map(|(number, text)| (format!("{METRIC}.{number}"), text.to_owned())));
-    let words: Vec<String> = settings.all(COMMAND).map(str::to_owned).collect();
+    let words: Vec<String> = settings.values(COMMAND).map(str::to_owned).collect();
     if !words.is_empty() {
         all.push((COMMAND.to_owned(), shell_line(&words)));
     }

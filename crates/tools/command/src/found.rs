@@ -4,7 +4,7 @@ use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 use thiserror::Error;
 use treering_model::metrics::{command, cpu, is_observation, times};
-use treering_model::{Better, Metric, Unit};
+use treering_model::{BetterDirection, Metric, Unit};
 use treering_script::ConfigError;
 
 use super::options::METRIC;
@@ -66,7 +66,7 @@ pub(super) struct MetricPattern {
     place: NumberLocation,
     unit: Unit,
     factor: f64,
-    better: Better,
+    better: BetterDirection,
     pub(super) primary: bool,
 }
 
@@ -89,8 +89,8 @@ impl MetricPattern {
                 unit = Some(known_unit(name, word)?);
             } else if let Some(word) = last.strip_prefix("better=").filter(|_| better.is_none()) {
                 better = Some(match word {
-                    "higher" => Better::Higher,
-                    "lower" => Better::Lower,
+                    "higher" => BetterDirection::Higher,
+                    "lower" => BetterDirection::Lower,
                     _ => return Err(fault("better is neither higher nor lower")),
                 });
             } else if last == "primary" && !primary {
@@ -102,8 +102,10 @@ impl MetricPattern {
         }
         let (unit, factor) = unit.unwrap_or((Unit::Count, 1.0));
         let usual = match unit {
-            Unit::Seconds | Unit::Nanoseconds => Some(Better::Lower),
-            Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond => Some(Better::Higher),
+            Unit::Seconds | Unit::Nanoseconds => Some(BetterDirection::Lower),
+            Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond => {
+                Some(BetterDirection::Higher)
+            }
             Unit::Bytes | Unit::Count | Unit::Percent => None,
         };
         let better = better.or(usual).ok_or_else(|| {
@@ -246,7 +248,7 @@ fn document(text: &str) -> Result<Value, NoValue> {
 
 #[cfg(test)]
 mod tests {
-    use treering_model::{Better, Unit};
+    use treering_model::{BetterDirection, Unit};
 
     use super::MetricPattern;
 
@@ -256,7 +258,7 @@ mod tests {
         let wanted = MetricPattern::parse(text).unwrap();
         assert_eq!(
             (wanted.unit, wanted.better, wanted.primary),
-            (Unit::OpsPerSecond, Better::Higher, true)
+            (Unit::OpsPerSecond, BetterDirection::Higher, true)
         );
         assert_eq!(wanted.find("x\na,b(12.5 per sec.)", ""), Ok(12.5));
         assert_eq!(wanted.find("", "a,b=(7 per sec.)"), Ok(7.0), "also on standard error");

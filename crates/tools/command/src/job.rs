@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use treering_model::metrics::{command, cpu, times};
-use treering_model::{Caution, Metric, Mode, Scope, Work};
+use treering_model::{Caution, Metric, RunMode, Scope, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, TargetFacts};
 
 use super::command_line::{CommandJob, by_shell, shell_line};
@@ -15,8 +15,8 @@ impl Job for CommandJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Native
+    fn mode(&self) -> RunMode {
+        RunMode::Native
     }
 
     fn check(&self, _facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -64,8 +64,8 @@ impl Job for CommandJob {
             .collect()
     }
 
-    fn work(&self) -> Work {
-        Work::Fixed
+    fn work(&self) -> WorkLimit {
+        WorkLimit::Fixed
     }
 
     fn is_by_program(&self) -> bool {

@@ -11,7 +11,7 @@ mod job;
 mod options;
 mod session;
 
-use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ConfigError, Job, Settings, Workload, WorkloadManifest};
 
 use command_line::CommandJob;
 
@@ -24,7 +24,7 @@ pub const TOOL: treering_kit::Tool =
 pub(crate) struct AnyCommand;
 
 impl Workload for AnyCommand {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
 

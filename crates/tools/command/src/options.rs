@@ -1,9 +1,9 @@
 //! Options of a command.
 
-use treering_script::{ClassicPayload, Manifest, OptionSpec, ValueKind};
+use treering_script::{ClassicPayload, OptionSpec, ValueKind, WorkloadManifest};
 
 /// Manifest of the workload: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "command",
     aliases: &[],
     about: "Runs any program in the directory, and takes times, CPU, I/O and numbers of its output",

@@ -6,7 +6,8 @@ use treering_model::{
     Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals,
 };
 use treering_script::{
-    Conductor, Program, ProgramEnd, ReportedPhase, Session, SessionError, SessionResult, Watch,
+    Conductor, ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase, Session, SessionError,
+    SessionResult,
 };
 
 use super::command_line::{CommandJob, by_shell};
@@ -55,9 +56,12 @@ impl<'j> CommandSession<'j> {
         conductor: &mut dyn Conductor,
     ) -> SessionResult<Result<(), SessionError>> {
         let arguments = words.split_off(1);
-        let watch =
-            Watch { phase: kind.to_owned(), kept_bytes: READ_BYTES, sync_after: kind != CLEANUP };
-        let end = conductor.program(Program {
+        let watch = ProgramWatch {
+            phase: kind.to_owned(),
+            kept_bytes: READ_BYTES,
+            sync_after: kind != CLEANUP,
+        };
+        let end = conductor.program(ExternalProgram {
             path: words.concat().into(),
             arguments,
             input: Vec::new(),
@@ -134,7 +138,7 @@ fn reported(
         wall_ns: end.wall_ns,
         cpu: end.cpu,
         bytes: end.read_bytes.saturating_add(end.written_bytes),
-        counters: Counters::of(&record),
+        counters: Counters::from_value(&record),
         ..TaskTotals::default()
     };
     let totals = PhaseTotals {

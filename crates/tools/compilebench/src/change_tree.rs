@@ -8,7 +8,9 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use treering_model::Counters;
-use treering_script::{CreateHow, Dir, Expect, File, Io, NameId, Names, Script, Stop, SyncScope};
+use treering_script::{
+    CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, NameId, NameTree, Script, Stop, SyncScope,
+};
 
 use super::cursor::{Cursor, TOP};
 use super::recipes::Change;
@@ -54,14 +56,14 @@ impl Ahead {
     }
 }
 
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 
 impl Writing {
     /// Writes a file from its start or at its end, or only allocates it.
     fn file(
         &self,
         io: &mut dyn Io,
-        (at, path): (Dir, &CStr),
+        (at, path): (DirSlot, &CStr),
         size: u64,
         allocates: bool,
     ) -> Result<(), Stop> {
@@ -102,7 +104,7 @@ impl ChangeTree {
     /// Change of the tree of this name.
     pub(super) fn new(
         tree: CString,
-        names: &Arc<Names>,
+        names: &Arc<NameTree>,
         change: Arc<Change>,
         writing: Writing,
     ) -> Self {
@@ -114,14 +116,16 @@ impl ChangeTree {
 impl Script for ChangeTree {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let Self { tree, change, writing, cursor, counted } = self;
-        if matches!(writing.ahead, Some(Ahead::Probe(_))) && !can_allocate(io, Dir::TARGET, FILE)? {
+        if matches!(writing.ahead, Some(Ahead::Probe(_)))
+            && !can_allocate(io, DirSlot::TARGET, FILE)?
+        {
             counted.cannot_allocate = true;
             return Ok(());
         }
         if writing.fresh {
-            io.make_dir(Dir::TARGET, tree).unless_existing()?;
+            io.make_dir(DirSlot::TARGET, tree).unless_existing()?;
         }
-        io.open_dir(Dir::TARGET, tree, TOP)?;
+        io.open_dir(DirSlot::TARGET, tree, TOP)?;
         let mut removes = change.removes.iter().copied().peekable();
         while let Some(file) = removes.next() {
             cursor.go(io, file, removes.peek().copied())?;
@@ -149,6 +153,6 @@ impl Script for ChangeTree {
 
     fn counters(&mut self) -> Counters {
         let counts = self.writing.ahead.is_some();
-        if counts { Counters::of(&self.counted) } else { Counters::default() }
+        if counts { Counters::from_value(&self.counted) } else { Counters::default() }
     }
 }

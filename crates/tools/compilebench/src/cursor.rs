@@ -7,12 +7,12 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use treering_script::{Dir, Expect, Io, NameId, Names, Stop};
+use treering_script::{DirSlot, ExpectedErrors, Io, NameId, NameTree, Stop};
 
 /// Stack of open directories, from the tree's top down.
 #[derive(Debug)]
 pub(super) struct Cursor {
-    names: Arc<Names>,
+    names: Arc<NameTree>,
     /// True for a new tree: directories are made before they are opened, not only where they are
     /// missing.
     is_new: bool,
@@ -30,11 +30,11 @@ pub(super) struct Cursor {
 }
 
 /// Slot of the tree's top directory.
-pub(super) const TOP: Dir = Dir(1);
+pub(super) const TOP: DirSlot = DirSlot(1);
 
 impl Cursor {
     /// Cursor in a tree whose top directory the caller opens in slot [`TOP`].
-    pub(super) fn new(names: Arc<Names>, is_new: bool) -> Self {
+    pub(super) fn new(names: Arc<NameTree>, is_new: bool) -> Self {
         let words = names.len().div_ceil(64);
         Self {
             names,
@@ -111,7 +111,7 @@ impl Cursor {
     }
 
     /// Location of the file to which the cursor moved: an open directory and the path from it.
-    pub(super) fn place(&mut self, file: NameId) -> (Dir, &CStr) {
+    pub(super) fn place(&mut self, file: NameId) -> (DirSlot, &CStr) {
         let base = self.stack.iter().rposition(|&open| open == self.base).unwrap_or(0);
         let at = slot(base);
         if self.names.parent(file) == self.base {
@@ -141,11 +141,11 @@ impl Cursor {
     }
 }
 
-fn slot(place: usize) -> Dir {
-    Dir(u16::try_from(place).expect("trees are at most 250 deep") + TOP.0)
+fn slot(place: usize) -> DirSlot {
+    DirSlot(u16::try_from(place).expect("trees are at most 250 deep") + TOP.0)
 }
 
-fn write_path_below(names: &Names, base: NameId, id: NameId, path: &mut Vec<u8>) {
+fn write_path_below(names: &NameTree, base: NameId, id: NameId, path: &mut Vec<u8>) {
     let parent = names.parent(id);
     if parent != base && parent != NameId::ROOT {
         write_path_below(names, base, parent, path);

@@ -6,9 +6,9 @@
 
 use std::collections::HashMap;
 
-use treering_script::{Footprint, Kind as NameKind, NameId};
+use treering_script::{Footprint, NameId, NodeKind as NameKind};
 
-use super::operation::{Kind, Operation};
+use super::operation::{NodeKind, Operation};
 use super::plan::{PlannedPhase, Work};
 use super::recipes::{NativeList, Recipe, Recipes};
 
@@ -164,7 +164,7 @@ impl Replay {
     }
 
     fn operation(&mut self, operation: &Operation) {
-        if operation.kind == Kind::Delete {
+        if operation.kind == NodeKind::Delete {
             self.trees.remove(&operation.tree);
             return;
         }

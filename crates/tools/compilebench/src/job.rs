@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use treering_datasets::{Dataset, classic, library};
 use treering_model::metrics::times;
-use treering_model::{Caution, CautionCode, Metric, Mode};
+use treering_model::{Caution, CautionCode, Metric, RunMode};
 use treering_script::{
-    ConfigError, Footprint, Job, Kind as NameKind, NameId, OutlineLine, Random, Session, Settings,
-    TargetFacts, with_causes,
+    ConfigError, Footprint, Job, NameId, NodeKind as NameKind, OutlineLine, Random, Session,
+    Settings, TargetFacts, with_causes,
 };
 
 use super::classic_plan::{self, ClassicShape};
@@ -177,8 +177,8 @@ impl Job for AgingJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.style.classic { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.style.classic { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -1,9 +1,9 @@
 //! Options of compilebench, each declared once: the classic ones of 0.6 and the native ones.
 
-use treering_script::{ClassicPayload, Manifest, Support, options};
+use treering_script::{ClassicPayload, OptionSupport, WorkloadManifest, options};
 
 /// Workload manifest: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "compilebench",
     aliases: &[],
     about: "Age a filesystem with work on source trees: create, patch, compile, clean, read, \
@@ -15,7 +15,7 @@ pub(super) static MANIFEST: Manifest = Manifest {
     classic_usage_exit: 2,
 };
 
-const TRACING: Support = Support::Approximate(
+const TRACING: OptionSupport = OptionSupport::Approximate(
     "every phase is traced, not the initial creates only, and blktrace is not needed; what cannot \
      be traced is said, and the run goes on",
 );
@@ -36,7 +36,7 @@ options! {
         #[recorded = false]
         directory('D'): String = Path, "/mnt/default";
         /// Directory of the four dataset files, or the name of a data set.
-        #[support = Support::Approximate(
+        #[support = OptionSupport::Approximate(
             "a data set's name is taken too; without -s, and without data files in the present \
              directory, linux-6.1 is used",
         )]

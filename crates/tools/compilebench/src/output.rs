@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ClassicTraces, ConfigError, MakeRoots, NoDirectory,
-    Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ClassicTraces, ConfigError, MissingRootPolicy,
+    OutputContext, Settings, ToolOutput, UnusableDirectory,
 };
 
 use super::options::Classic;
@@ -17,7 +17,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let options = Classic::read(settings)?;
     Ok(ClassicMode {
         roots: vec![PathBuf::from(&options.directory)],
-        make_roots: MakeRoots::WithParents,
+        make_roots: MissingRootPolicy::WithParents,
         log: None,
         times_all: false,
         seed: options.seed,
@@ -50,57 +50,62 @@ struct Output {
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, scene: &ClassicScene) -> Said {
+    fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         let line = opening_line(&self.directory, self.initial_dirs, self.runs);
         let made =
             if scene.was_made { format!("creating {}\n", self.directory) } else { String::new() };
-        Said::err_line(&format!("{made}{line}"))
+        ToolOutput::err_line(&format!("{made}{line}"))
     }
 
     fn traces(&self) -> Option<ClassicTraces> {
         self.traces.clone()
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
         let path = lacking.path.display();
         let why = format!("treering: {path}: {}\n", lacking.why);
         if lacking.is_there {
             // The original runs on until its first file.
-            return Said::err_line(&(self.open(scene).err + why.trim_end()));
+            return ToolOutput::err_line(&(self.open(scene).err + why.trim_end()));
         }
-        Said::err_line(&format!("creating {}\n{}", self.directory, why.trim_end()))
+        ToolOutput::err_line(&format!("creating {}\n{}", self.directory, why.trim_end()))
     }
 
-    fn refused(&mut self, _error: &ConfigError) -> Said {
-        Said::default()
+    fn refused(&mut self, _error: &ConfigError) -> ToolOutput {
+        ToolOutput::default()
     }
 
-    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::TaskEnded(task) => {
                 self.summary.add(task);
-                task_line(task).map_or_else(Said::default, |line| Said::err_line(&line))
+                task_line(task).map_or_else(ToolOutput::default, |line| ToolOutput::err_line(&line))
             }
             TrialEvent::Cautioned(caution) => match caution.code {
                 CautionCode::CachesNotDropped => {
-                    Said::err_line("error on drop caches, will skip it from now on")
+                    ToolOutput::err_line("error on drop caches, will skip it from now on")
                 }
                 CautionCode::AppendedToExisting
                 | CautionCode::MayNotFit
                 | CautionCode::NotLocked
                 | CautionCode::ConfinedByWalk => {
-                    Said::err_line(&format!("treering: {}", caution.message))
+                    ToolOutput::err_line(&format!("treering: {}", caution.message))
                 }
                 // Cautions about the machine are in the store: the printed lines stay those of the
                 // original.
-                _ => Said::default(),
+                _ => ToolOutput::default(),
             },
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn close(&mut self, signal: Option<i32>) -> Said {
-        let mut output = Said { out: self.summary.lines().join("\n"), ..Said::default() };
+    fn close(&mut self, signal: Option<i32>) -> ToolOutput {
+        let mut output =
+            ToolOutput { out: self.summary.lines().join("\n"), ..ToolOutput::default() };
         output.out.push('\n');
         if let Some(signal) = signal {
             output.err = format!("caught signal {signal}\n");

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use treering_datasets::{Dataset, FileList};
-use treering_script::{NameId, Names};
+use treering_script::{NameId, NameTree};
 
 /// Transition of a tree from one state to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -69,7 +69,7 @@ impl NativeList {
 #[derive(Clone, Debug)]
 pub(super) struct Recipes {
     /// Names that the lists refer to.
-    pub(super) names: Arc<Names>,
+    pub(super) names: Arc<NameTree>,
     create: Arc<Change>,
     patch: Arc<Change>,
     patch_compiled: Arc<Change>,
@@ -167,7 +167,11 @@ impl Recipes {
     }
 
     /// Reorders the files that a recipe writes, or removes if it writes none.
-    pub(super) fn arrange(&mut self, recipe: Recipe, order: impl FnOnce(&Names, &mut Vec<NameId>)) {
+    pub(super) fn arrange(
+        &mut self,
+        recipe: Recipe,
+        order: impl FnOnce(&NameTree, &mut Vec<NameId>),
+    ) {
         let names = Arc::clone(&self.names);
         let place = match recipe {
             Recipe::Create => &mut self.create,
@@ -201,7 +205,7 @@ struct SizeTable(Vec<u64>);
 const ABSENT: u64 = u64::MAX;
 
 impl SizeTable {
-    fn from_list(names: &Names, list: &FileList) -> Self {
+    fn from_list(names: &NameTree, list: &FileList) -> Self {
         let mut sizes = vec![ABSENT; names.len()];
         for (name, size) in list.iter() {
             sizes[name.index()] = size;
@@ -239,7 +243,7 @@ fn removing(list: &FileList) -> Change {
 }
 
 /// Changes that turn a tree with the files `from` into one with `to`.
-fn difference(names: &Names, from: &FileList, to: &FileList) -> Change {
+fn difference(names: &NameTree, from: &FileList, to: &FileList) -> Change {
     let old = SizeTable::from_list(names, from);
     let new = SizeTable::from_list(names, to);
     let gone = without(from, |name, _| new.has(name));
@@ -253,7 +257,7 @@ fn difference(names: &Names, from: &FileList, to: &FileList) -> Change {
 }
 
 /// Reorders a list; files that the order does not name follow at the end, in their old order.
-fn in_order(names: &Names, list: &FileList, order: &[NameId]) -> FileList {
+fn in_order(names: &NameTree, list: &FileList, order: &[NameId]) -> FileList {
     let mut sizes = SizeTable::from_list(names, list);
     let mut ordered = FileList::default();
     let listed = list.iter().map(|(name, _)| name);

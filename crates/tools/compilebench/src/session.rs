@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use treering_datasets::FileList;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Caches, Conductor, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SessionError,
+    CachePolicy, Conductor, CreateHow, NameId, ParallelGroup, Phase, Script, Session, SessionError,
     SessionResult, SessionStop, SyncScope, Task, TaskListener,
 };
 
@@ -226,7 +226,7 @@ impl AgingSession {
                 CacheDrop::First => number == 1,
                 CacheDrop::Each => true,
             };
-            let caches = if drops { Caches::Drop } else { Caches::Keep };
+            let caches = if drops { CachePolicy::Drop } else { CachePolicy::Keep };
             let task = |work| self.task(work, planned.sync_each, initial);
             let tasks = works.iter().map(task).collect();
             self.run_group(ParallelGroup { caches, ..ParallelGroup::new(tasks) }, conductor)?;

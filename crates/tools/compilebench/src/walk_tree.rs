@@ -8,8 +8,8 @@ use std::ffi::{CStr, CString};
 use std::sync::{Arc, Mutex};
 
 use treering_script::{
-    Dir, Entries, Entry, EntryKind, File, Io, MAX_DIRS, NameId, Names, OpenHow, Script, Stop,
-    SyncScope,
+    DirEntries, DirEntry, DirSlot, EntryKind, FileSlot, Io, MAX_DIRS, NameId, NameTree, OpenHow,
+    Script, Stop, SyncScope,
 };
 
 use super::cursor::TOP;
@@ -18,7 +18,7 @@ use super::cursor::TOP;
 #[derive(Clone, Debug)]
 pub(super) enum Visit {
     /// Records the order of the files.
-    Order(Arc<Names>, Arc<Mutex<Vec<NameId>>>),
+    Order(Arc<NameTree>, Arc<Mutex<Vec<NameId>>>),
     /// Reads every file, with this many bytes per read.
     Read(u32),
     /// Stats files and directories.
@@ -27,7 +27,7 @@ pub(super) enum Visit {
     Delete(bool),
 }
 
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 
 /// Code of a walk.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl WalkTree {
         &mut self,
         io: &mut dyn Io,
         entries: &mut Vec<u8>,
-        here: Dir,
+        here: DirSlot,
         dir: Option<NameId>,
     ) -> Result<(), Stop> {
         let start = entries.len();
@@ -72,15 +72,15 @@ impl WalkTree {
             entries.extend_from_slice(batch.packed());
         }
         if self.stat_entries {
-            Entries::new(&entries[start..]).try_for_each(|entry| io.stat(here, entry.name))?;
+            DirEntries::new(&entries[start..]).try_for_each(|entry| io.stat(here, entry.name))?;
         }
         if self.top_down() {
-            self.files(io, Entries::new(&entries[start..]), here, dir)?;
+            self.files(io, DirEntries::new(&entries[start..]), here, dir)?;
             self.directories_below(io, entries, start, here, dir)?;
         } else {
             self.directories_below(io, entries, start, here, dir)?;
-            self.files(io, Entries::new(&entries[start..]), here, dir)?;
-            for entry in Entries::new(&entries[start..]).filter(is_directory) {
+            self.files(io, DirEntries::new(&entries[start..]), here, dir)?;
+            for entry in DirEntries::new(&entries[start..]).filter(is_directory) {
                 match self.visit {
                     Visit::Delete(_) => io.remove_dir(here, entry.name)?,
                     _ => io.stat(here, entry.name)?,
@@ -97,16 +97,16 @@ impl WalkTree {
         io: &mut dyn Io,
         entries: &mut Vec<u8>,
         start: usize,
-        here: Dir,
+        here: DirSlot,
         dir: Option<NameId>,
     ) -> Result<(), Stop> {
-        let below = Dir(here.0 + 1);
+        let below = DirSlot(here.0 + 1);
         if below.0 >= MAX_DIRS {
             return Ok(()); // deeper than anything we made
         }
         let mut offset = start;
         loop {
-            let mut list = Entries::new(&entries[offset..]);
+            let mut list = DirEntries::new(&entries[offset..]);
             let Some(entry) = list.find(is_directory) else { return Ok(()) };
             offset = entries.len() - list.packed().len();
             if self.stat_entries {
@@ -122,8 +122,8 @@ impl WalkTree {
     fn files(
         &mut self,
         io: &mut dyn Io,
-        entries: Entries<'_>,
-        here: Dir,
+        entries: DirEntries<'_>,
+        here: DirSlot,
         dir: Option<NameId>,
     ) -> Result<(), Stop> {
         for entry in entries.filter(|entry| !is_directory(entry)) {
@@ -153,21 +153,21 @@ impl WalkTree {
 
 impl Script for WalkTree {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(Dir::TARGET, &self.tree, TOP)?;
+        io.open_dir(DirSlot::TARGET, &self.tree, TOP)?;
         self.directory(io, &mut Vec::new(), TOP, Some(NameId::ROOT))?;
         match &self.visit {
             Visit::Order(_, order) => {
                 let mut shared = order.lock().expect("nobody panics while holding it");
                 *shared = std::mem::take(&mut self.order);
             }
-            Visit::Delete(true) => io.remove_dir(Dir::TARGET, &self.tree)?,
+            Visit::Delete(true) => io.remove_dir(DirSlot::TARGET, &self.tree)?,
             Visit::Read(_) | Visit::Stat | Visit::Delete(false) => {}
         }
         self.sync.map_or(Ok(()), |scope| io.sync(scope))
     }
 }
 
-fn is_directory(entry: &Entry<'_>) -> bool {
+fn is_directory(entry: &DirEntry<'_>) -> bool {
     entry.kind == EntryKind::Directory
 }
 
@@ -177,7 +177,7 @@ mod tests {
 
     use treering_engine::{Caller, MemoryCaller, MemoryFilesystem, rehearse};
     use treering_model::Op;
-    use treering_script::{Call, Dir, MAX_DIRS};
+    use treering_script::{Call, DirSlot, MAX_DIRS};
 
     use super::{Visit, WalkTree};
 
@@ -185,9 +185,9 @@ mod tests {
     fn a_tree_deeper_than_there_are_slots_is_walked_as_far_as_they_reach() {
         let memory = MemoryFilesystem::default();
         let mut caller = MemoryCaller::new(&memory);
-        let mut at = Dir::TARGET;
+        let mut at = DirSlot::TARGET;
         for depth in 0..MAX_DIRS + 100 {
-            let (name, into) = (c"deep", Dir(1 + depth % 2));
+            let (name, into) = (c"deep", DirSlot(1 + depth % 2));
             caller.call(&Call::MakeDir { at, name }).unwrap();
             caller.call(&Call::OpenDir { at, path: name, into }).unwrap();
             at = into;

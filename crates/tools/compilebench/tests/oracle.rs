@@ -10,16 +10,16 @@ use proptest::collection::{btree_set, vec};
 use proptest::option;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_compilebench::Compilebench;
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, StopFlag, Target,
+    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target,
 };
 use treering_model::{Op, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::{FileSizes, FourLists, temp_dir};
 
-use treering_testkit::{Tasks, assert_was_foreseen};
+use treering_testkit::{TaskCollector, assert_was_foreseen};
 
 /// Paths of files below up to four directories. No name is both a file and a directory.
 fn path() -> impl Strategy<Value = String> {
@@ -134,11 +134,11 @@ fn job(lists: &FourLists, mut options: Options, classic: bool) -> Box<dyn Job> {
 }
 
 /// Runs a session of the job to its end; returns its tasks and the remaining trees.
-fn session<P: Run>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<String>) {
+fn session<P: RunSessions>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<String>) {
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut tasks = Tasks::default();
+    let mut tasks = TaskCollector::default();
     let options = EngineOptions::new(LatencyMode::Off, PayloadKind::Classic, 1);
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_was_foreseen(job, &session.metrics());
     let remains = session.remains();
@@ -148,11 +148,11 @@ fn session<P: Run>(job: &dyn Job, place: &P) -> (Vec<TaskTotals>, BTreeSet<Strin
 }
 
 /// Runs a session in a new directory of a real filesystem; returns its final content.
-fn session_on_disk(job: &dyn Job) -> Snapshot {
+fn session_on_disk(job: &dyn Job) -> TreeSnapshot {
     let dir = temp_dir();
     let target = Target::open(dir.path()).unwrap();
     session(job, &target);
-    Snapshot::of_directory(dir.path()).unwrap()
+    TreeSnapshot::from_directory(dir.path()).unwrap()
 }
 
 /// List of the files of a tree in this state.
@@ -189,14 +189,14 @@ fn living(tasks: &[TaskTotals]) -> BTreeMap<&str, &'static str> {
 }
 
 /// Files of a snapshot with their sizes.
-fn files(snapshot: &Snapshot) -> FileSizes {
+fn files(snapshot: &TreeSnapshot) -> FileSizes {
     let files = snapshot.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File);
     files.map(|(path, _, size)| (path.to_str().unwrap().to_owned(), *size)).collect()
 }
 
 /// Checks that every living tree has the files of its state, and that all other entries are
 /// directories of the lists.
-fn assert_exact(lists: &FourLists, tasks: &[TaskTotals], snapshot: &Snapshot) {
+fn assert_exact(lists: &FourLists, tasks: &[TaskTotals], snapshot: &TreeSnapshot) {
     let living = living(tasks);
     let mut expected = FileSizes::new();
     for (tree, state) in &living {
@@ -319,7 +319,7 @@ fn the_disk_is_as_the_memory_after_two_classic_sessions() {
         session(job.as_ref(), &memory);
         session(job.as_ref(), &target);
         let snapshot = memory.snapshot();
-        assert_eq!(Snapshot::of_directory(dir.path()).unwrap(), snapshot);
+        assert_eq!(TreeSnapshot::from_directory(dir.path()).unwrap(), snapshot);
     }
     let largest = FourLists::tiny().unpatched.values().copied().max().unwrap();
     assert!(files(&memory.snapshot()).values().any(|size| *size == largest * 2), "appended");

@@ -211,8 +211,8 @@ pub fn save(
         return Err(LibraryError::Exists { file });
     }
     let on_existing = match existing {
-        Existing::Keep => treering_sys::Existing::Keep,
-        Existing::Replace => treering_sys::Existing::Replace,
+        Existing::Keep => treering_sys::ExistingFile::Keep,
+        Existing::Replace => treering_sys::ExistingFile::Replace,
     };
     let whole = WholeFile::create(&file, 0o666, on_existing);
     let whole = whole.map_err(|error| disk("create", &file, error))?;

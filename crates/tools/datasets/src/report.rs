@@ -1,6 +1,6 @@
 //! Statistics of a dataset, which `dataset show` presents.
 
-use treering_script::{Kind, NameId, Names};
+use treering_script::{NameId, NameTree, NodeKind};
 
 use crate::format::ListCount;
 use crate::{Dataset, FileList, State};
@@ -197,7 +197,7 @@ impl StateReport {
 }
 
 /// Number of directories below the root that contain any of these names, at any depth.
-fn directories_above(names: &Names, listed: impl Iterator<Item = NameId>) -> u64 {
+fn directories_above(names: &NameTree, listed: impl Iterator<Item = NameId>) -> u64 {
     let mut seen = vec![false; names.len()];
     seen[NameId::ROOT.index()] = true;
     let mut count = 0;
@@ -220,12 +220,13 @@ struct PathLengths {
 }
 
 impl PathLengths {
-    fn new(names: &Names) -> Self {
+    fn new(names: &NameTree) -> Self {
         let mut directories = vec![(0, 0); names.len()];
         let mut pending = vec![NameId::ROOT];
         while let Some(directory) = pending.pop() {
             let (depth, bytes) = directories[directory.index()];
-            for id in names.children(directory).filter(|id| names.kind(*id) == Kind::Directory) {
+            for id in names.children(directory).filter(|id| names.kind(*id) == NodeKind::Directory)
+            {
                 let length = u16::try_from(names.name(id).count_bytes()).unwrap_or(u16::MAX);
                 directories[id.index()] = (depth + 1, bytes + length + 1);
                 pending.push(id);
@@ -234,11 +235,11 @@ impl PathLengths {
         Self { directories }
     }
 
-    fn depth(&self, names: &Names, id: NameId) -> usize {
+    fn depth(&self, names: &NameTree, id: NameId) -> usize {
         usize::from(self.directories[names.parent(id).index()].0) + 1
     }
 
-    fn bytes(&self, names: &Names, id: NameId) -> usize {
+    fn bytes(&self, names: &NameTree, id: NameId) -> usize {
         usize::from(self.directories[names.parent(id).index()].1) + names.name(id).count_bytes()
     }
 }
@@ -272,7 +273,7 @@ fn histogram(sorted: &[u64]) -> Vec<SizeBucket> {
 }
 
 /// Largest files in descending order, equal ones in the order of the list.
-fn largest(names: &Names, list: &FileList) -> Vec<LargeFile> {
+fn largest(names: &NameTree, list: &FileList) -> Vec<LargeFile> {
     let mut largest: Vec<(NameId, u64)> = Vec::with_capacity(LARGEST + 1);
     for (id, size) in list.iter() {
         if largest.len() == LARGEST && largest[LARGEST - 1].1 >= size {

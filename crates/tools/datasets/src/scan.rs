@@ -9,7 +9,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use treering_script::{Kind, NameId, NamesBuilder};
+use treering_script::{NameId, NamesBuilder, NodeKind};
 
 use crate::record_error::RecordError;
 use crate::{FileList, Selection};
@@ -129,13 +129,13 @@ impl Scan<'_> {
             match what {
                 EntryKind::Directory => self.pending.push(inside.clone()),
                 EntryKind::File(size) if self.selection.covers(&inside) => {
-                    let id = self.add(&inside, Kind::File)?;
+                    let id = self.add(&inside, NodeKind::File)?;
                     self.found.files.try_push(id, size).map_err(|source| {
                         RecordError::TooManyBytes { root: self.root.to_owned(), source }
                     })?;
                 }
                 EntryKind::Link if self.selection.covers(&inside) => {
-                    let id = self.add(&inside, Kind::File)?;
+                    let id = self.add(&inside, NodeKind::File)?;
                     self.found.links.push(id);
                 }
                 EntryKind::File(_) | EntryKind::Link => {}
@@ -144,7 +144,7 @@ impl Scan<'_> {
         self.pending[first..].reverse();
         let is_empty = listing.entries.is_empty();
         if is_empty && !path.is_empty() && self.selection.covers(path) {
-            let id = self.add(path, Kind::Directory)?;
+            let id = self.add(path, NodeKind::Directory)?;
             self.found.empty_directories.push(id);
         }
         Ok(())
@@ -203,7 +203,7 @@ impl Scan<'_> {
         self.selection.reaches_into(&path)
     }
 
-    fn add(&mut self, path: &[u8], kind: Kind) -> Result<NameId, RecordError> {
+    fn add(&mut self, path: &[u8], kind: NodeKind) -> Result<NameId, RecordError> {
         self.names
             .add(path, kind)
             .map_err(|source| RecordError::Name { path: self.place(path), source })

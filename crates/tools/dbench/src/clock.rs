@@ -153,7 +153,7 @@ mod tests {
         let fifth = tick(&mut clock, 5, &signal, &panels).unwrap();
         assert_eq!((fifth.part, fifth.active, fifth.latency_ns), (Part::Measured, 2, 55));
         assert!((fifth.megabytes() - 3.999).abs() < 0.001, "{}", fifth.megabytes());
-        assert_eq!(Counters::of(&fifth).read(), Some(fifth));
+        assert_eq!(Counters::from_value(&fifth).read(), Some(fifth));
         let seventh = tick(&mut clock, 7, &signal, &panels).unwrap();
         assert_eq!((seventh.part, signal.part()), (Part::Over, Part::Over));
         panels[0].set(Dial::Done, 1);

@@ -79,7 +79,7 @@ fn source(settings: &Settings, name: &str, lines: Option<&Lines>) -> Result<Sour
     Ok(Source {
         name: name.to_owned(),
         path: Some(std::path::absolute(&path).unwrap_or(path)),
-        fingerprint: Fingerprint::of(&text).text(),
+        fingerprint: Fingerprint::from_bytes(&text).text(),
         load: Arc::new(load),
     })
 }
@@ -206,7 +206,7 @@ fn native_loads(
     let name = "the load that was made".to_owned();
     let load = Arc::new(parse(&name, &text, played.as_ref())?);
     let fill = filled.map(|lines| parse(&name, &text, Some(&lines))).transpose()?;
-    let fingerprint = Fingerprint::of(&text).text();
+    let fingerprint = Fingerprint::from_bytes(&text).text();
     Ok((Source { name, path: None, fingerprint, load }, fill.map(Arc::new)))
 }
 

@@ -6,7 +6,7 @@ use treering_model::metrics::dbench::{
 };
 use treering_model::metrics::{cpu, latency, rates, times};
 use treering_model::{Caution, CautionCode, Latency, Metric, OPERATIONS_FEW, Scope, TaskTotals};
-use treering_script::Spans;
+use treering_script::OperationSpans;
 
 use super::account::Account;
 use crate::language::Kind;
@@ -14,7 +14,7 @@ use crate::language::Kind;
 /// Adds up a run.
 #[derive(Clone, Debug)]
 pub(super) struct Headline {
-    spans: Spans,
+    spans: OperationSpans,
     read: u64,
     written: u64,
     surprises: u64,
@@ -31,7 +31,7 @@ pub(super) struct Headline {
 impl Default for Headline {
     fn default() -> Self {
         Self {
-            spans: Spans::new(Kind::COUNT),
+            spans: OperationSpans::new(Kind::COUNT),
             read: 0,
             written: 0,
             surprises: 0,

@@ -2,7 +2,7 @@
 
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{BASE, Config, Ends};
@@ -38,8 +38,8 @@ impl Job for PlayJob {
         self.config.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.config.classic { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.config.classic { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -125,15 +125,15 @@ impl Job for PlayJob {
         lines
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> WorkLimit {
         match self.config.ends {
-            Ends::Passes(_) => Work::Fixed,
-            Ends::Time { .. } if self.config.manner.passes.is_some() => Work::Fixed,
-            Ends::Time { .. } => Work::Timed,
+            Ends::Passes(_) => WorkLimit::Fixed,
+            Ends::Time { .. } if self.config.manner.passes.is_some() => WorkLimit::Fixed,
+            Ends::Time { .. } => WorkLimit::Timed,
         }
     }
 
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         true
     }
 
@@ -153,7 +153,7 @@ impl Job for PlayJob {
     fn overall_metric(&self) -> Option<&'static str> {
         // Whether a pass ends within the time is not known beforehand.
         Some(match self.work() {
-            Work::Fixed => PASS_SECONDS.name,
+            WorkLimit::Fixed => PASS_SECONDS.name,
             _ => rates::OPERATIONS_PER_SECOND.name,
         })
     }

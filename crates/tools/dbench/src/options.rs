@@ -1,12 +1,14 @@
 //! The options of dbench, each declared once: those of 4.00 and 5.0, and the native ones.
 
-use treering_script::{ClassicPayload, ConfigError, Manifest, Settings, Support, options};
+use treering_script::{
+    ClassicPayload, ConfigError, OptionSupport, Settings, WorkloadManifest, options,
+};
 
 use super::player::CLIENTS_MAX;
 use crate::language::generate::BLOCKS_MAX;
 
 /// dbench's name tag.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "dbench",
     aliases: &[],
     about: "Replay a load of SMB operations by many clients: lookups, small files, many fsyncs",
@@ -23,8 +25,8 @@ const PROCESSES_MAX: u64 = 4096;
 const SECONDS_MAX: u64 = 1_000_000_000;
 
 /// An option of a backend other than files.
-const OTHER_BACKEND: Support =
-    Support::Rejected("only load files for files are played, not those of other backends");
+const OTHER_BACKEND: OptionSupport =
+    OptionSupport::Rejected("only load files for files are played, not those of other backends");
 
 options! {
     /// Options for opening and syncing files, and for the rate.
@@ -85,14 +87,14 @@ options! {
         /// The random seed of numbers and strings.
         seed: Option<u64> = Number;
         /// What the load is played against.
-        #[support = Support::Approximate("fileio is all there is")]
+        #[support = OptionSupport::Approximate("fileio is all there is")]
         #[recorded = false]
         backend('B'): &'static str = Choice(&["fileio"]), "fileio";
         /// Move at most so many bytes.
-        #[support = Support::Ignored("it speaks of other backends")]
+        #[support = OptionSupport::Ignored("it speaks of other backends")]
         trunc_io: () = Number;
         /// Options of sockets.
-        #[support = Support::Rejected("there is no tbench here, nothing goes over a network")]
+        #[support = OptionSupport::Rejected("there is no tbench here, nothing goes over a network")]
         tcp_options('T'): () = Text;
         /// The server of tbench, and of SMB.
         #[support = OTHER_BACKEND]

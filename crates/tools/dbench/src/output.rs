@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
-    Spans, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OperationSpans,
+    OutputContext, Settings, ToolOutput, UnusableDirectory,
 };
 
 use super::account::{Account, ClientAccount};
@@ -29,7 +29,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     ];
     Ok(ClassicMode {
         roots: vec![settings.file(&options.directory)],
-        make_roots: MakeRoots::Never,
+        make_roots: MissingRootPolicy::Never,
         log: None,
         times_all: true,
         seed: options.seed.unwrap_or_default(),
@@ -81,12 +81,12 @@ struct Output {
     failing: bool,
 }
 
-fn out(words: String) -> Said {
-    Said { out: words, ..Said::default() }
+fn out(words: String) -> ToolOutput {
+    ToolOutput { out: words, ..ToolOutput::default() }
 }
 
 impl Output {
-    fn tick(&mut self, tick: Tick) -> Said {
+    fn tick(&mut self, tick: Tick) -> ToolOutput {
         self.seen.hear(tick);
         out(if self.machine { output::machine_tick(&tick) } else { output::tick(&tick) })
     }
@@ -123,7 +123,7 @@ impl Output {
     }
 
     /// Final report of a successful run.
-    fn report(&mut self, wall_ns: u64) -> Said {
+    fn report(&mut self, wall_ns: u64) -> ToolOutput {
         let mut text = String::new();
         if self.shows_passes {
             for client in &self.accounts {
@@ -134,7 +134,7 @@ impl Output {
         }
         let measured_ns = self.seen.limit.or(self.seen.latest).map_or(0, |tick| tick.measured_ns);
         let seconds = wall_ns.saturating_sub(measured_ns) as f64 / 1e9;
-        let mut spans = Spans::new(Kind::COUNT);
+        let mut spans = OperationSpans::new(Kind::COUNT);
         self.accounts.iter().for_each(|client| spans.merge(&client.spans));
         let longest = spans.rows().iter().map(|row| row.longest_ns).max().unwrap_or_default();
         let end = RunResult {
@@ -158,11 +158,11 @@ impl Output {
             }
             text += &output::result(&end);
         }
-        Said { out: text, err: self.messages(), ..Said::default() }
+        ToolOutput { out: text, err: self.messages(), ..ToolOutput::default() }
     }
 
     /// Text of the original when a client cannot go on.
-    fn failed(&mut self, why: &str) -> Said {
+    fn failed(&mut self, why: &str) -> ToolOutput {
         let mut text = String::new();
         if let Some(rest) = why.strip_prefix("client ")
             && let Some((client, line)) = rest.split_once(" failed at line ")
@@ -171,17 +171,21 @@ impl Output {
             text = format!("ERROR: child {client} failed at line {line}\n");
         }
         let err = self.messages();
-        Said { out: text + "Child failed with status 1\n", err, ..Said::default() }
+        ToolOutput { out: text + "Child failed with status 1\n", err, ..ToolOutput::default() }
     }
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, _scene: &ClassicScene) -> Said {
+    fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let header = output::header(self.seconds, &self.load, self.warmup);
         out(header + &output::releasing(self.processes))
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
         // The original's clients fail of the first file that the load opens there.
         let mut text = self.open(scene).out;
         // The load was read successfully when the job was built.
@@ -200,34 +204,34 @@ impl ClassicOutput for Output {
         true
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
         out(format!("{}\n", error.message))
     }
 
-    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::Ticked { counters, .. } => {
-                counters.read().map_or_else(Said::default, |tick| self.tick(tick))
+                counters.read().map_or_else(ToolOutput::default, |tick| self.tick(tick))
             }
             TrialEvent::TaskEnded(task) => {
                 self.task_ended(task);
-                Said::default()
+                ToolOutput::default()
             }
             // A client that could not go on is reported about when the trial ends.
             TrialEvent::PhaseEnded(phase) if phase.name == PLAY => {
                 if self.accounts.len() == self.clients as usize && !self.failing {
                     self.report(phase.wall_ns)
                 } else {
-                    Said::default()
+                    ToolOutput::default()
                 }
             }
             TrialEvent::Ended { ending: Ending::Failed { why }, .. } => self.failed(why),
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
-        Said::default()
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
+        ToolOutput::default()
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use treering_script::Board;
+use treering_script::CounterBoard;
 
 use super::tick::Part;
 
 /// Run phase, shared with all clients.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signal {
-    board: Board,
+    board: CounterBoard,
 }
 
 impl Signal {
@@ -32,7 +32,7 @@ impl Signal {
 /// Shared counters of one client.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Panel {
-    board: Board,
+    board: CounterBoard,
 }
 
 /// Index of a shared counter.

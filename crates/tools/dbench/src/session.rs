@@ -7,8 +7,8 @@ use std::time::Duration;
 use treering_model::metrics::dbench::{CLASSIC_LATENCY_NS_MAX, THROUGHPUT_MIB_PER_SECOND};
 use treering_model::{Caution, CautionCode, Counters, Metric, Op, Scope, TaskTotals};
 use treering_script::{
-    Conductor, Dir, Io, NoListener, ParallelGroup, Phase, Script, Session, SessionError,
-    SessionResult, SideBySide, Stop, Task, TaskListener, Unfinished,
+    Conductor, DirSlot, Io, NoListener, ParallelGroup, ParallelOptions, Phase, Script, Session,
+    SessionError, SessionResult, Stop, Task, TaskListener, UnfinishedTasks,
 };
 
 use super::account::Account;
@@ -100,10 +100,10 @@ impl<'j> PlaySession<'j> {
     }
 
     fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
-        let side_by_side = SideBySide {
+        let side_by_side = ParallelOptions {
             workers: self.config.workers,
-            unfinished: Unfinished::Reported,
-            ..SideBySide::default()
+            unfinished: UnfinishedTasks::Reported,
+            ..ParallelOptions::default()
         };
         ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }
@@ -252,7 +252,7 @@ struct MakeBase;
 
 impl Script for MakeBase {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.make_dir(Dir::TARGET, c"dbench-0")
+        io.make_dir(DirSlot::TARGET, c"dbench-0")
     }
 }
 

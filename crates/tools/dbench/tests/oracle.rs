@@ -8,16 +8,16 @@ use std::fmt::Write as _;
 use proptest::prelude::{ProptestConfig, Strategy, any, prop_oneof, proptest};
 use treering_dbench::Dbench;
 use treering_dbench::generate;
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, StopFlag, Target,
+    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions,
+    RunProgress, RunSessions, StopFlag, Target,
 };
 use treering_model::Metric;
 use treering_script::{EntryKind, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-use treering_testkit::{Tasks, assert_was_foreseen};
+use treering_testkit::{TaskCollector, assert_was_foreseen};
 
 /// Names that operations draw from: some are of directories, one differs in case.
 const NAMES: [&str; 8] = [
@@ -80,7 +80,11 @@ fn load() -> impl Strategy<Value = String> {
 }
 
 /// Plays a load in classic mode at a place; returns the error if it ended early.
-fn play<P: Run + ?Sized>(text: &str, options: &[(&str, &str)], place: &P) -> Option<String> {
+fn play<P: RunSessions + ?Sized>(
+    text: &str,
+    options: &[(&str, &str)],
+    place: &P,
+) -> Option<String> {
     let dir = temp_dir();
     let path = dir.path().join("load");
     std::fs::write(&path, text).unwrap();
@@ -97,11 +101,11 @@ struct RunOutcome {
     failure: Option<String>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> RunOutcome {
+fn perform<P: RunSessions + ?Sized>(job: &dyn treering_script::Job, place: &P) -> RunOutcome {
     let mut session = job.begin(&TargetFacts::unknown());
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
-    let (progress, stop) = (Progress::new(), StopFlag::new());
-    let mut tasks = Tasks::default();
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
+    let mut tasks = TaskCollector::default();
     let ended =
         place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop));
     let failure = match ended {
@@ -120,12 +124,12 @@ fn perform<P: Run + ?Sized>(job: &dyn treering_script::Job, place: &P) -> RunOut
 const IN_TURN: [(&str, &str); 2] = [("nprocs", "1"), ("clients-per-process", "2")];
 
 /// Sizes of directories differ between filesystems.
-fn leveled(snapshot: Snapshot) -> Snapshot {
+fn leveled(snapshot: TreeSnapshot) -> TreeSnapshot {
     let level = |(path, kind, bytes)| match kind {
         EntryKind::Directory => (path, kind, 0),
         _ => (path, kind, bytes),
     };
-    Snapshot::new(snapshot.entries.into_iter().map(level).collect())
+    TreeSnapshot::new(snapshot.entries.into_iter().map(level).collect())
 }
 
 proptest! {
@@ -145,7 +149,7 @@ proptest! {
             }
             let real = temp_dir();
             let failure = play(&text, &options, &Target::open(real.path()).unwrap());
-            let snapshot = leveled(Snapshot::of_directory(real.path()).unwrap());
+            let snapshot = leveled(TreeSnapshot::from_directory(real.path()).unwrap());
             snapshots.push((failure, snapshot));
         }
         assert_eq!(snapshots[0], snapshots[1]);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use treering_script::{Deadline, Random, Room, SessionError};
+use treering_script::{Deadline, Random, SessionError, StatfsSpace};
 
 use super::original_draw;
 use super::plan::{Kept, Plan};
@@ -26,7 +26,7 @@ pub(super) struct Fileset {
     pub(super) dirs: Series,
     sizes: SizeDraw,
     /// Free and used space before any file was created.
-    room_before: OnceLock<Room>,
+    room_before: OnceLock<StatfsSpace>,
     /// Growth of the files since the start, in bytes of whole blocks.
     grown: AtomicI64,
 }
@@ -78,15 +78,15 @@ impl Fileset {
     }
 
     /// Takes down the room before anything is made; the first word stands.
-    pub(super) fn begins_with(&self, room: Room) {
+    pub(super) fn begins_with(&self, room: StatfsSpace) {
         let _first_word_stands = self.room_before.set(room);
     }
 
     /// Used share of the filesystem, 0 to 1, and its growth in bytes. Written data counts at once,
     /// even if the filesystem allocates it later.
-    pub(super) fn fullness(&self, room: Room) -> (f64, u64) {
+    pub(super) fn fullness(&self, room: StatfsSpace) -> (f64, u64) {
         let before = self.room_before.get().copied().unwrap_or(room);
-        let used = |room: Room| room.capacity_bytes.saturating_sub(room.unused_bytes);
+        let used = |room: StatfsSpace| room.capacity_bytes.saturating_sub(room.unused_bytes);
         let written = u64::try_from(self.grown.load(Ordering::Relaxed)).unwrap_or(0);
         let grown = used(room).saturating_sub(used(before)).max(written);
         let full = (used(before) + grown).max(used(room));
@@ -233,7 +233,7 @@ impl Common {
 mod tests {
     use super::{Common, Fileset};
     use crate::language::{Filesystem, Sizes};
-    use treering_script::{Random, Room, SessionError};
+    use treering_script::{Random, SessionError, StatfsSpace};
 
     fn filesystem(sizes: Sizes) -> Filesystem {
         Filesystem {
@@ -296,7 +296,7 @@ mod tests {
     #[test]
     fn fullness_is_the_larger_of_statfs_and_written_bytes() {
         let fileset = Fileset::new(&filesystem(Sizes::Range(0, 0)), false);
-        let room = |used: u64| Room {
+        let room = |used: u64| StatfsSpace {
             capacity_bytes: 1 << 20,
             free_bytes: 0,
             unused_bytes: (1 << 20) - used,

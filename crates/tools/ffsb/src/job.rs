@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::fileset::drawn_sizes;
@@ -218,8 +218,8 @@ impl Job for BenchJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.run.classic { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.run.classic { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -293,8 +293,12 @@ impl Job for BenchJob {
         lines
     }
 
-    fn work(&self) -> Work {
-        if self.run.operations.is_some() || !self.run.works() { Work::Drawn } else { Work::Timed }
+    fn work(&self) -> WorkLimit {
+        if self.run.operations.is_some() || !self.run.works() {
+            WorkLimit::Drawn
+        } else {
+            WorkLimit::Timed
+        }
     }
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {

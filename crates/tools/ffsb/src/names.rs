@@ -138,12 +138,12 @@ impl Name {
 #[cfg(test)]
 mod tests {
     use super::{GeneratedName, Name};
-    use treering_script::EntryKind::{Directory, File, Other};
+    use treering_script::EntryKind::{Directory, FileSlot, Other};
 
     #[test]
     fn only_generated_names_are_recognized() {
         for ours in [GeneratedName::Data(0), GeneratedName::Data(98_765), GeneratedName::Fill(9)] {
-            assert_eq!(GeneratedName::in_data(&ours.name(), File), Some(ours));
+            assert_eq!(GeneratedName::in_data(&ours.name(), FileSlot), Some(ours));
             assert_eq!(GeneratedName::in_data(&ours.name(), Directory), None);
         }
         assert_eq!(
@@ -152,7 +152,7 @@ mod tests {
         );
         for ours in [GeneratedName::Meta(3, 0), GeneratedName::Meta(30, 25)] {
             assert_eq!(GeneratedName::in_meta(&ours.name(), Directory), Some(ours));
-            assert_eq!(GeneratedName::in_meta(&ours.name(), File), None);
+            assert_eq!(GeneratedName::in_meta(&ours.name(), FileSlot), None);
         }
         let odd: [&[u8]; 8] = [
             b"datafile",
@@ -165,12 +165,12 @@ mod tests {
             b"\xffdatafile1",
         ];
         for name in odd {
-            assert_eq!(GeneratedName::in_data(name, File), None, "{name:?}");
+            assert_eq!(GeneratedName::in_data(name, FileSlot), None, "{name:?}");
         }
         assert_eq!(GeneratedName::in_data(b"datadir4294967296", Directory), None);
         assert_eq!(GeneratedName::in_data(b"datadir4294967295", Directory), None);
         assert_eq!(GeneratedName::in_data(b"datafile1", Other), None);
-        assert_eq!(GeneratedName::in_datadir(b"fillfile1", File), None);
+        assert_eq!(GeneratedName::in_datadir(b"fillfile1", FileSlot), None);
         assert_eq!(GeneratedName::in_meta(b"metafile1b", Directory), None);
         assert_eq!(GeneratedName::in_meta(b"metafilea", Directory), None);
     }

@@ -1,9 +1,9 @@
 //! The options of FFSB: the original has none but the profile.
 
-use treering_script::{ClassicPayload, Manifest, options};
+use treering_script::{ClassicPayload, WorkloadManifest, options};
 
 /// FFSB's name tag.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "ffsb",
     aliases: &[],
     about: "Run an FFSB profile: threads that draw weighted operations over many files",

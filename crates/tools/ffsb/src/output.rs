@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OutputContext,
+    Settings, ToolOutput, UnusableDirectory,
 };
 
 use super::job::read_profile;
@@ -25,7 +25,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let groups = vec![Tally::default(); profile.groups.len()];
     Ok(ClassicMode {
         roots,
-        make_roots: MakeRoots::OneLevel,
+        make_roots: MissingRootPolicy::OneLevel,
         log: None,
         times_all: profile.groups.iter().any(|group| group.stats.is_some()),
         seed: options.seed.unwrap_or(settings.started_unix_ms),
@@ -68,8 +68,8 @@ struct Output {
     reported: bool,
 }
 
-fn out(words: String) -> Said {
-    Said { out: words, ..Said::default() }
+fn out(words: String) -> ToolOutput {
+    ToolOutput { out: words, ..ToolOutput::default() }
 }
 
 /// Whole seconds, cut.
@@ -102,20 +102,22 @@ impl Output {
         self.system_ns += task.cpu.system_ns;
     }
 
-    fn task_began(&mut self, kind: &str, subject: &str) -> Said {
+    fn task_began(&mut self, kind: &str, subject: &str) -> ToolOutput {
         let Some(number) = self.filesystem(subject).filter(|_| kind == AGE) else {
-            return Said::default();
+            return ToolOutput::default();
         };
         let aging = self.profile.filesystems[number].aging.as_ref();
         match aging.filter(|_| !std::mem::replace(&mut self.aging[number], true)) {
             Some(aging) => out(text::aging(subject, self.shares[number], aging.until_share)),
-            None => Said::default(),
+            None => ToolOutput::default(),
         }
     }
 
-    fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn Witness) -> Said {
+    fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn OutputContext) -> ToolOutput {
         if task.kind == PREPARE {
-            let Some(Prepared { reused }) = task.counters.read() else { return Said::default() };
+            let Some(Prepared { reused }) = task.counters.read() else {
+                return ToolOutput::default();
+            };
             return out(match (reused, self.is_reused(&task.subject)) {
                 (true, _) => text::reusing(&task.subject),
                 (false, true) => text::recreating(&task.subject),
@@ -126,7 +128,7 @@ impl Output {
             if task.kind.starts_with("threadgroup") {
                 self.work(task);
             }
-            return Said::default();
+            return ToolOutput::default();
         }
         let syncing = text::syncing(seconds(task.wall_ns));
         if !self.final_sync {
@@ -137,16 +139,16 @@ impl Output {
     }
 
     /// Setup time, printed once the next phase begins; a failed setup prints none.
-    fn set_up(&mut self) -> Said {
+    fn set_up(&mut self) -> ToolOutput {
         let words = self.set_up_ns.take().map(|ns| text::set_up(seconds(ns)));
         words.map(out).unwrap_or_default()
     }
 
     /// Report of the work done so far; printed only once.
-    fn report(&mut self) -> Said {
+    fn report(&mut self) -> ToolOutput {
         let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
         else {
-            return Said::default();
+            return ToolOutput::default();
         };
         let groups = self.profile.groups.iter().zip(&self.groups);
         let groups: Vec<GroupReport<'_>> = groups
@@ -160,7 +162,7 @@ impl Output {
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, scene: &ClassicScene) -> Said {
+    fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         for (share, room) in self.shares.iter_mut().zip(&scene.rooms) {
             let used = room.capacity_bytes.saturating_sub(room.unused_bytes);
             *share = used as f64 / room.capacity_bytes.max(1) as f64;
@@ -171,20 +173,24 @@ impl ClassicOutput for Output {
             .iter()
             .fold(String::new(), |lines, warning| lines + "treering: " + warning + "\n");
         let out = text::configuration(&self.profile, &self.shares);
-        Said { out, err: lines, ..Said::default() }
+        ToolOutput { out, err: lines, ..ToolOutput::default() }
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
         let mut printed = self.open(scene);
         printed.err += &format!("{}: {}\n", lacking.path.display(), lacking.why);
         printed
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
         out(format!("{}\n", error.message))
     }
 
-    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
                 // A command comes between the sync and the start.
@@ -210,26 +216,26 @@ impl ClassicOutput for Output {
             TrialEvent::TaskEnded(task) => self.task_ended(task, witness),
             TrialEvent::PhaseEnded(phase) if phase.name == SETUP => {
                 self.set_up_ns = Some(phase.wall_ns);
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::Ended { ending: Ending::Completed, .. } => {
-                self.set_up_ns.take().map_or_else(Said::default, |wall_ns| {
+                self.set_up_ns.take().map_or_else(ToolOutput::default, |wall_ns| {
                     out(text::set_up(seconds(wall_ns)) + &text::set_up_only())
                 })
             }
             // A failed run still reports the work done before the failure.
             TrialEvent::Ended { ending: Ending::Failed { .. }, .. } => {
                 let has_done = self.groups.iter().any(|group| group.operations() > 0);
-                if has_done { self.report() } else { Said::default() }
+                if has_done { self.report() } else { ToolOutput::default() }
             }
             TrialEvent::Cautioned(caution) => {
                 cautions::reported(caution, &[CautionCode::TooFewOperations])
             }
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
         self.report()
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ffi::{CStr, CString};
 
 use treering_model::Counters;
-use treering_script::{Dir, EntryKind, Expect, Io, Script, SessionError, Stop};
+use treering_script::{DirSlot, EntryKind, ExpectedErrors, Io, Script, SessionError, Stop};
 
 use super::fileset::{Common, Fileset};
 use super::names::{DATA, DATADIR, GeneratedName, META};
@@ -16,10 +16,10 @@ use super::namespace::{Namespace, Place, directory};
 use super::tally::Prepared;
 use crate::language::Filesystem;
 
-const ROOT: Dir = Dir(1);
-const DATA_DIR: Dir = Dir(2);
-const META_DIR: Dir = Dir(3);
-const SUB_DIR: Dir = Dir(4);
+const ROOT: DirSlot = DirSlot(1);
+const DATA_DIR: DirSlot = DirSlot(2);
+const META_DIR: DirSlot = DirSlot(3);
+const SUB_DIR: DirSlot = DirSlot(4);
 
 /// Files of an earlier run are taken over up to this number: no run has made as many.
 const NUMBERS_MAX: u64 = 1 << 32;
@@ -55,7 +55,7 @@ fn datadir(number: u32) -> CString {
 }
 
 /// Open directory of a found file; `open` caches the one opened last.
-fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<Dir, Stop> {
+fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<DirSlot, Stop> {
     if dir == 0 {
         return Ok(DATA_DIR);
     }
@@ -119,9 +119,9 @@ impl Prepare {
     fn list(
         &mut self,
         io: &mut dyn Io,
-        at: Dir,
+        at: DirSlot,
         name: &CStr,
-        into: Dir,
+        into: DirSlot,
         number: u32,
     ) -> Result<bool, Stop> {
         if io.open_dir(at, name, into).unless_missing()?.is_none() {
@@ -152,7 +152,7 @@ impl Prepare {
         }
     }
 
-    fn foreign(&self, dir: Dir, number: u32, name: &CStr, kind: EntryKind) {
+    fn foreign(&self, dir: DirSlot, number: u32, name: &CStr, kind: EntryKind) {
         let place = match dir {
             DATA_DIR => "data".to_owned(),
             META_DIR => "meta".to_owned(),
@@ -238,8 +238,8 @@ impl Script for Prepare {
             }
             Place::Below => {
                 let name = c(directory(self.number));
-                io.make_dir(Dir::TARGET, &name)?;
-                io.open_dir(Dir::TARGET, &name, ROOT)?;
+                io.make_dir(DirSlot::TARGET, &name)?;
+                io.open_dir(DirSlot::TARGET, &name, ROOT)?;
             }
         }
         if self.looks_only || self.is_hindered() {
@@ -256,6 +256,6 @@ impl Script for Prepare {
         if self.is_hindered() {
             return Counters::default();
         }
-        Counters::of(&Prepared { reused: self.reused })
+        Counters::from_value(&Prepared { reused: self.reused })
     }
 }

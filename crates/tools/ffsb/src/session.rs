@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use treering_model::{Caution, Metric, Op, TaskTotals};
 use treering_script::{
-    AllRanks, Conductor, OnSignal, ParallelGroup, Phase, Random, Script, Session, SessionResult,
-    SessionStop, SideBySide, SyncScope, Task, TaskListener, TimeLimit, Unfinished,
+    AllRanks, Conductor, ParallelGroup, ParallelOptions, Phase, Random, Script, Session,
+    SessionResult, SessionStop, SignalEffect, SyncScope, Task, TaskListener, TimeLimit,
+    UnfinishedTasks,
 };
 
 use super::fileset::Common;
@@ -257,10 +258,10 @@ impl BenchSession {
             }),
         };
         let command = profile.callout.clone().filter(|_| self.run.callout);
-        let side_by_side = SideBySide {
-            on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Reported,
-            ..SideBySide::default()
+        let side_by_side = ParallelOptions {
+            on_signal: SignalEffect::Stop,
+            unfinished: UnfinishedTasks::Reported,
+            ..ParallelOptions::default()
         };
         ParallelGroup { command, tasks, side_by_side, time_limit, ..ParallelGroup::default() }
     }

@@ -1,7 +1,7 @@
 //! The directories that a worker has open: the parts of each filesystem, and as many of the
 //! directories of files as the process may have open.
 
-use treering_script::{Dir, MAX_DIRS};
+use treering_script::{DirSlot, MAX_DIRS};
 
 /// Directories that all workers together keep open, beside the parts.
 const OPEN_MAX: u32 = 8192;
@@ -31,9 +31,9 @@ pub(super) struct Slots {
     dirs: Vec<Option<(usize, u32)>>,
 }
 
-fn slot(number: usize) -> Dir {
+fn slot(number: usize) -> DirSlot {
     // Slot 0 is the target.
-    Dir(u16::try_from(number + 1).unwrap_or(MAX_DIRS - 1))
+    DirSlot(u16::try_from(number + 1).unwrap_or(MAX_DIRS - 1))
 }
 
 impl Slots {
@@ -47,7 +47,7 @@ impl Slots {
     }
 
     /// The slot of a part.
-    pub(super) fn part(filesystem: usize, part: Part) -> Dir {
+    pub(super) fn part(filesystem: usize, part: Part) -> DirSlot {
         slot(filesystem * PARTS + part as usize)
     }
 
@@ -65,7 +65,7 @@ impl Slots {
 
     /// The slot of a directory of files.
     #[inline]
-    pub(super) fn dir(&self, filesystem: usize, dir: u32) -> Dir {
+    pub(super) fn dir(&self, filesystem: usize, dir: u32) -> DirSlot {
         slot(self.parts.len() + self.place(filesystem, dir))
     }
 

@@ -10,17 +10,17 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, StopFlag, Target,
+    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions,
+    RunProgress, RunSessions, StopFlag, Target,
 };
 use treering_ffsb::Ffsb;
 use treering_model::{Metric, Scope};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::{TempDir, temp_dir};
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 /// Operations in the order of their weights here.
 const OPERATIONS: [&str; 15] = [
@@ -207,12 +207,12 @@ struct RunOutcome {
     failure: Option<String>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> RunOutcome {
+fn perform<P: RunSessions + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -> RunOutcome {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut tasks = Tasks::default();
-    let ran =
-        place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &Progress::new(), stop));
+    let mut tasks = TaskCollector::default();
+    let ran = place
+        .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &RunProgress::new(), stop));
     let failure = match ran {
         Ok(()) => None,
         Err(EngineError::Session(failure)) => Some(failure.to_string()),
@@ -271,7 +271,7 @@ fn number<'n>(name: &'n str, word: &str) -> Option<&'n str> {
         .then_some(digits)
 }
 
-fn standing(snapshot: &Snapshot) -> FileCensus {
+fn standing(snapshot: &TreeSnapshot) -> FileCensus {
     let mut standing = FileCensus::default();
     let mut seen = BTreeSet::new();
     let text = |path: &Path| path.to_str().unwrap().to_owned();
@@ -301,7 +301,7 @@ fn standing(snapshot: &Snapshot) -> FileCensus {
 }
 
 /// Checks the invariants of a run that did not run out of files.
-fn check(asked: &RunRequest, ran: &RunOutcome, snapshot: &Snapshot) {
+fn check(asked: &RunRequest, ran: &RunOutcome, snapshot: &TreeSnapshot) {
     let roots: Vec<String> = (0..asked.filesystems.len()).map(|n| format!("ffsb-{n}")).collect();
     assert_eq!(ran.remains, roots);
     match &ran.failure {
@@ -337,16 +337,16 @@ fn check(asked: &RunRequest, ran: &RunOutcome, snapshot: &Snapshot) {
     }
 }
 
-fn in_memory(job: &dyn Job) -> (RunOutcome, Snapshot) {
+fn in_memory(job: &dyn Job) -> (RunOutcome, TreeSnapshot) {
     let memory = MemoryFilesystem::default();
     let ran = perform(job, &memory, &StopFlag::new());
     (ran, memory.snapshot())
 }
 
-fn on_disk(job: &dyn Job) -> (RunOutcome, Snapshot) {
+fn on_disk(job: &dyn Job) -> (RunOutcome, TreeSnapshot) {
     let real = temp_dir();
     let ran = perform(job, &Target::open(real.path()).unwrap(), &StopFlag::new());
-    (ran, Snapshot::of_directory(real.path()).unwrap())
+    (ran, TreeSnapshot::from_directory(real.path()).unwrap())
 }
 
 proptest! {
@@ -386,7 +386,7 @@ proptest! {
         let dir = temp_dir();
         let (_, before) = in_memory(asked.job(&dir, false).as_ref());
         let (_, after) = in_memory(asked.job(&dir, true).as_ref());
-        let files = |snapshot: Snapshot| -> Vec<_> {
+        let files = |snapshot: TreeSnapshot| -> Vec<_> {
             let is_file = |entry: &(_, EntryKind, _)| entry.1 == EntryKind::File;
             snapshot.entries.into_iter().filter(is_file).collect()
         };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use treering_kit::nearest::nearest;
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::draw::whole;
@@ -191,8 +191,8 @@ impl Job for BenchJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.manner.classic { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.manner.classic { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -248,14 +248,14 @@ impl Job for BenchJob {
         lines
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> WorkLimit {
         match self.plan().run_length.quit {
-            EndCondition::Timeout => Work::Timed,
-            EndCondition::AllDone | EndCondition::FirstDone => Work::Drawn,
+            EndCondition::Timeout => WorkLimit::Timed,
+            EndCondition::AllDone | EndCondition::FirstDone => WorkLimit::Drawn,
         }
     }
 
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         self.manner.classic || self.plan().histograms
     }
 

@@ -5,7 +5,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use treering_script::{Deadline, Dir, Io, MAX_DIRS, Random, SessionError, Signal, Stop};
+use treering_script::{Deadline, DirSlot, Io, MAX_DIRS, Random, SessionError, Stop, WakeSignal};
 
 use super::names::directory;
 use super::plan::{FilesetPlan, Plan};
@@ -90,8 +90,8 @@ pub(super) struct Gate {
     pub(super) posted: AtomicI64,
     /// Number of posts left before blocking posters wait.
     pub(super) room: AtomicI64,
-    pub(super) was_posted: Signal,
-    pub(super) was_taken: Signal,
+    pub(super) was_posted: WakeSignal,
+    pub(super) was_taken: WakeSignal,
 }
 
 /// Executions and bytes of a row, summed over all workers.
@@ -114,7 +114,7 @@ pub(super) struct SharedState {
     pub(super) total: RowCounter,
     /// Number of events that can be taken.
     pub(super) events: AtomicU64,
-    pub(super) event_came: Signal,
+    pub(super) event_came: WakeSignal,
     /// Number of workers that have not ended, and of those that wait for another.
     pub(super) working: AtomicU32,
     pub(super) waiting: AtomicU32,
@@ -150,7 +150,7 @@ impl SharedState {
             watched: plan.rows.iter().map(|_| RowCounter::default()).collect(),
             total: RowCounter::default(),
             events: AtomicU64::new(0),
-            event_came: Signal::default(),
+            event_came: WakeSignal::default(),
             working: AtomicU32::new(workers),
             waiting: AtomicU32::new(0),
             passed: AtomicU64::new(0),
@@ -231,18 +231,18 @@ impl Namespace {
     }
 
     /// Slot of the parent directory of a fileset.
-    pub(super) fn above(&self, fileset: usize) -> Dir {
-        if self.classic { Dir(slot(1 + fileset)) } else { Dir::TARGET }
+    pub(super) fn above(&self, fileset: usize) -> DirSlot {
+        if self.classic { DirSlot(slot(1 + fileset)) } else { DirSlot::TARGET }
     }
 
     /// Slot of a fileset's root directory.
-    pub(super) fn root(&self, fileset: usize) -> Dir {
-        Dir(slot(1 + self.filesets.len() + fileset))
+    pub(super) fn root(&self, fileset: usize) -> DirSlot {
+        DirSlot(slot(1 + self.filesets.len() + fileset))
     }
 
     /// Slot for directories that are passed through.
-    pub(super) fn passing(&self) -> Dir {
-        Dir(slot(1 + 2 * self.filesets.len()))
+    pub(super) fn passing(&self) -> DirSlot {
+        DirSlot(slot(1 + 2 * self.filesets.len()))
     }
 
     const fn first_slot(filesets: usize) -> u16 {
@@ -253,8 +253,8 @@ impl Namespace {
     }
 
     /// Slot of an open directory, by its number among those that a worker may keep open.
-    pub(super) fn slot(&self, number: u32) -> Dir {
-        Dir(Self::first_slot(self.filesets.len()) + u16::try_from(number).unwrap_or(0))
+    pub(super) fn slot(&self, number: u32) -> DirSlot {
+        DirSlot(Self::first_slot(self.filesets.len()) + u16::try_from(number).unwrap_or(0))
     }
 
     /// True if the files of a fileset are addressed by paths, since a worker cannot have all of its

@@ -1,11 +1,11 @@
 //! Options of filebench's command line, and those added by treering.
 
-use treering_script::{ClassicPayload, Manifest, QueueKind, options};
+use treering_script::{ClassicPayload, QueueKind, WorkloadManifest, options};
 
 use super::plan::{FileSizes, SECONDS_MAX};
 
 /// Manifest of the workload: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "filebench",
     aliases: &[],
     about: "Run a filebench workload: threads of flowops over filesets, such as webproxy or \

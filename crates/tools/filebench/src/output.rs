@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OutputContext,
+    Settings, ToolOutput, UnusableDirectory,
 };
 
 use super::job::{Understood, understand_classic};
@@ -31,7 +31,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let rows = understood.plan.rows.len();
     Ok(ClassicMode {
         roots,
-        make_roots: MakeRoots::WithParents,
+        make_roots: MissingRootPolicy::WithParents,
         log: None,
         times_all: true,
         seed: manner.seed,
@@ -97,8 +97,8 @@ fn line(at_ns: u64, words: &str) -> String {
     format!("{:.3}: {words}\n", at_ns as f64 / 1e9)
 }
 
-fn out(words: String) -> Said {
-    Said { out: words, ..Said::default() }
+fn out(words: String) -> ToolOutput {
+    ToolOutput { out: words, ..ToolOutput::default() }
 }
 
 /// Differences of the tallies since `before`.
@@ -118,25 +118,25 @@ impl Output {
         self.understood.plan.run_length.period.is_some_and(|(_, anew)| anew)
     }
 
-    fn filesets_begin(at_ns: u64) -> Said {
+    fn filesets_begin(at_ns: u64) -> ToolOutput {
         out(line(at_ns, "Populating and pre-allocating filesets"))
     }
 
-    fn task_began(&mut self, kind: &str, subject: &str, at_ns: u64) -> Said {
+    fn task_began(&mut self, kind: &str, subject: &str, at_ns: u64) -> ToolOutput {
         if kind != ALLOCATION || self.allocating.as_deref() == Some(subject) {
-            return Said::default();
+            return ToolOutput::default();
         }
         self.allocating = Some(subject.to_owned());
         out(line(at_ns, &format!("Pre-allocating files in {} tree", subject.escape_debug())))
     }
 
     /// The directories of a fileset are there.
-    fn directories(&self, task: &TaskTotals) -> Said {
+    fn directories(&self, task: &TaskTotals) -> ToolOutput {
         let at_ns = task.began_ns + task.wall_ns;
         let name = task.subject.escape_debug().to_string();
         let found = self.understood.plan.filesets.iter().find(|one| one.name == task.subject);
-        let Some(fileset) = found else { return Said::default() };
-        let Some(tree) = task.counters.read::<TreeCounters>() else { return Said::default() };
+        let Some(fileset) = found else { return ToolOutput::default() };
+        let Some(tree) = task.counters.read::<TreeCounters>() else { return ToolOutput::default() };
         let (bytes, depth) = (tree.bytes, tree.mean_depth);
         let mut words = line(
             task.began_ns,
@@ -160,7 +160,7 @@ impl Output {
         out(words)
     }
 
-    fn running(&self, at_ns: u64) -> Said {
+    fn running(&self, at_ns: u64) -> ToolOutput {
         let mut words = String::new();
         let mut processes: Vec<(&str, u64)> = Vec::new();
         for process in &self.understood.script.processes {
@@ -215,8 +215,8 @@ impl Output {
     }
 
     /// A period of a `psrun` is over.
-    fn snapshot(&mut self, counters: &Counters, at_ns: u64) -> Said {
-        let Some(account) = counters.read::<Account>() else { return Said::default() };
+    fn snapshot(&mut self, counters: &Counters, at_ns: u64) -> ToolOutput {
+        let Some(account) = counters.read::<Account>() else { return ToolOutput::default() };
         let mut sums = vec![Tally::default(); self.sums.len()];
         account.add_to(&mut sums);
         let words = self.results(&sums, at_ns, account.began_ns);
@@ -224,10 +224,10 @@ impl Output {
     }
 
     /// The results, once, of what was done.
-    fn report(&mut self, at_ns: u64) -> Said {
+    fn report(&mut self, at_ns: u64) -> ToolOutput {
         let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
         else {
-            return Said::default();
+            return ToolOutput::default();
         };
         let elapsed_ns = self.ended_ns.saturating_sub(began_ns);
         let took = (elapsed_ns as f64 / 1e9).round();
@@ -237,7 +237,7 @@ impl Output {
         out(words + &line(at_ns, "Shutting down processes"))
     }
 
-    fn failed(why: &str, at_ns: u64) -> Said {
+    fn failed(why: &str, at_ns: u64) -> ToolOutput {
         let mut words = String::new();
         if let Some((flowop, _)) = why.split_once(" could not obtain a file") {
             words += &line(
@@ -267,7 +267,7 @@ impl ClassicOutput for Output {
         self.only.clone()
     }
 
-    fn open(&mut self, _scene: &ClassicScene) -> Said {
+    fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let mut words = String::from("Filebench Version 1.5-alpha3\n");
         for action in &self.understood.script.actions {
             match action {
@@ -297,10 +297,14 @@ impl ClassicOutput for Output {
         }
         let warn = |lines: String, warning: &String| lines + "treering: " + warning + "\n";
         let err = self.understood.warnings.iter().fold(String::new(), warn);
-        Said { out: words, err, ..Said::default() }
+        ToolOutput { out: words, err, ..ToolOutput::default() }
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
         let mut said = self.open(scene);
         said.out += &Self::filesets_begin(0).out;
         said.out += &line(0, "Failed to create filesets");
@@ -308,11 +312,11 @@ impl ClassicOutput for Output {
         said
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
-        Said::err_line(&error.message)
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
+        ToolOutput::err_line(&error.message)
     }
 
-    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { name, at_ns, .. } if name == SETUP => {
                 Self::filesets_begin(*at_ns)
@@ -332,11 +336,11 @@ impl ClassicOutput for Output {
             }
             TrialEvent::TaskEnded(task) if task.kind == ALLOCATION => {
                 self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::TaskEnded(task) if task.phase > 0 => {
                 self.worked(task);
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::Ticked { counters, at_ns, .. } if !counters.is_empty() => {
                 self.snapshot(counters, *at_ns)
@@ -344,7 +348,7 @@ impl ClassicOutput for Output {
             TrialEvent::PhaseEnded(phase) => {
                 let ended_ns = phase.began_ns + phase.wall_ns;
                 self.filesets_ns = (phase.name == SETUP).then_some(ended_ns);
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::Ended { ending, at_ns } => match ending {
                 Ending::Completed => {
@@ -354,14 +358,14 @@ impl ClassicOutput for Output {
                 }
                 Ending::Interrupted => self.report(*at_ns),
                 Ending::Failed { why } => Self::failed(why, *at_ns),
-                Ending::Invalid { .. } => Said::default(),
+                Ending::Invalid { .. } => ToolOutput::default(),
             },
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
-        Said::default()
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
+        ToolOutput::default()
     }
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use treering_model::Counters;
-use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop};
+use treering_script::{CreateHow, DirSlot, EntryKind, ExpectedErrors, FileSlot, Io, Script, Stop};
 
 use super::names::{Name, serial};
 use super::namespace::Namespace;
@@ -51,7 +51,7 @@ impl Directories {
     }
 
     /// Opens one of the directories that remain.
-    fn open(&self, io: &mut dyn Io, left: &Remains, dir: usize) -> Result<Dir, Stop> {
+    fn open(&self, io: &mut dyn Io, left: &Remains, dir: usize) -> Result<DirSlot, Stop> {
         let (root, passing) = (self.namespace.root(self.fileset), self.namespace.passing());
         // The fileset's own directory is open already.
         if dir == 0 {
@@ -100,7 +100,7 @@ impl Directories {
     }
 
     /// Slot of the directory at this depth during creation.
-    fn planting(&self, depth: u32) -> Dir {
+    fn planting(&self, depth: u32) -> DirSlot {
         if depth == 0 { self.namespace.root(self.fileset) } else { self.namespace.slot(depth - 1) }
     }
 
@@ -154,13 +154,13 @@ impl Script for Directories {
     fn counters(&mut self) -> Counters {
         let tree = &self.namespace.filesets[self.fileset].tree;
         let (became, bytes, mean_depth) = (self.became, tree.bytes, tree.mean_depth);
-        Counters::of(&TreeCounters { became, bytes, mean_depth })
+        Counters::from_value(&TreeCounters { became, bytes, mean_depth })
     }
 }
 
 /// Most bytes of one write during preallocation.
 const PIECE_BYTES: u64 = 1 << 20;
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 
 /// Task that creates and fills every `stride`th preallocated file.
 pub(super) struct Allocation {
@@ -197,7 +197,7 @@ impl Allocation {
     }
 
     /// Opens the directory of an entry, unless it is open.
-    fn locate(&mut self, io: &mut dyn Io, dir: u32, serial: u32) -> Result<Dir, Stop> {
+    fn locate(&mut self, io: &mut dyn Io, dir: u32, serial: u32) -> Result<DirSlot, Stop> {
         let into = self.namespace.passing();
         if self.open != dir {
             self.namespace.serials(self.fileset, dir, &mut self.serials);
@@ -211,7 +211,7 @@ impl Allocation {
 
     /// Creates a file of this many bytes. A file of an earlier run is kept if its size matches, and
     /// otherwise truncated or written anew.
-    fn make_file(&self, io: &mut dyn Io, at: Dir, wanted: u64) -> Result<(), Stop> {
+    fn make_file(&self, io: &mut dyn Io, at: DirSlot, wanted: u64) -> Result<(), Stop> {
         let name = self.name.as_c_str();
         let there = if self.reuses { io.size(at, name).unless_missing()? } else { None };
         if there == Some(wanted) {

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    AllRanks, Conductor, Io, OnSignal, ParallelGroup, Phase, Queue, QueueKind, Script, Session,
-    SessionError, SessionResult, SessionStop, SideBySide, Stop, SyncScope, Task, TaskListener,
-    TimeLimit, Unfinished,
+    AllRanks, Conductor, Io, IoQueue, ParallelGroup, ParallelOptions, Phase, QueueKind, Script,
+    Session, SessionError, SessionResult, SessionStop, SignalEffect, Stop, SyncScope, Task,
+    TaskListener, TimeLimit, UnfinishedTasks,
 };
 
 use super::headline::Headline;
@@ -154,7 +154,7 @@ impl BenchSession {
             for instance in 0..thread.instances {
                 let worker = Worker::new(&self.namespace, tasks.len(), number, self.manner.seed);
                 let kind = format!("{} {}", thread.process, thread.name);
-                let queue = Queue { kind: self.manner.queue, depth: DEPTH };
+                let queue = IoQueue { kind: self.manner.queue, depth: DEPTH };
                 tasks.push(Task {
                     direct: thread.direct,
                     synchronous: thread.synchronous.into(),
@@ -163,10 +163,10 @@ impl BenchSession {
                 });
             }
         }
-        let side_by_side = SideBySide {
-            on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Reported,
-            ..SideBySide::default()
+        let side_by_side = ParallelOptions {
+            on_signal: SignalEffect::Stop,
+            unfinished: UnfinishedTasks::Reported,
+            ..ParallelOptions::default()
         };
         let deadline = self.namespace.common.deadline.clone();
         let seconds = plan.run_length.seconds;
@@ -224,7 +224,7 @@ impl BenchSession {
             reported.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut sums);
         }
         let rows = sums.into_iter().enumerate().collect();
-        Counters::of(&Account { began_ns: elapsed_ns, ran_out: false, rows })
+        Counters::from_value(&Account { began_ns: elapsed_ns, ran_out: false, rows })
     }
 }
 

@@ -7,17 +7,17 @@ use std::fmt::Write as _;
 use std::fs;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, StopFlag, Target,
+    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target,
 };
 use treering_filebench::Filebench;
 use treering_model::{Metric, Scope};
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -87,11 +87,11 @@ impl Asked {
 }
 
 /// Runs a job; returns its counted operations, and their bytes.
-fn done(job: &dyn Job, place: &impl Run) -> Result<Vec<Metric>, String> {
+fn done(job: &dyn Job, place: &impl RunSessions) -> Result<Vec<Metric>, String> {
     let options =
         EngineOptions::new(LatencyMode::All, PayloadKind::Native { compressibility: 0 }, 1);
     let mut session = job.begin(&TargetFacts::unknown());
-    let (mut tasks, progress) = (Tasks::default(), Progress::new());
+    let (mut tasks, progress) = (TaskCollector::default(), RunProgress::new());
     place
         .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &StopFlag::new()))
         .map_err(|error| error.to_string())?;
@@ -131,6 +131,6 @@ proptest! {
             (Err(in_memory), Err(on_disk)) => assert_eq!(in_memory, on_disk),
             (in_memory, on_disk) => panic!("{asked:?}: {in_memory:?} but {on_disk:?}"),
         }
-        assert_eq!(memory.snapshot(), Snapshot::of_directory(&real).unwrap(), "{asked:?}");
+        assert_eq!(memory.snapshot(), TreeSnapshot::from_directory(&real).unwrap(), "{asked:?}");
     }
 }

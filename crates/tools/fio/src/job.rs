@@ -5,7 +5,7 @@ use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
 use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
 };
@@ -80,12 +80,12 @@ impl<'s> Source<'s> {
         settings: &'s Settings,
         specs: &'s [OptionSpec],
     ) -> Result<Self, ConfigError> {
-        let mut named: Vec<&str> = settings.all(JOB_FILE).collect();
+        let mut named: Vec<&str> = settings.values(JOB_FILE).collect();
         if specs.iter().any(|spec| spec.name == JOB_FILE && spec.value == ValueKind::Operand) {
             // The last one counts.
             named.drain(..named.len().saturating_sub(1));
         }
-        if named.is_empty() && settings.all(typed::OPTION).next().is_some() {
+        if named.is_empty() && settings.values(typed::OPTION).next().is_some() {
             let base = settings.base_dir.clone().unwrap_or_default();
             let typed = JobFile { named: "", path: None, base, text: Vec::new() };
             return Ok(Self { settings, files: vec![typed] });
@@ -102,8 +102,9 @@ impl<'s> Source<'s> {
     /// settings of the command line and the choice of sections apply to the first file only.
     pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
         let mut all = Vec::new();
-        let mut typed: Vec<String> = self.settings.all(typed::OPTION).map(str::to_owned).collect();
-        let mut only: Vec<String> = self.settings.all("section").map(str::to_owned).collect();
+        let mut typed: Vec<String> =
+            self.settings.values(typed::OPTION).map(str::to_owned).collect();
+        let mut only: Vec<String> = self.settings.values("section").map(str::to_owned).collect();
         for file in &self.files {
             all.push(self.parsed_one(file, &typed, &only, parse)?);
             typed.clear();
@@ -154,10 +155,10 @@ impl<'s> Source<'s> {
             parameter(JOB_FILE, full.display())
         };
         let paths = self.files.iter().filter_map(|file| file.path.as_ref());
-        let typed = self.settings.all(typed::OPTION);
+        let typed = self.settings.values(typed::OPTION);
         let typed = typed.map(|setting| parameter(typed::OPTION, setting));
-        let sections = self.settings.all("section").map(|section| parameter("section", section));
-        let set = self.settings.all(SET).map(|setting| parameter(SET, setting));
+        let sections = self.settings.values("section").map(|section| parameter("section", section));
+        let set = self.settings.values(SET).map(|setting| parameter(SET, setting));
         paths.map(full).chain(typed).chain(sections).chain(set).collect()
     }
 }
@@ -176,7 +177,7 @@ fn overriding(settings: &Settings) -> Result<Vec<String>, ConfigError> {
             None => error.hint("docs/workloads/fio-jobfile.md lists the parameters"),
         })
     };
-    settings.all(SET).map(checked).collect()
+    settings.values(SET).map(checked).collect()
 }
 
 /// Names and values as a job records them.
@@ -352,8 +353,8 @@ impl Job for FileJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.classic { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.classic { RunMode::Classic } else { RunMode::Native }
     }
 
     fn refuses_ranks(&self) -> Option<&'static str> {
@@ -406,12 +407,12 @@ impl Job for FileJob {
         language::show(&jobs).lines().map(str::to_owned).collect()
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> WorkLimit {
         let timed = self.scene.jobs.iter().any(|job| job.runtime_us > 0);
-        if timed { Work::Timed } else { Work::Fixed }
+        if timed { WorkLimit::Timed } else { WorkLimit::Fixed }
     }
 
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         true
     }
 

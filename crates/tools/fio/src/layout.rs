@@ -7,14 +7,14 @@ use std::sync::Arc;
 use crate::language::{Engine, Preallocation};
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
-use treering_script::{CreateHow, Dir, Expect, File, Io, Script, Stop};
+use treering_script::{CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, Script, Stop};
 
 use super::namespace::{Namespace, numbered};
 use super::sizes::{Extent, Extents, extents};
 use super::tausworthe::Use;
 use super::worker::Worker;
 
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 
 /// Outcome of laying out the files of a clone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ impl MakeDirectories {
 
 impl Script for MakeDirectories {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        self.names.iter().try_for_each(|name| io.make_dir(Dir::TARGET, name))
+        self.names.iter().try_for_each(|name| io.make_dir(DirSlot::TARGET, name))
     }
 }
 
@@ -165,6 +165,6 @@ impl Script for Layout {
             (Ok(_), None) if self.made => Became::Made,
             (Ok(_), None) => Became::Kept,
         };
-        Counters::of(&LaidOut { became, found_bytes: std::mem::take(&mut self.found) })
+        Counters::from_value(&LaidOut { became, found_bytes: std::mem::take(&mut self.found) })
     }
 }

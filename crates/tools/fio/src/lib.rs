@@ -34,7 +34,9 @@ mod worker;
 
 use crate::classic::{histogram, tally};
 use crate::language::{Machine, ParseContext, WITH_FIO};
-use treering_script::{ClassicMode, ConfigError, Job, Manifest, OverRanks, Settings, Workload};
+use treering_script::{
+    ClassicMode, ConfigError, Job, RankDistribution, Settings, Workload, WorkloadManifest,
+};
 
 pub use generator::rejected_draws;
 pub use help::native_help;
@@ -52,7 +54,7 @@ pub const TOOL: treering_kit::Tool =
 pub struct Fio;
 
 impl Workload for Fio {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
 
@@ -80,8 +82,8 @@ impl Workload for Fio {
         }
     }
 
-    fn over_ranks(&self) -> OverRanks {
-        OverRanks::Apart
+    fn over_ranks(&self) -> RankDistribution {
+        RankDistribution::Apart
     }
 }
 
@@ -106,7 +108,7 @@ impl Fio {
             (options::SEED.to_owned(), seed.to_string()),
             (options::REUSE.to_owned(), "true".to_owned()),
         ];
-        settings.with_given(settings.given().iter().cloned().chain(own).collect())
+        settings.with_options(settings.options().iter().cloned().chain(own).collect())
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::language::Section;
-use treering_script::{Call, ConfigError, Dir};
+use treering_script::{Call, ConfigError, DirSlot};
 
 use super::file_hash::hash;
 
@@ -36,14 +36,14 @@ pub(super) struct Name {
 
 impl Name {
     /// Slot of its directory.
-    pub(super) const fn dir(&self) -> Dir {
+    pub(super) const fn dir(&self) -> DirSlot {
         slot(self.directory)
     }
 }
 
 /// Slot of a directory.
-pub(super) const fn slot(directory: u16) -> Dir {
-    Dir(directory + 1)
+pub(super) const fn slot(directory: u16) -> DirSlot {
+    DirSlot(directory + 1)
 }
 
 /// Directories that the jobs name.
@@ -175,7 +175,7 @@ impl Namespace {
         if self.classic {
             Call::OpenRoot { root: number, into: slot(number) }
         } else {
-            Call::OpenDir { at: Dir::TARGET, path: name, into: slot(number) }
+            Call::OpenDir { at: DirSlot::TARGET, path: name, into: slot(number) }
         }
     }
 }

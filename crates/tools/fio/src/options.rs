@@ -5,10 +5,10 @@
 //! reading of jobs, which takes what it needs from [`Settings`](treering_script::Settings).
 
 use super::typed;
-use treering_script::{ClassicPayload, Manifest, OptionSpec, Support, ValueKind};
+use treering_script::{ClassicPayload, OptionSpec, OptionSupport, ValueKind, WorkloadManifest};
 
 /// Manifest of the workload: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "fio",
     aliases: &[],
     about: "Run a fio job file: reads and writes of chosen sizes at chosen offsets",
@@ -97,24 +97,24 @@ pub(super) const CLASSIC: &[OptionSpec] = &[
         "Report what was done so far each so many seconds, or 500ms, 2m.",
     ),
     OptionSpec {
-        support: Support::Ignored("no progress is shown"),
+        support: OptionSupport::Ignored("no progress is shown"),
         ..OptionSpec::long("eta", ValueKind::Text, None, "When to say how far it is.")
     },
     OptionSpec {
-        support: Support::Ignored("no progress is shown"),
+        support: OptionSupport::Ignored("no progress is shown"),
         ..OptionSpec::long("eta-newline", ValueKind::Text, None, "A new line each so many seconds.")
     },
     OptionSpec {
-        support: Support::Ignored("no progress is shown"),
+        support: OptionSupport::Ignored("no progress is shown"),
         ..OptionSpec::long("eta-interval", ValueKind::Text, None, "How often to say how far it is.")
     },
     OptionSpec {
-        support: Support::Ignored("memory is taken as it is needed"),
+        support: OptionSupport::Ignored("memory is taken as it is needed"),
         ..OptionSpec::long("alloc-size", ValueKind::Text, None, "KiB of the pool of memory.")
     },
     OptionSpec::long("append-terse", ValueKind::Flag, None, "Say it in the terse form too."),
     OptionSpec {
-        support: Support::Ignored("there may be as many clones as there is memory for"),
+        support: OptionSupport::Ignored("there may be as many clones as there is memory for"),
         ..OptionSpec::long("max-jobs", ValueKind::Text, None, "How many clones there may be.")
     },
     OptionSpec::long("readonly", ValueKind::Flag, None, "Refuse jobs that write."),

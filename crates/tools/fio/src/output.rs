@@ -8,8 +8,8 @@ use crate::classic::text::{Format, When, report};
 use crate::language::{Direction, Section, show};
 use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MakeRoots, NoDirectory,
-    Room, Said, Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, DiskCounts, MissingRootPolicy,
+    OutputContext, Settings, StatfsSpace, ToolOutput, UnusableDirectory,
 };
 
 use super::job::{read_jobs, shown_command};
@@ -43,7 +43,11 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let output = settings.text("output").map(|output| settings.file(output));
     Ok(ClassicMode {
         roots,
-        make_roots: if names_directory { MakeRoots::Never } else { MakeRoots::OneLevel },
+        make_roots: if names_directory {
+            MissingRootPolicy::Never
+        } else {
+            MissingRootPolicy::OneLevel
+        },
         log: output.clone(),
         times_all: true,
         seed: 1,
@@ -131,11 +135,11 @@ struct Output {
 }
 
 impl Output {
-    fn say(&self, words: String) -> Said {
+    fn say(&self, words: String) -> ToolOutput {
         if self.into_file {
-            Said { log: words, ..Said::default() }
+            ToolOutput { log: words, ..ToolOutput::default() }
         } else {
-            Said { out: words, ..Said::default() }
+            ToolOutput { out: words, ..ToolOutput::default() }
         }
     }
 
@@ -147,15 +151,19 @@ impl Output {
     }
 
     /// Words that belong to the normal form only.
-    fn say_normally(&self, words: impl FnOnce() -> String) -> Said {
-        if self.formats.contains(&Format::Normal) { self.say(words()) } else { Said::default() }
+    fn say_normally(&self, words: impl FnOnce() -> String) -> ToolOutput {
+        if self.formats.contains(&Format::Normal) {
+            self.say(words())
+        } else {
+            ToolOutput::default()
+        }
     }
 
     /// The logs of a clone.
-    fn logs(&mut self, number: usize, lines: &[Line]) -> Said {
+    fn logs(&mut self, number: usize, lines: &[Line]) -> ToolOutput {
         let job = Arc::clone(&self.scene.workers[number].job);
         let files = logs::files(&job, number + 1, lines);
-        let mut said = Said::default();
+        let mut said = ToolOutput::default();
         if lines.last() == Some(&[CUT; 6]) {
             said.err = format!(
                 "treering: {}: its logs were cut: write log_avg_msec=... for fewer lines\n",
@@ -185,7 +193,7 @@ impl Output {
     }
 
     /// Blocks that were not what had been written, and files of them where they are to be kept.
-    fn complain(&self, said: &mut Said, number: usize, complaints: &[Complaint]) {
+    fn complain(&self, said: &mut ToolOutput, number: usize, complaints: &[Complaint]) {
         let worker = &self.scene.workers[number];
         for Complaint { text, file, dumps } in complaints {
             said.err.push_str(text);
@@ -202,7 +210,7 @@ impl Output {
     }
 
     /// Writes the verify state file of a clone with verifiable writes.
-    fn save_state(&self, said: &mut Said, number: usize, tally: &Tally) {
+    fn save_state(&self, said: &mut ToolOutput, number: usize, tally: &Tally) {
         let job = &self.scene.workers[number].job;
         let verify = &job.extras.verify;
         if verify.kind.is_none() || !verify.saves_state || !job.rw.writes {
@@ -218,7 +226,7 @@ impl Output {
         self.base.join(path)
     }
 
-    fn task_ended(&mut self, task: &TaskTotals) -> Said {
+    fn task_ended(&mut self, task: &TaskTotals) -> ToolOutput {
         if task.phase > 0 {
             let batch = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
             let worker = self.scene.batch(batch).nth(usize::from(task.worker));
@@ -231,10 +239,10 @@ impl Output {
                 self.done[number] = Some(tally);
                 return said;
             }
-            return Said::default();
+            return ToolOutput::default();
         }
         if task.kind != LAYOUT {
-            return Said::default();
+            return ToolOutput::default();
         }
         let worker = self.scene.workers.get(self.laid_out);
         let laid_out = task.counters.read::<LaidOut>();
@@ -242,7 +250,7 @@ impl Output {
         let is_made = laid_out.is_some_and(|laid_out| made(laid_out.became));
         self.laid_out += 1;
         let Some(worker) = worker.filter(|_| is_made) else {
-            return Said::default();
+            return ToolOutput::default();
         };
         let files = worker.files.len();
         let (name, some) = (&worker.job.name, if files == 1 { "file" } else { "files" });
@@ -255,7 +263,7 @@ impl Output {
 
     /// Disk counters since the start and the elapsed milliseconds; `None` if a job disables the
     /// report.
-    fn disk(&self, elapsed_ms: u64, witness: &mut dyn Witness) -> Option<(DiskCounts, u64)> {
+    fn disk(&self, elapsed_ms: u64, witness: &mut dyn OutputContext) -> Option<(DiskCounts, u64)> {
         let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
         let mut jobs = self.scene.jobs.iter();
         if jobs.clone().all(|job| !job.engine.tells_disk()) {
@@ -270,10 +278,10 @@ impl Output {
     }
 
     /// The report, once, of what was done so far.
-    fn report(&mut self, elapsed_ms: u64, witness: &mut dyn Witness) -> Said {
+    fn report(&mut self, elapsed_ms: u64, witness: &mut dyn OutputContext) -> ToolOutput {
         let is_empty = self.done.iter().all(Option::is_none);
         if is_empty || std::mem::replace(&mut self.reported, true) {
-            return Said::default();
+            return ToolOutput::default();
         }
         self.report_of(&self.done, 0, elapsed_ms, witness)
     }
@@ -283,8 +291,8 @@ impl Output {
         &self,
         tick: &Counters,
         elapsed_ms: u64,
-        witness: &mut dyn Witness,
-    ) -> Option<Said> {
+        witness: &mut dyn OutputContext,
+    ) -> Option<ToolOutput> {
         let now = so_far(&self.done, tick)?;
         let left_s = seconds_left(&self.scene, &self.done, &now);
         Some(self.report_of(&now, left_s, elapsed_ms, witness))
@@ -296,8 +304,8 @@ impl Output {
         done: &[Option<Tally>],
         left_s: u64,
         elapsed_ms: u64,
-        witness: &mut dyn Witness,
-    ) -> Said {
+        witness: &mut dyn OutputContext,
+    ) -> ToolOutput {
         let (time, disk) = (witness.time(), self.disk(elapsed_ms, witness));
         let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
         let when = When { process: self.process, unix_ms, time, elapsed_ms, left_s, disk };
@@ -317,8 +325,8 @@ struct AtStart {
     time: String,
 }
 
-impl Witness for AtStart {
-    fn room(&mut self) -> Option<Room> {
+impl OutputContext for AtStart {
+    fn room(&mut self) -> Option<StatfsSpace> {
         None
     }
 
@@ -328,7 +336,7 @@ impl Witness for AtStart {
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, _scene: &ClassicScene) -> Said {
+    fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let mut said = self.say(self.warnings(true));
         let normally = self.say_normally(|| self.scene.opening());
         said.out.push_str(&normally.out);
@@ -352,12 +360,16 @@ impl ClassicOutput for Output {
         self.only_says.clone()
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
         let path = lacking.path.display();
         if self.names_directory {
             let words =
                 format!("fio: {path} is not a directory\nfio: failed parsing directory={path}");
-            return Said::err_line(&words);
+            return ToolOutput::err_line(&words);
         }
         let mut said = self.open(scene);
         let errno = u64::from(lacking.errno.unsigned_abs());
@@ -369,15 +381,15 @@ impl ClassicOutput for Output {
         said
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
-        Said::err_line(&format!("fio: {}", error.message))
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
+        ToolOutput::err_line(&format!("fio: {}", error.message))
     }
 
-    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { phase: 0, at_ns, .. } => {
                 self.before = witness.disk().map(|disk| (disk, at_ns / 1_000_000));
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::TaskEnded(task) => self.task_ended(task),
             TrialEvent::Ticked { counters, at_ns, .. } => {
@@ -392,10 +404,10 @@ impl ClassicOutput for Output {
                     }
                     self.report(at_ns / 1_000_000, witness)
                 }
-                Ending::Invalid { .. } => Said::default(),
+                Ending::Invalid { .. } => ToolOutput::default(),
             },
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
@@ -405,8 +417,8 @@ impl ClassicOutput for Output {
         (failed > 0).then(|| u8::try_from(failed).unwrap_or(u8::MAX))
     }
 
-    fn close(&mut self, signal: Option<i32>) -> Said {
-        let Some(signal) = signal else { return Said::default() };
-        Said::err_line(&format!("fio: terminating on signal {signal}"))
+    fn close(&mut self, signal: Option<i32>) -> ToolOutput {
+        let Some(signal) = signal else { return ToolOutput::default() };
+        ToolOutput::err_line(&format!("fio: terminating on signal {signal}"))
     }
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use crate::language::{Engine, Exits};
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    Board, Conductor, Deadline, NoListener, OnSignal, ParallelGroup, Phase, Queue, QueueKind,
-    Session, SessionError, SessionResult, SessionStop, SideBySide, Snapshot, Task, TaskListener,
-    TimeLimit, Unfinished, WorkerKind,
+    Conductor, CounterBoard, Deadline, IoQueue, NoListener, ParallelGroup, ParallelOptions, Phase,
+    QueueKind, Session, SessionError, SessionResult, SessionStop, SignalEffect, StatusText, Task,
+    TaskListener, TimeLimit, UnfinishedTasks, WorkerKind,
 };
 
 use super::headline::Headline;
@@ -97,11 +97,13 @@ impl JobSession {
 
     fn work(&mut self, batch: usize) -> ParallelGroup {
         let workers = self.scene.batch(batch);
-        let snapshots: Option<Vec<(usize, Snapshot)>> = self.status.as_mut().map(|(status, _)| {
-            let all: Vec<_> = workers.map(|(number, _)| (number, Snapshot::default())).collect();
-            status.begin(all.clone());
-            all
-        });
+        let snapshots: Option<Vec<(usize, StatusText)>> =
+            self.status.as_mut().map(|(status, _)| {
+                let all: Vec<_> =
+                    workers.map(|(number, _)| (number, StatusText::default())).collect();
+                status.begin(all.clone());
+                all
+            });
         let workers: Vec<(usize, &Arc<Worker>)> = self.scene.batch(batch).collect();
         let time = Deadline::default();
         let ends: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
@@ -138,11 +140,11 @@ impl JobSession {
             tasks.push(self.task(*number, worker, deadlines));
         }
         let threads = workers.iter().all(|(_, worker)| worker.job.thread);
-        let side_by_side = SideBySide {
+        let side_by_side = ParallelOptions {
             workers: if threads { WorkerKind::Thread } else { WorkerKind::Session },
-            on_signal: OnSignal::Stop,
-            unfinished: Unfinished::Reported,
-            ..SideBySide::default()
+            on_signal: SignalEffect::Stop,
+            unfinished: UnfinishedTasks::Reported,
+            ..ParallelOptions::default()
         };
         ParallelGroup {
             tasks,
@@ -155,7 +157,7 @@ impl JobSession {
 
     /// The shares of the workers in what they do together.
     fn flows(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<FlowShare>> {
-        let mut boards: HashMap<u64, Board> = HashMap::new();
+        let mut boards: HashMap<u64, CounterBoard> = HashMap::new();
         let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
             let job = &worker.job;
             FlowShare::of(job, boards.entry(job.extras.flow.id).or_default().clone())
@@ -166,7 +168,7 @@ impl JobSession {
     /// Steady-state checks per worker. Among jobs that are reported together, the last one checks
     /// the rates of all.
     fn states(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<SteadyShare>> {
-        let mut boards: HashMap<usize, Board> = HashMap::new();
+        let mut boards: HashMap<usize, CounterBoard> = HashMap::new();
         let together = |one: &Worker| one.job.group_reporting.then_some(one.group);
         let mut share = |(place, (_, worker)): (usize, &(usize, &Arc<Worker>))| {
             let group = together(worker);
@@ -175,7 +177,7 @@ impl JobSession {
                 .any(|(_, later)| group.is_some() && together(later) == group);
             let board = match group {
                 Some(group) => boards.entry(group).or_default().clone(),
-                None => Board::default(),
+                None => CounterBoard::default(),
             };
             SteadyShare::of(&worker.job, board, is_last)
         };
@@ -220,7 +222,7 @@ impl JobSession {
             buffers,
             identity: job.extras.running.identity(),
             scheduling: job.extras.running.scheduling(worker.seeds.clone_number()),
-            queue: kind.map(|kind| Queue { kind, depth }),
+            queue: kind.map(|kind| IoQueue { kind, depth }),
             ..Task::new(&job.name, &worker.subject(), opens, Box::new(runner))
         }
     }

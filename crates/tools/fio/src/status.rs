@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::language::time_us;
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
-use treering_script::{ConfigError, Settings, Snapshot};
+use treering_script::{ConfigError, Settings, StatusText};
 
 use super::options::STATUS_INTERVAL;
 use super::scene::Scene;
@@ -77,7 +77,7 @@ pub(super) struct Status {
     before_ns: u64,
     next_ns: u64,
     /// Snapshots of the clones at work, with their numbers.
-    working: Vec<(usize, Snapshot)>,
+    working: Vec<(usize, StatusText)>,
 }
 
 impl Status {
@@ -87,7 +87,7 @@ impl Status {
     }
 
     /// Registers the clones of a group that begins.
-    pub(super) fn begin(&mut self, working: Vec<(usize, Snapshot)>) {
+    pub(super) fn begin(&mut self, working: Vec<(usize, StatusText)>) {
         self.working = working;
     }
 
@@ -116,7 +116,7 @@ impl Status {
             sleep(POLL);
         }
         let shown = self.working.iter().filter_map(|(number, one)| Some((*number, one.text()?)));
-        Counters::of(&StatusSnapshot { clones: shown.collect() })
+        Counters::from_value(&StatusSnapshot { clones: shown.collect() })
     }
 }
 
@@ -169,7 +169,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use treering_model::Counters;
-    use treering_script::Snapshot;
+    use treering_script::StatusText;
 
     use super::{Status, StatusAsked, Tally, interval_ns, so_far};
 
@@ -189,7 +189,7 @@ mod tests {
         let by_signal = Arc::new(AtomicBool::new(false));
         let asked = StatusAsked { every_ns: Some(1000), by_signal: Arc::clone(&by_signal) };
         let mut status = Status::new(asked);
-        let snapshot = Snapshot::default();
+        let snapshot = StatusText::default();
         snapshot.show(Tally { runtime_ms: 7, ..Tally::default() }.counters().json());
         snapshot.end();
         status.begin(vec![(1, snapshot)]);

@@ -6,17 +6,17 @@
 use std::fs;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, StopFlag, Target,
+    EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target,
 };
 use treering_fio::Fio;
 use treering_model::Op;
 use treering_script::{Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct Asked {
@@ -90,11 +90,11 @@ impl Asked {
 }
 
 /// Runs a job; returns its requests in each direction, and their bytes.
-fn done(job: &dyn Job, place: &impl Run) -> [(u64, u64); 2] {
+fn done(job: &dyn Job, place: &impl RunSessions) -> [(u64, u64); 2] {
     let options =
         EngineOptions::new(LatencyMode::All, PayloadKind::Native { compressibility: 0 }, 1);
     let mut session = job.begin(&TargetFacts::unknown());
-    let (mut tasks, progress) = (Tasks::default(), Progress::new());
+    let (mut tasks, progress) = (TaskCollector::default(), RunProgress::new());
     place
         .run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &StopFlag::new()))
         .unwrap();
@@ -130,7 +130,7 @@ proptest! {
         let in_memory = done(job.as_ref(), &memory);
         let on_disk = done(job.as_ref(), &Target::open(&real).unwrap());
         assert_eq!(in_memory, on_disk, "{asked:?}");
-        assert_eq!(memory.snapshot(), Snapshot::of_directory(&real).unwrap(), "{asked:?}");
+        assert_eq!(memory.snapshot(), TreeSnapshot::from_directory(&real).unwrap(), "{asked:?}");
         let moved = in_memory[0].1 + in_memory[1].1;
         let limit = (asked.size * asked.clones * 2).max(100 * 1024 * asked.clones * 2);
         assert!(moved > 0 && moved <= limit + (16384 * 5), "{asked:?}: {moved}");

@@ -1,6 +1,6 @@
 //! A configured fs_mark: parameters, footprint, outline, and the session.
 
-use treering_model::{Caution, Metric, Mode};
+use treering_model::{Caution, Metric, RunMode};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
 };
@@ -62,8 +62,8 @@ impl Job for MarkJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

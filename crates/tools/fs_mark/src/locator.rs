@@ -6,7 +6,7 @@
 
 use std::ffi::CStr;
 
-use treering_script::Dir;
+use treering_script::DirSlot;
 
 use super::account::Since;
 use super::methods::{HASH_SECONDS, Policy};
@@ -14,7 +14,7 @@ use super::naming::{Paths, dir_name, mix};
 use super::shape::Shape;
 
 /// The slot of a native worker's root.
-pub(super) const ROOT: Dir = Dir(1);
+pub(super) const ROOT: DirSlot = DirSlot(1);
 /// Subdirectories that a native worker keeps open; with more, paths have two components.
 const OPEN_MAX: u32 = 1000;
 /// Slot of the first subdirectory.
@@ -140,7 +140,7 @@ impl Locator {
     }
 
     /// Subdirectory that must be opened first, and its slot; marks it as open.
-    pub(super) fn opens(&mut self) -> Option<(u32, Dir)> {
+    pub(super) fn opens(&mut self) -> Option<(u32, DirSlot)> {
         let subdir = self.subdir?;
         let open = self.open.as_mut()?.get_mut(subdir as usize)?;
         if std::mem::replace(open, true) { None } else { Some((subdir, slot(subdir))) }
@@ -148,7 +148,7 @@ impl Locator {
 
     /// Path of a file in the current subdirectory, and the directory the path is relative to.
     #[inline]
-    pub(super) fn place(&mut self, file: u64, root: Dir) -> (Dir, &CStr) {
+    pub(super) fn place(&mut self, file: u64, root: DirSlot) -> (DirSlot, &CStr) {
         let at = match (self.subdir, &self.open) {
             (Some(subdir), Some(_)) => slot(subdir),
             _ => root,
@@ -179,8 +179,8 @@ const fn stamp(seconds: u64) -> u32 {
     seconds as u32
 }
 
-fn slot(subdir: u32) -> Dir {
-    Dir(u16::try_from(subdir).unwrap_or(u16::MAX - FIRST_SUBDIR) + FIRST_SUBDIR)
+fn slot(subdir: u32) -> DirSlot {
+    DirSlot(u16::try_from(subdir).unwrap_or(u16::MAX - FIRST_SUBDIR) + FIRST_SUBDIR)
 }
 
 /// The names of all subdirectories.
@@ -193,7 +193,7 @@ mod tests {
     use super::{Locator, ROOT, Since};
     use crate::methods::{Policy, SyncMethod};
     use crate::shape::Shape;
-    use treering_script::Dir;
+    use treering_script::DirSlot;
 
     fn shape(policy: Policy) -> Shape {
         Shape {
@@ -255,8 +255,8 @@ mod tests {
             locator.advance(file, None);
             opened.extend(locator.opens());
         }
-        assert_eq!(opened, [(0, Dir(2)), (1, Dir(3))]);
-        assert_eq!(locator.place(3, ROOT), (Dir(3), c"00000005"));
+        assert_eq!(opened, [(0, DirSlot(2)), (1, DirSlot(3))]);
+        assert_eq!(locator.place(3, ROOT), (DirSlot(3), c"00000005"));
         let many = Policy::RoundRobin { subdirs: 1001, files: 1 };
         let mut locator = Locator::native(&shape(many), 1, 5);
         locator.advance(1000, None);

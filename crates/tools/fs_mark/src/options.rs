@@ -1,9 +1,9 @@
 //! The options of fs_mark, each declared once: the letters of 3.3 and the native ones.
 
-use treering_script::{ClassicPayload, Manifest, options};
+use treering_script::{ClassicPayload, WorkloadManifest, options};
 
 /// fs_mark's name tag.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "fs_mark",
     aliases: &[],
     about: "Create many files from several workers, with a choice of sync methods",

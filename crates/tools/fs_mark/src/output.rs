@@ -5,8 +5,8 @@ use std::path::Path;
 
 use treering_model::{CautionCode, Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Room, Said,
-    Settings, Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OutputContext,
+    Settings, StatfsSpace, ToolOutput, UnusableDirectory,
 };
 
 use super::account::FileCounters;
@@ -19,7 +19,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let config = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
         roots: config.dirs.clone(),
-        make_roots: MakeRoots::OneLevel,
+        make_roots: MissingRootPolicy::OneLevel,
         log: Some(config.log.clone()),
         times_all: true,
         seed: config.shape.seed,
@@ -52,34 +52,34 @@ impl Output {
         self.present.extend(task.counters.read::<FileCounters>());
     }
 
-    fn row(&mut self, witness: &mut dyn Witness) -> Said {
+    fn row(&mut self, witness: &mut dyn OutputContext) -> ToolOutput {
         let present = std::mem::take(&mut self.present);
         // An iteration of which a worker is missing is none: the failure is reported elsewhere.
         if present.is_empty() || present.len() < self.expected {
-            return Said::default();
+            return ToolOutput::default();
         }
         if present.iter().any(|counters| counters.no_room) {
             // The closing text replaces the row.
-            return Said::default();
+            return ToolOutput::default();
         }
         let row = Row::from_workers(&present);
         self.count += row.files;
         self.rates.push(row.files_per_second);
         let used = witness.room().map_or(0, used_percent);
         let size = self.config.shape.bytes;
-        Said::everywhere(row.line(used, self.count, size, self.config.verbose))
+        ToolOutput::to_stdout_and_log(row.line(used, self.count, size, self.config.verbose))
     }
 }
 
 /// Percent that are not available to users, cut to a whole number.
-fn used_percent(room: Room) -> u64 {
+fn used_percent(room: StatfsSpace) -> u64 {
     let used = u128::from(room.capacity_bytes.saturating_sub(room.free_bytes));
     let percent = (used * 100).checked_div(room.capacity_bytes.into()).unwrap_or(0);
     u64::try_from(percent).unwrap_or(100)
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, scene: &ClassicScene) -> Said {
+    fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         let ClassicConfig { shape, verbose, .. } = &self.config;
         let params = HeaderParams {
             bytes: shape.bytes,
@@ -91,69 +91,73 @@ impl ClassicOutput for Output {
             workers: shape.workers,
         };
         let text = |is_log| header(&scene.words, &scene.started, &params, *verbose, is_log);
-        Said { out: text(false), log: text(true), ..Said::default() }
+        ToolOutput { out: text(false), log: text(true), ..ToolOutput::default() }
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
-        let NoDirectory { path, why, is_there, .. } = *lacking;
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
+        let UnusableDirectory { path, why, is_there, .. } = *lacking;
         // If the root is not a directory, the first failing call is that of the file.
         let err = if is_there {
             format!("Error in creat: {why}\n")
         } else {
             format!("fill_dir:mkdir {} failed: {why}\n", path.display())
         };
-        Said { err, ..self.open(scene) }
+        ToolOutput { err, ..self.open(scene) }
     }
 
-    fn without_log(&mut self, log: &Path, why: &str) -> Said {
+    fn without_log(&mut self, log: &Path, why: &str) -> ToolOutput {
         let err = format!("fs_mark: failed to fopen log file: {} {why}\n", log.display());
-        Said { err, ..Said::default() }
+        ToolOutput { err, ..ToolOutput::default() }
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
-        Said { out: format!("{}\n", error.message), ..Said::default() }
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
+        ToolOutput { out: format!("{}\n", error.message), ..ToolOutput::default() }
     }
 
-    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { .. } => {
                 self.present.clear();
                 self.expected = usize::from(self.config.shape.workers);
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::TaskEnded(task) => {
                 self.task(task);
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::PhaseEnded(_) => self.row(witness),
             TrialEvent::Ended { ending: Ending::Failed { why }, .. }
                 if why.starts_with("Insufficient free space") =>
             {
-                Said { out: format!("{why}\n"), ..Said::default() }
+                ToolOutput { out: format!("{why}\n"), ..ToolOutput::default() }
             }
             TrialEvent::Cautioned(caution) => {
                 cautions::reported(caution, &[CautionCode::NamesCollided])
             }
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
         if !self.config.summary {
-            return Said::default();
+            return ToolOutput::default();
         }
-        Said { out: format!("\n{}", closing(&self.rates)), ..Said::default() }
+        ToolOutput { out: format!("\n{}", closing(&self.rates)), ..ToolOutput::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::used_percent;
-    use treering_script::Room;
+    use treering_script::StatfsSpace;
 
     #[test]
     fn reserved_space_counts_as_used() {
-        let room = |capacity_bytes, free_bytes| Room {
+        let room = |capacity_bytes, free_bytes| StatfsSpace {
             capacity_bytes,
             free_bytes,
             unused_bytes: free_bytes,

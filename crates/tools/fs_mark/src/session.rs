@@ -5,8 +5,8 @@ use std::ffi::CString;
 
 use treering_model::{Caution, CautionCode, ITERATION_PHASE, Metric, Op, TaskTotals};
 use treering_script::{
-    Conductor, GroupStart, OnSignal, ParallelGroup, Phase, Random, Session, SessionError,
-    SessionResult, SessionStop, SideBySide, Task, WorkerKind,
+    Conductor, GroupStart, ParallelGroup, ParallelOptions, Phase, Random, Session, SessionError,
+    SessionResult, SessionStop, SignalEffect, Task, WorkerKind,
 };
 
 use super::account::{FileCounters, Since};
@@ -72,11 +72,11 @@ impl MarkSession {
     /// A group that runs as the imitated tool, or natively, runs its workers.
     fn group(&self, tasks: Vec<Task>, workers: WorkerKind) -> ParallelGroup {
         let classic = self.is_classic();
-        let side_by_side = SideBySide {
+        let side_by_side = ParallelOptions {
             workers,
             start: if classic { GroupStart::AsMade } else { GroupStart::Together },
-            on_signal: if classic { OnSignal::Finish } else { OnSignal::Stop },
-            ..SideBySide::default()
+            on_signal: if classic { SignalEffect::Finish } else { SignalEffect::Stop },
+            ..ParallelOptions::default()
         };
         ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use treering_script::{Dir, Expect, Io, Script, Stop};
+use treering_script::{DirSlot, ExpectedErrors, Io, Script, Stop};
 
 use super::locator::{Locator, ROOT, all_subdirs};
 use super::naming::dir_name;
@@ -27,8 +27,8 @@ impl MakeRoots {
 impl Script for MakeRoots {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         for root in &self.roots {
-            io.make_dir(Dir::TARGET, root)?;
-            io.open_dir(Dir::TARGET, root, ROOT)?;
+            io.make_dir(DirSlot::TARGET, root)?;
+            io.open_dir(DirSlot::TARGET, root, ROOT)?;
             for subdir in &self.subdirs {
                 io.make_dir(ROOT, subdir)?;
             }
@@ -54,7 +54,7 @@ impl UnlinkFiles {
 
 impl Script for UnlinkFiles {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(Dir::TARGET, &self.root, ROOT)?;
+        io.open_dir(DirSlot::TARGET, &self.root, ROOT)?;
         for file in 0..self.files {
             self.locator.advance(file, None);
             if let Some((subdir, into)) = self.locator.opens() {

@@ -3,7 +3,9 @@
 use std::ffi::CString;
 
 use treering_model::Counters;
-use treering_script::{CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
+use treering_script::{
+    CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop, SyncScope,
+};
 
 use super::account::{Account, CallKind, FileCounters};
 use super::locator::{Locator, ROOT};
@@ -11,9 +13,9 @@ use super::methods::{ReopenOrder, SyncMethod};
 use super::naming::dir_name;
 use super::shape::Shape;
 
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 /// The slot of the subdirectory in which a classic worker unlinks.
-const UNLINK_DIR: Dir = Dir(2);
+const UNLINK_DIR: DirSlot = DirSlot(2);
 
 /// State of a classic worker beyond that of a native one.
 #[derive(Debug)]
@@ -86,8 +88,8 @@ impl Worker {
     }
 
     /// The directory that all paths begin at.
-    fn top(&self) -> Dir {
-        if self.is_classic() { Dir::TARGET } else { ROOT }
+    fn top(&self) -> DirSlot {
+        if self.is_classic() { DirSlot::TARGET } else { ROOT }
     }
 
     fn is_classic(&self) -> bool {
@@ -118,7 +120,7 @@ impl Worker {
     /// Checks for room for all files: as in the original, each worker counts only its own, without
     /// metadata.
     fn has_room(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
-        let room = io.room(Dir::TARGET)?;
+        let room = io.room(DirSlot::TARGET)?;
         self.account(CallKind::Before, io);
         let needs = self.shape.files.saturating_mul(self.shape.bytes);
         Ok(self.shape.until_full || room.free_bytes >= needs)
@@ -148,12 +150,12 @@ impl Worker {
                 return Ok(true);
             }
             Mode::Classic(classic) => match self.locator.subdir() {
-                None => io.make_again(Dir::TARGET),
+                None => io.make_existing_dir(DirSlot::TARGET),
                 Some(subdir) => {
                     if classic.subdir_number.replace(subdir) != Some(subdir) {
                         classic.subdir = c_string(&dir_name(subdir));
                     }
-                    io.make_dir(Dir::TARGET, &classic.subdir)
+                    io.make_dir(DirSlot::TARGET, &classic.subdir)
                 }
             },
         };
@@ -242,12 +244,12 @@ impl Worker {
             self.locator.recall(file);
             let wanted = self.locator.subdir();
             if let Some(subdir) = wanted.filter(|_| open != wanted) {
-                io.open_dir(Dir::TARGET, &c_string(&dir_name(subdir)), UNLINK_DIR)?;
+                io.open_dir(DirSlot::TARGET, &c_string(&dir_name(subdir)), UNLINK_DIR)?;
                 // The unlinks have begun: the loop is over.
                 self.account(CallKind::Outside, io);
             }
             open = wanted;
-            let at = if wanted.is_some() { UNLINK_DIR } else { Dir::TARGET };
+            let at = if wanted.is_some() { UNLINK_DIR } else { DirSlot::TARGET };
             // Of two files with the same name, the second unlink finds nothing.
             io.unlink(at, self.locator.bare_name(file)).unless_missing()?;
             self.account(CallKind::Unlink, io);
@@ -281,7 +283,7 @@ pub(super) fn c_string(name: &str) -> CString {
 impl Script for Worker {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let Mode::Native { root } = &self.mode else { return self.run_classic(io) };
-        io.open_dir(Dir::TARGET, root, ROOT)?;
+        io.open_dir(DirSlot::TARGET, root, ROOT)?;
         self.make_files(io)?;
         self.sync_all(io)?;
         self.sync_again(io)
@@ -291,9 +293,9 @@ impl Script for Worker {
         match &self.mode {
             Mode::Classic(classic) => {
                 let counters = classic.account.close(self.files, self.full, self.locator.since());
-                Counters::of(&FileCounters { no_room: self.no_room, ..counters })
+                Counters::from_value(&FileCounters { no_room: self.no_room, ..counters })
             }
-            Mode::Native { .. } => Counters::of(&FileCounters {
+            Mode::Native { .. } => Counters::from_value(&FileCounters {
                 files: self.files,
                 full: self.full,
                 ..FileCounters::default()

@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
-    Target,
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target,
 };
 use treering_fs_mark::FsMark;
 use treering_model::{Caution, Metric, TaskTotals};
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct RunRequest {
@@ -102,11 +102,11 @@ struct RunOutcome {
     remains: Vec<String>,
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> RunOutcome {
+fn perform<P: RunSessions + ?Sized>(job: &dyn Job, place: &P) -> RunOutcome {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut tasks = Tasks::default();
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let mut tasks = TaskCollector::default();
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_decides_as_foreseen(job, &session.metrics());
     RunOutcome {
@@ -118,7 +118,7 @@ fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> RunOutcome {
 }
 
 /// Files by directory, all of the right size.
-fn files(snapshot: &Snapshot, bytes: u32) -> BTreeMap<String, u64> {
+fn files(snapshot: &TreeSnapshot, bytes: u32) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for (path, kind, size) in &snapshot.entries {
         if *kind == EntryKind::File {
@@ -157,7 +157,7 @@ proptest! {
         let target = Target::open(real.path()).unwrap();
         perform(job.as_ref(), &target);
         let snapshot = memory.snapshot();
-        assert_eq!(snapshot, Snapshot::of_directory(real.path()).unwrap());
+        assert_eq!(snapshot, TreeSnapshot::from_directory(real.path()).unwrap());
         let found = files(&snapshot, asked.bytes);
         assert_eq!(found.values().sum::<u64>(), asked.standing());
         let written = job.footprint(&TargetFacts::unknown()).written_files;
@@ -201,7 +201,7 @@ proptest! {
             let job = FsMark.native(&asked.settings(false, workers)).unwrap();
             let real = temp_dir();
             perform(job.as_ref(), &Target::open(real.path()).unwrap());
-            Snapshot::of_directory(real.path()).unwrap()
+            TreeSnapshot::from_directory(real.path()).unwrap()
         });
         assert_eq!(snapshots[0], snapshots[1]);
     }

@@ -9,8 +9,8 @@ use treering_engine::{SessionRequest, rehearse_session};
 use treering_fs_mark::FsMark;
 use treering_model::TaskTotals;
 use treering_script::{
-    Call, Completion, CreateHow, Dir, Done, Entries, Errno, Io, Room, Script, SessionStop,
-    Settings, Stop, SyncScope, TargetFacts, Task, Workload,
+    Call, CallResult, Completion, CreateHow, DirEntries, DirSlot, Errno, Io, Script, SessionStop,
+    Settings, StatfsSpace, Stop, SyncScope, TargetFacts, Task, Workload,
 };
 
 /// A second of 2026, at which a four-fold round begins with subdirectory 1.
@@ -33,7 +33,7 @@ struct Describer {
 }
 
 impl Describer {
-    fn path(&mut self, at: Dir, path: &CStr) -> String {
+    fn path(&mut self, at: DirSlot, path: &CStr) -> String {
         let path = path.to_str().unwrap();
         let (dir, name) = path.rsplit_once('/').map_or(("", path), |(dir, name)| (dir, name));
         let known = self.names.iter().position(|known| known == name);
@@ -43,13 +43,14 @@ impl Describer {
         });
         let dir = if dir.is_empty() { String::new() } else { format!("{dir}/") };
         match at {
-            Dir::TARGET => format!("{dir}f{number}"),
-            Dir(slot) => format!("{slot}:{dir}f{number}"),
+            DirSlot::TARGET => format!("{dir}f{number}"),
+            DirSlot(slot) => format!("{slot}:{dir}f{number}"),
         }
     }
 
     fn words(&mut self, call: &Call<'_>) -> String {
-        let slot = |at: Dir| if at == Dir::TARGET { String::new() } else { format!("{}:", at.0) };
+        let slot =
+            |at: DirSlot| if at == DirSlot::TARGET { String::new() } else { format!("{}:", at.0) };
         match *call {
             Call::OpenDir { at, path, into } => {
                 format!("open {}{} as {}", slot(at), path.to_str().unwrap(), into.0)
@@ -73,8 +74,12 @@ impl Describer {
 }
 
 /// A place in which everything fits.
-const ROOM: Room =
-    Room { capacity_bytes: u64::MAX, free_bytes: u64::MAX, unused_bytes: u64::MAX, inodes: None };
+const ROOM: StatfsSpace = StatfsSpace {
+    capacity_bytes: u64::MAX,
+    free_bytes: u64::MAX,
+    unused_bytes: u64::MAX,
+    inodes: None,
+};
 
 /// Fake filesystem in which each call takes a fixed number of seconds, and `full` selects calls
 /// that fail for lack of space.
@@ -88,11 +93,11 @@ struct Made<'f> {
 }
 
 impl Io for Made<'_> {
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         if let Call::Statfs { dir } = *call {
             // Whether all will fit; takes no time.
-            assert!(dir == Dir::TARGET && self.calls.is_empty());
-            return Ok(Done::Room(ROOM));
+            assert!(dir == DirSlot::TARGET && self.calls.is_empty());
+            return Ok(CallResult::Room(ROOM));
         }
         let words = self.describer.words(call);
         let is_full = (self.full)(&words, self.calls.len());
@@ -102,13 +107,13 @@ impl Io for Made<'_> {
         self.timed = (began_ns, self.now_ns);
         match call {
             _ if is_full => Err(Stop::Failed(Errno::NOSPC.into())),
-            Call::Write { bytes, .. } => Ok(Done::Bytes(u64::from(*bytes))),
-            _ => Ok(Done::Plain),
+            Call::Write { bytes, .. } => Ok(CallResult::Bytes(u64::from(*bytes))),
+            _ => Ok(CallResult::Plain),
         }
     }
 
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&[])
+    fn entries(&self) -> DirEntries<'_> {
+        DirEntries::new(&[])
     }
 
     fn reaped(&self) -> &[Completion] {

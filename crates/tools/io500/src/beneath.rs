@@ -4,11 +4,12 @@ use std::ffi::CString;
 
 use treering_model::Counters;
 use treering_script::{
-    Call, Completion, Dir, Done, Entries, Io, MAX_DIRS, Script, Spent, Stop, SyncScope, Usage,
+    Call, CallResult, Completion, DirEntries, DirSlot, Io, MAX_DIRS, ResourceUsage, Script, Stop,
+    SyncScope, TaskUsage,
 };
 
 /// The slot of the directory: the last one, which no test uses.
-const TOP: Dir = Dir(MAX_DIRS - 1);
+const TOP: DirSlot = DirSlot(MAX_DIRS - 1);
 
 /// A script in a directory.
 pub(super) struct InDirectory {
@@ -24,13 +25,13 @@ struct Beneath<'i> {
 }
 
 /// Directory slot in the real target that corresponds to `at`.
-fn moved(at: Dir) -> Dir {
-    if at == Dir::TARGET { TOP } else { at }
+fn moved(at: DirSlot) -> DirSlot {
+    if at == DirSlot::TARGET { TOP } else { at }
 }
 
 impl Io for Beneath<'_> {
     #[inline]
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         let call = match *call {
             Call::OpenDir { at, path, into } => Call::OpenDir { at: moved(at), path, into },
             Call::MakeDir { at, name } => Call::MakeDir { at: moved(at), name },
@@ -47,7 +48,7 @@ impl Io for Beneath<'_> {
         self.io.call(&call)
     }
 
-    fn entries(&self) -> Entries<'_> {
+    fn entries(&self) -> DirEntries<'_> {
         self.io.entries()
     }
 
@@ -63,19 +64,19 @@ impl Io for Beneath<'_> {
         self.io.began_ns()
     }
 
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> TaskUsage {
         self.io.spent()
     }
 }
 
 impl Script for InDirectory {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(Dir::TARGET, &self.directory, TOP)?;
+        io.open_dir(DirSlot::TARGET, &self.directory, TOP)?;
         self.inner.run(&mut Beneath { io })?;
         if self.syncs { io.sync(SyncScope::Target) } else { Ok(()) }
     }
 
-    fn used(&mut self, usage: Usage) {
+    fn used(&mut self, usage: ResourceUsage) {
         self.inner.used(usage);
     }
 

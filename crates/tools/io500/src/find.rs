@@ -7,13 +7,13 @@
 use std::ffi::{CStr, CString};
 
 use treering_model::Counters;
-use treering_model::workloads::io500::{Benchmark, FindCounts, HARD_FILE_BYTES};
-use treering_script::{CreateHow, Dir, EntryKind, Expect, File, Io, Script, Stop};
+use treering_model::workloads::io500::{FindCounts, HARD_FILE_BYTES, Io500Benchmark};
+use treering_script::{CreateHow, DirSlot, EntryKind, ExpectedErrors, FileSlot, Io, Script, Stop};
 
 /// The directory of a rehearsal, in the target.
 pub(super) const TOP_DIRECTORY: &str = "io500-0";
 const TIMESTAMP: &CStr = c"timestampfile";
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 /// Substring that the search looks for in names.
 const SEARCHED: &[u8] = b"01";
 
@@ -49,7 +49,7 @@ impl Find {
 
     /// Reads an open directory, then its subdirectories, each in the next slot.
     fn walk(&mut self, io: &mut dyn Io, depth: u16, is_shared: bool) -> Result<(), Stop> {
-        let dir = Dir(depth);
+        let dir = DirSlot(depth);
         let (mut below, mut hits): (Vec<CString>, Vec<CString>) = Default::default();
         loop {
             let entries = io.read_dir(dir)?;
@@ -75,7 +75,7 @@ impl Find {
         for name in below {
             let owner = owner(&name);
             if owner.is_none_or(|owner| self.is_own(owner.into())) {
-                io.open_dir(dir, &name, Dir(depth + 1))?;
+                io.open_dir(dir, &name, DirSlot(depth + 1))?;
                 self.walk(io, depth + 1, is_shared && owner.is_none())?;
             }
         }
@@ -85,12 +85,12 @@ impl Find {
 
 impl Script for Find {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(Dir::TARGET, &top(), Dir(1))?;
+        io.open_dir(DirSlot::TARGET, &top(), DirSlot(1))?;
         self.walk(io, 1, true)
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.counts)
+        Counters::from_value(&self.counts)
     }
 }
 
@@ -99,12 +99,12 @@ fn top() -> CString {
     CString::new(TOP_DIRECTORY).unwrap_or_default()
 }
 
-fn name_of(benchmark: Benchmark) -> CString {
+fn name_of(benchmark: Io500Benchmark) -> CString {
     CString::new(benchmark.name()).unwrap_or_default()
 }
 
 /// The directory of a test.
-pub(super) fn directory_of(benchmark: Benchmark) -> CString {
+pub(super) fn directory_of(benchmark: Io500Benchmark) -> CString {
     CString::new(format!("{TOP_DIRECTORY}/{}", benchmark.name())).unwrap_or_default()
 }
 
@@ -116,12 +116,12 @@ pub(super) struct Directories {
 
 impl Script for Directories {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let dir = Dir(1);
+        let dir = DirSlot(1);
         if self.makes {
-            io.make_dir(Dir::TARGET, &top())?;
+            io.make_dir(DirSlot::TARGET, &top())?;
         }
-        io.open_dir(Dir::TARGET, &top(), dir)?;
-        for benchmark in Benchmark::ALL {
+        io.open_dir(DirSlot::TARGET, &top(), dir)?;
+        for benchmark in Io500Benchmark::ALL {
             let name = name_of(benchmark);
             if self.makes {
                 io.make_dir(dir, &name)?;
@@ -131,7 +131,7 @@ impl Script for Directories {
         }
         if !self.makes {
             io.unlink(dir, TIMESTAMP).unless_missing()?;
-            io.remove_dir(Dir::TARGET, &top())?;
+            io.remove_dir(DirSlot::TARGET, &top())?;
         }
         Ok(())
     }
@@ -143,8 +143,8 @@ pub(super) struct TimestampFile;
 
 impl Script for TimestampFile {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        io.open_dir(Dir::TARGET, &top(), Dir(1))?;
-        io.create(Dir(1), TIMESTAMP, CreateHow::OrOpen, FILE)?;
+        io.open_dir(DirSlot::TARGET, &top(), DirSlot(1))?;
+        io.create(DirSlot(1), TIMESTAMP, CreateHow::OrOpen, FILE)?;
         io.close(FILE)
     }
 }

@@ -1,9 +1,10 @@
 //! A configured rehearsal: parameters, footprint, outline, and the session.
 
 use treering_model::workloads::io500::{
-    Benchmark, EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES, STEPS, Step, StepKind,
+    EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES, Io500Benchmark, Io500Phase, STEPS,
+    StepKind,
 };
-use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
 };
@@ -76,20 +77,20 @@ impl RehearsalJob {
     }
 
     /// Description of each worker's part in a phase.
-    fn what(&self, step: &Step, limits: &Limits) -> String {
+    fn what(&self, step: &Io500Phase, limits: &Limits) -> String {
         let most = |test| match test {
-            Benchmark::IorEasy => {
+            Io500Benchmark::IorEasy => {
                 let transfers = limits.block_bytes / u64::from(EASY_TRANSFER_BYTES);
                 format!("{transfers} transfers of {EASY_TRANSFER_BYTES} bytes, a file each")
             }
-            Benchmark::MdtestEasy => {
+            Io500Benchmark::MdtestEasy => {
                 format!("{} empty files, a directory each", limits.easy_items)
             }
-            Benchmark::IorHard => {
+            Io500Benchmark::IorHard => {
                 let segments = limits.segments;
                 format!("{segments} transfers of {HARD_TRANSFER_BYTES} bytes, one file")
             }
-            Benchmark::MdtestHard => {
+            Io500Benchmark::MdtestHard => {
                 let items = limits.hard_items;
                 format!("{items} files of {HARD_FILE_BYTES} bytes, one directory")
             }
@@ -115,8 +116,8 @@ impl Job for RehearsalJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Native
+    fn mode(&self) -> RunMode {
+        RunMode::Native
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -155,7 +156,7 @@ impl Job for RehearsalJob {
 
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
         let limits = Limits::of(&self.options, facts);
-        let line = |step: &Step| {
+        let line = |step: &Io500Phase| {
             let worker =
                 |worker| format!("{}: worker {worker}: {}", step.name, self.what(step, &limits));
             let workers = if step.is_measured() { self.options.workers } else { 1 };
@@ -168,8 +169,8 @@ impl Job for RehearsalJob {
         foreseen()
     }
 
-    fn work(&self) -> Work {
-        Work::Timed
+    fn work(&self) -> WorkLimit {
+        WorkLimit::Timed
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {

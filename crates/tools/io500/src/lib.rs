@@ -13,7 +13,7 @@ mod limits;
 mod options;
 mod session;
 
-use treering_script::{ConfigError, Job, Manifest, OverRanks, Settings, Workload};
+use treering_script::{ConfigError, Job, RankDistribution, Settings, Workload, WorkloadManifest};
 
 use job::RehearsalJob;
 
@@ -26,7 +26,7 @@ pub const TOOL: treering_kit::Tool =
 pub struct Io500;
 
 impl Workload for Io500 {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
 
@@ -34,7 +34,7 @@ impl Workload for Io500 {
         Ok(Box::new(RehearsalJob::new(settings)?))
     }
 
-    fn over_ranks(&self) -> OverRanks {
-        OverRanks::Workers("workers")
+    fn over_ranks(&self) -> RankDistribution {
+        RankDistribution::Workers("workers")
     }
 }

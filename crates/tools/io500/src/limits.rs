@@ -1,8 +1,8 @@
 //! Limits on the data of each phase, so that a rehearsal fits into the free space.
 
 use treering_model::workloads::io500::{
-    Benchmark, DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, EASY_TRANSFER_BYTES,
-    HARD_FILE_BYTES, HARD_TRANSFER_BYTES,
+    DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, EASY_TRANSFER_BYTES, HARD_FILE_BYTES,
+    HARD_TRANSFER_BYTES, Io500Benchmark,
 };
 use treering_script::TargetFacts;
 
@@ -36,7 +36,7 @@ impl Limits {
         let is_known = facts.free_bytes < u64::MAX;
         let free = if is_known { coarse(facts.free_bytes / 2) } else { u64::MAX };
         let space = options.space.unwrap_or(free);
-        let each = |of: Benchmark, bytes: u64| {
+        let each = |of: Io500Benchmark, bytes: u64| {
             if space == u64::MAX {
                 return u64::MAX;
             }
@@ -46,7 +46,7 @@ impl Limits {
         let inodes = (inodes / workers).max(1);
         let block = facts.block_bytes.max(1);
         let hard_file = u64::from(HARD_FILE_BYTES).div_ceil(block) * block + INODE_BYTES;
-        let transfers = each(Benchmark::IorEasy, EASY_TRANSFER_BYTES.into());
+        let transfers = each(Io500Benchmark::IorEasy, EASY_TRANSFER_BYTES.into());
         let asked = options.block_size.unwrap_or(DEFAULT_BLOCK_BYTES);
         let asked = (asked / u64::from(EASY_TRANSFER_BYTES)).max(1);
         let items = |asked: Option<u64>, room: u64| {
@@ -54,12 +54,12 @@ impl Limits {
         };
         Self {
             block_bytes: asked.min(transfers) * u64::from(EASY_TRANSFER_BYTES),
-            easy_items: items(options.easy_items, each(Benchmark::MdtestEasy, INODE_BYTES)),
+            easy_items: items(options.easy_items, each(Io500Benchmark::MdtestEasy, INODE_BYTES)),
             segments: options
                 .segment_count
                 .unwrap_or(DEFAULT_SEGMENTS)
-                .min(each(Benchmark::IorHard, HARD_TRANSFER_BYTES.into())),
-            hard_items: items(options.hard_items, each(Benchmark::MdtestHard, hard_file)),
+                .min(each(Io500Benchmark::IorHard, HARD_TRANSFER_BYTES.into())),
+            hard_items: items(options.hard_items, each(Io500Benchmark::MdtestHard, hard_file)),
         }
     }
 

@@ -1,9 +1,9 @@
 //! The options of a rehearsal, each declared once.
 
-use treering_script::{ClassicPayload, Manifest, options};
+use treering_script::{ClassicPayload, WorkloadManifest, options};
 
 /// The name tag.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "io500",
     aliases: &[],
     about: "Rehearse IO500: its phases at a scale of minutes, and what a full run needs",

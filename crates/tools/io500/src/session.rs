@@ -2,12 +2,12 @@
 
 use treering_model::metrics::{cpu, rates};
 use treering_model::workloads::io500::{
-    Benchmark, FILES_FACT, FIND, FOUND_FACT, FindCounts, STEPS, Step, StepKind, measured,
+    FILES_FACT, FIND, FOUND_FACT, FindCounts, Io500Benchmark, Io500Phase, STEPS, StepKind, measured,
 };
 use treering_model::{Fact, Metric, Op, Scope, TaskTotals};
 use treering_script::{
-    Caches, Conductor, ParallelGroup, Phase, Script, Session, SessionResult, SideBySide, Task,
-    TaskListener, WorkerKind,
+    CachePolicy, Conductor, ParallelGroup, ParallelOptions, Phase, Script, Session, SessionResult,
+    Task, TaskListener, WorkerKind,
 };
 
 use super::beneath::InDirectory;
@@ -39,7 +39,7 @@ struct Search {
 /// A run in progress.
 pub(super) struct RehearsalSession {
     frame: Frame,
-    /// The tests, as [`Benchmark::ALL`].
+    /// The tests, as [`Io500Benchmark::ALL`].
     tests: [Box<dyn PartedSession>; 4],
     has_begun: bool,
     search: Search,
@@ -50,7 +50,7 @@ impl RehearsalSession {
         Self { frame, tests, has_begun: false, search: Search::default() }
     }
 
-    fn run_step(&mut self, step: &Step, conductor: &mut StepConductor<'_>) -> SessionResult {
+    fn run_step(&mut self, step: &Io500Phase, conductor: &mut StepConductor<'_>) -> SessionResult {
         match step.kind {
             StepKind::Prepare => {
                 let script = Box::new(Directories { makes: true });
@@ -68,8 +68,8 @@ impl RehearsalSession {
             | StepKind::Stat(test)
             | StepKind::Delete(test) => self.run_part(test, conductor),
             StepKind::CleanUp => {
-                self.run_part(Benchmark::IorEasy, conductor)?;
-                self.run_part(Benchmark::IorHard, conductor)?;
+                self.run_part(Io500Benchmark::IorEasy, conductor)?;
+                self.run_part(Io500Benchmark::IorHard, conductor)?;
                 let script = Box::new(Directories { makes: false });
                 self.run_setup(Op::RemoveDir, script, conductor)
             }
@@ -77,7 +77,11 @@ impl RehearsalSession {
     }
 
     /// Runs the next part of a test in its directory.
-    fn run_part(&mut self, test: Benchmark, conductor: &mut StepConductor<'_>) -> SessionResult {
+    fn run_part(
+        &mut self,
+        test: Io500Benchmark,
+        conductor: &mut StepConductor<'_>,
+    ) -> SessionResult {
         conductor.test = Some(test);
         let ran = self.tests[test.place()].run_next_part(conductor);
         conductor.test = None;
@@ -113,7 +117,8 @@ impl RehearsalSession {
     }
 
     fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
-        let side_by_side = SideBySide { workers: self.frame.kind, ..SideBySide::default() };
+        let side_by_side =
+            ParallelOptions { workers: self.frame.kind, ..ParallelOptions::default() };
         ParallelGroup { side_by_side, ..ParallelGroup::new(tasks) }
     }
 
@@ -137,7 +142,7 @@ fn is_measured(kind: &str) -> bool {
 
 /// The metrics of a run. Their values mean nothing.
 pub(super) fn foreseen() -> Vec<Metric> {
-    let rate = |step: &Step| {
+    let rate = |step: &Io500Phase| {
         let spec =
             if step.moves_data() { rates::MIB_PER_SECOND } else { rates::OPERATIONS_PER_SECOND };
         spec.of(Scope::Kind(step.name.to_owned()), 1.0).primary()
@@ -149,15 +154,15 @@ pub(super) fn foreseen() -> Vec<Metric> {
 /// phase.
 struct StepConductor<'c> {
     conductor: &'c mut dyn Conductor,
-    step: &'static Step,
+    step: &'static Io500Phase,
     /// The test whose groups these are.
-    test: Option<Benchmark>,
+    test: Option<Io500Benchmark>,
     /// True if caches are dropped before the next group.
     drops: bool,
 }
 
 impl StepConductor<'_> {
-    fn in_directory(&self, test: Benchmark, task: Task) -> Task {
+    fn in_directory(&self, test: Io500Benchmark, task: Task) -> Task {
         let is_measured = is_measured(&task.kind) && self.step.is_measured();
         let script = Box::new(InDirectory {
             directory: directory_of(test),
@@ -188,7 +193,7 @@ impl Conductor for StepConductor<'_> {
             }
         }
         if std::mem::take(&mut self.drops) {
-            group.caches = Caches::Drop;
+            group.caches = CachePolicy::Drop;
         }
         self.conductor.group(group, listener)
     }
@@ -219,7 +224,7 @@ impl Session for RehearsalSession {
     fn metrics(&self) -> Vec<Metric> {
         let of_tests: Vec<Metric> =
             self.tests.iter().flat_map(|session| session.metrics()).collect();
-        let of_step = |step: &Step| {
+        let of_step = |step: &Io500Phase| {
             if step.kind == StepKind::Find {
                 return self.search_metrics();
             }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use treering_kit::packet::PacketType;
-use treering_script::{ConfigError, Nodes, Settings};
+use treering_script::{ConfigError, RankPlacement, Settings};
 
 use super::memory::Memory;
 use super::options::{Classic, Native, only_posix};
@@ -246,19 +246,19 @@ fn shape(
 fn memory(
     settings: &Settings,
     options: &Classic,
-    nodes: Nodes,
+    nodes: RankPlacement,
 ) -> Result<Option<Memory>, ConfigError> {
     let Some(text) = &options.memory else { return Ok(None) };
     Memory::read(text, &settings.machine, nodes.ranks_on_first)
 }
 
 /// Distance in ranks from a rank to one on the next machine.
-const fn to_next(nodes: Nodes) -> u64 {
+const fn to_next(nodes: RankPlacement) -> u64 {
     if nodes.in_blocks { nodes.ranks_on_first } else { 1 }
 }
 
 /// Shift of the ranks for reading.
-fn shift(options: &Classic, nodes: Nodes) -> Shift {
+fn shift(options: &Classic, nodes: RankPlacement) -> Shift {
     if options.reorder_random {
         let machines = options.task_offset.min(nodes.count - 1);
         let seed = u32::try_from(options.reorder_seed).unwrap_or(u32::MAX);

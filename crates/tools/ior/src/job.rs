@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::{ClassicConfig, Parameters, native};
@@ -79,8 +79,8 @@ impl Job for IorJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -134,11 +134,11 @@ impl Job for IorJob {
         }
     }
 
-    fn work(&self) -> Work {
-        if self.shape.wall_seconds.is_some() { Work::Timed } else { Work::Fixed }
+    fn work(&self) -> WorkLimit {
+        if self.shape.wall_seconds.is_some() { WorkLimit::Timed } else { WorkLimit::Fixed }
     }
 
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         self.is_classic()
     }
 

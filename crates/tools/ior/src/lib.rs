@@ -24,7 +24,9 @@ mod shape;
 mod test_output;
 mod transfer;
 
-use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
+use treering_script::{
+    ClassicMode, ConfigError, RankDistribution, Settings, Workload, WorkloadManifest,
+};
 
 use job::IorJob;
 use treering_kit::imitation::{Made, with_dashes};
@@ -38,7 +40,7 @@ pub const TOOL: treering_kit::Tool =
 pub struct Ior;
 
 impl Workload for Ior {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
 
@@ -58,8 +60,8 @@ impl Workload for Ior {
         Ok(Box::new(IorJob::native(settings)?))
     }
 
-    fn over_ranks(&self) -> OverRanks {
-        OverRanks::Workers("workers")
+    fn over_ranks(&self) -> RankDistribution {
+        RankDistribution::Workers("workers")
     }
 
     fn ranks_option(&self) -> Option<&'static str> {

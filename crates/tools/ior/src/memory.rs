@@ -2,7 +2,7 @@
 //! rank until the test is over.
 
 use thiserror::Error;
-use treering_script::{ConfigError, Machine, available_memory_bytes, parse_size};
+use treering_script::{ConfigError, MachineFacts, available_memory_bytes, parse_size};
 
 /// Bytes allocated at a time, between checks of the available memory.
 const PIECE_BYTES: u64 = 16 << 20;
@@ -33,7 +33,7 @@ impl Memory {
     /// Parses the value of `-M`: bytes, or a percentage of the memory.
     pub(super) fn read(
         text: &str,
-        machine: &Machine,
+        machine: &MachineFacts,
         ranks_on_first: u64,
     ) -> Result<Option<Self>, ConfigError> {
         let share = text.strip_suffix('%').map(str::trim_end);
@@ -92,12 +92,12 @@ impl Taken {
 #[cfg(test)]
 mod tests {
     use super::{LEFT_BYTES, Lack, Memory, PIECE_BYTES, Taken};
-    use treering_script::Machine;
+    use treering_script::MachineFacts;
 
     #[test]
     fn bytes_and_shares_are_those_of_a_machine() {
-        let mut machine = Machine { memory_bytes: 1000, ..Machine::default() };
-        let read = |text: &str, machine: &Machine| Memory::read(text, machine, 4);
+        let mut machine = MachineFacts { memory_bytes: 1000, ..Machine::default() };
+        let read = |text: &str, machine: &MachineFacts| Memory::read(text, machine, 4);
         let told = |node_bytes, process_bytes| Some(Memory { node_bytes, process_bytes });
         assert_eq!(read("25%", &machine).unwrap(), told(250, 250));
         assert_eq!(read("2k", &machine).unwrap(), told(2048, 2048));

@@ -1,9 +1,9 @@
 //! The options of ior, each declared once: those of 4.1 and the native ones.
 
-use treering_script::{ClassicPayload, Manifest, Support, options};
+use treering_script::{ClassicPayload, OptionSupport, WorkloadManifest, options};
 
 /// ior's name tag.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "ior",
     aliases: &[],
     about: "Write and read one file, or a file each, from many ranks",
@@ -49,26 +49,26 @@ options! {
         #[recorded = false]
         api('a'): String = Text, "POSIX";
         /// Barriers between open, transfers and close.
-        #[support = Support::Rejected(NO_PAUSES)]
+        #[support = OptionSupport::Rejected(NO_PAUSES)]
         barriers('g'): () = Flag;
         /// Two mount points.
-        #[support = Support::Rejected("all files are in one directory")]
+        #[support = OptionSupport::Rejected("all files are in one directory")]
         dual_mount('y'): () = Flag;
         /// Fill the file before random transfers.
-        #[support = Support::Rejected("write the file first, with -w -k")]
+        #[support = OptionSupport::Rejected("write the file first, with -w -k")]
         random_prefill: () = Size;
         /// Do nothing, but print.
-        #[support = Support::Rejected("see --dry-run")]
+        #[support = OptionSupport::Rejected("see --dry-run")]
         dummy_run: () = Flag;
         /// Any warning is an error.
-        #[support = Support::Rejected("warnings stay warnings")]
+        #[support = OptionSupport::Rejected("warnings stay warnings")]
         warning_as_errors: () = Flag;
         /// Transfers that are incomplete are not continued.
-        #[support = Support::Ignored("an incomplete transfer is continued by one more call")]
+        #[support = OptionSupport::Ignored("an incomplete transfer is continued by one more call")]
         #[recorded = false]
         single_attempt('x'): bool = Flag;
         /// Keep files that have errors.
-        #[support = Support::Ignored("files with errors go with the others; keep them with -k")]
+        #[support = OptionSupport::Ignored("files with errors go with the others; keep them with -k")]
         #[recorded = false]
         keep_with_error('K'): bool = Flag;
     }

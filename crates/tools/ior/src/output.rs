@@ -7,8 +7,8 @@ use crate::classic::text::{SUMMARY, footer, header};
 use treering_kit::space::wrong_data;
 use treering_model::{Ending, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OutputContext,
+    Settings, ToolOutput, UnusableDirectory,
 };
 
 use super::config::Format;
@@ -27,7 +27,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let tests = tests.map(|(id, test)| TestOutput::new(id, test, directives.format, settings));
     Ok(ClassicMode {
         roots,
-        make_roots: MakeRoots::Never,
+        make_roots: MissingRootPolicy::Never,
         log: None,
         times_all: true,
         seed: 1,
@@ -63,12 +63,12 @@ struct Output {
 
 impl Output {
     /// Text for standard output, or for the summary file if one is named.
-    fn says(&mut self, text: String) -> Said {
+    fn says(&mut self, text: String) -> ToolOutput {
         if self.summary_file.is_some() {
             self.kept += &text;
-            return Said::default();
+            return ToolOutput::default();
         }
-        Said { out: text, ..Said::default() }
+        ToolOutput { out: text, ..ToolOutput::default() }
     }
 
     /// The test to which a phase of this name belongs.
@@ -82,7 +82,7 @@ impl Output {
     }
 
     /// Begins all tests up to this one; returns their headers.
-    fn begin(&mut self, test: usize, witness: &mut dyn Witness) -> String {
+    fn begin(&mut self, test: usize, witness: &mut dyn OutputContext) -> String {
         let mut text = String::new();
         while self.begun <= test && self.begun < self.tests.len() {
             text += &self.present().map(|before| before.end()).unwrap_or_default();
@@ -93,7 +93,7 @@ impl Output {
         text
     }
 
-    fn phase_began(&mut self, name: &str, witness: &mut dyn Witness) -> Said {
+    fn phase_began(&mut self, name: &str, witness: &mut dyn OutputContext) -> ToolOutput {
         let before = self.part_ended();
         let test = self.of_phase(name);
         let text = before.out + &self.begin(test, witness);
@@ -104,13 +104,13 @@ impl Output {
     }
 
     /// Output of the last part, once it is known to have succeeded.
-    fn part_ended(&mut self) -> Said {
-        let Some(name) = self.ended_part.take() else { return Said::default() };
+    fn part_ended(&mut self) -> ToolOutput {
+        let Some(name) = self.ended_part.take() else { return ToolOutput::default() };
         let text = self.present().map(|test| test.part_ended(&name)).unwrap_or_default();
         self.says(text)
     }
 
-    fn ended(&mut self, now: &str) -> Said {
+    fn ended(&mut self, now: &str) -> ToolOutput {
         let text = match self.format {
             Format::Text => {
                 let last = self.present().map(|last| last.end()).unwrap_or_default();
@@ -151,7 +151,7 @@ impl Output {
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, scene: &ClassicScene) -> Said {
+    fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         self.scene = scene.clone();
         let mut text = match self.format {
             Format::Text => header(&scene.started, &scene.words, &self.machine),
@@ -164,7 +164,11 @@ impl ClassicOutput for Output {
         self.says(text)
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
         let file = self.tests.first().map(TestOutput::first_file).unwrap_or_default().to_owned();
         let mut printed = self.open(scene);
         printed.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
@@ -176,34 +180,34 @@ impl ClassicOutput for Output {
         Some(ABORTED)
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
-        Said { out: format!("ERROR: {}\n", error.message), ..Said::default() }
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
+        ToolOutput { out: format!("ERROR: {}\n", error.message), ..ToolOutput::default() }
     }
 
-    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { name, .. } => self.phase_began(name, witness),
             TrialEvent::TaskEnded(task) => {
                 if let Some(present) = self.present() {
                     present.task(task);
                 }
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::PhaseEnded(phase) => {
                 self.ended_part = Some(phase.name.clone());
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::Ended { ending: Ending::Completed, .. } => {
                 let before = self.part_ended();
                 let ended = self.ended(&witness.time());
-                Said { out: before.out + &ended.out, ..ended }
+                ToolOutput { out: before.out + &ended.out, ..ended }
             }
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
-        Said::default()
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
+        ToolOutput::default()
     }
 }

@@ -137,7 +137,7 @@ pub(super) fn of_text(
         }
         if !faults.is_full() {
             let config =
-                configured(&settings.with_given(options_so_far.clone()), test, &configs, &faults);
+                configured(&settings.with_options(options_so_far.clone()), test, &configs, &faults);
             configs.extend(faults.taken(config));
         }
     }
@@ -153,7 +153,7 @@ pub(super) fn of_text(
 /// Settings from the command line that precede the script's directives; those of `-O` are split.
 fn given_before(settings: &Settings) -> Vec<(String, String)> {
     let mut options_so_far = Vec::new();
-    for (name, value) in settings.given().iter().filter(|(name, _)| name != SCRIPT) {
+    for (name, value) in settings.options().iter().filter(|(name, _)| name != SCRIPT) {
         let several = name == "directives";
         let parts = value.split(',').filter(|part| several && !part.is_empty());
         options_so_far.extend(parts.map(|part| (name.clone(), part.to_owned())));

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{
     Conductor, ConfigError, Footprint, Job, OutlineLine, Session, SessionResult, Settings,
     TargetFacts,
@@ -39,8 +39,8 @@ impl Job for Series {
         all
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Classic
+    fn mode(&self) -> RunMode {
+        RunMode::Classic
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -68,12 +68,12 @@ impl Job for Series {
         self.tests.iter().flat_map(|test| test.foreseen_metrics(facts)).collect()
     }
 
-    fn work(&self) -> Work {
-        let timed = self.tests.iter().any(|test| test.work() == Work::Timed);
-        if timed { Work::Timed } else { Work::Fixed }
+    fn work(&self) -> WorkLimit {
+        let timed = self.tests.iter().any(|test| test.work() == WorkLimit::Timed);
+        if timed { WorkLimit::Timed } else { WorkLimit::Fixed }
     }
 
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         true
     }
 

@@ -9,7 +9,7 @@ use treering_kit::packet::Pattern;
 use treering_model::workloads::ior::TransferCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Session, SessionError,
+    Buffers, CachePolicy, Conductor, Deadline, ParallelGroup, Phase, Session, SessionError,
     SessionResult, SessionStop, Task, TaskListener, TimeLimit,
 };
 
@@ -76,7 +76,7 @@ impl IorSession {
     fn take_memory(
         &mut self,
         memory: Memory,
-        caches: Caches,
+        caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let taken = Taken::take(memory);
@@ -91,7 +91,7 @@ impl IorSession {
     fn run_directory(
         &mut self,
         makes: bool,
-        caches: Caches,
+        caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let op = if makes { Op::MakeDir } else { Op::RemoveDir };
@@ -103,14 +103,14 @@ impl IorSession {
 
     fn run_removal(&mut self, kind: &str, conductor: &mut dyn Conductor) -> SessionResult {
         let tasks = (0..self.removers()).map(|rank| self.removal(kind, rank)).collect();
-        self.run_group(tasks, Caches::Keep, conductor)
+        self.run_group(tasks, CachePolicy::Keep, conductor)
     }
 
     /// Prepares the transfers of a part: memory, directories and removals.
     fn prepare(
         &mut self,
         part: Part,
-        caches: Caches,
+        caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let shape = Arc::clone(&self.shape);
@@ -141,7 +141,7 @@ impl IorSession {
     fn run_transfers(
         &mut self,
         part: Part,
-        caches: Caches,
+        caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let is_timed = matches!(part, Part::Write | Part::Read);
@@ -171,13 +171,13 @@ impl IorSession {
     fn run_group(
         &mut self,
         tasks: Vec<Task>,
-        caches: Caches,
+        caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         conductor.group(self.group(tasks, caches), self)
     }
 
-    fn group(&self, tasks: Vec<Task>, caches: Caches) -> ParallelGroup {
+    fn group(&self, tasks: Vec<Task>, caches: CachePolicy) -> ParallelGroup {
         let side_by_side = side_by_side(self.shape.workers, tasks.len());
         ParallelGroup { caches, side_by_side, ..ParallelGroup::new(tasks) }
     }
@@ -283,7 +283,7 @@ impl PartedSession for IorSession {
         self.ended_by_time = false;
         self.sums.close();
         let drops = part == Part::Read && self.shape.cold;
-        let caches = if drops { Caches::Drop } else { Caches::Keep };
+        let caches = if drops { CachePolicy::Drop } else { CachePolicy::Keep };
         self.prepare(part, caches, conductor)?;
         if part != Part::Remove {
             return self.run_transfers(part, caches, conductor);

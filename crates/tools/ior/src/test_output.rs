@@ -10,14 +10,14 @@ use crate::classic::text::{
 use treering_kit::space::{Filesystem, space};
 use treering_model::TaskTotals;
 use treering_model::workloads::ior::TransferCounts;
-use treering_script::{Machine, Room, Settings};
+use treering_script::{MachineFacts, Settings, StatfsSpace};
 
 use super::config::{ClassicConfig, Format};
 use super::options::Classic;
 use super::session::SETUP;
 use super::shape::{ClassicCompat, Part};
 
-fn params(id: u64, config: &ClassicConfig, machine: &Machine) -> TestParams {
+fn params(id: u64, config: &ClassicConfig, machine: &MachineFacts) -> TestParams {
     let ClassicConfig { shape, options, .. } = config;
     let nodes = machine.nodes(options.ranks);
     let directory = options.file.strip_suffix(shape.file.as_str()).unwrap_or_default();
@@ -126,7 +126,7 @@ impl TestOutput {
     }
 
     /// Begins the test at `now`; `room` is the filesystem's space, if known. Returns the header.
-    pub(super) fn begin(&mut self, now: &str, room: Option<Room>) -> String {
+    pub(super) fn begin(&mut self, now: &str, room: Option<StatfsSpace>) -> String {
         now.clone_into(&mut self.started);
         let filesystem = room.map(|room| Filesystem {
             capacity_bytes: room.capacity_bytes,

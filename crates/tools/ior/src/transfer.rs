@@ -5,15 +5,17 @@ use std::ops::Range;
 
 use treering_kit::packet::Pattern;
 use treering_model::Counters;
-use treering_model::workloads::ior::{Times, TransferCounts};
-use treering_script::{Buffers, CreateHow, Deadline, Dir, Expect, File, Io, OpenHow, Script, Stop};
+use treering_model::workloads::ior::{TimeSpan, TransferCounts};
+use treering_script::{
+    Buffers, CreateHow, Deadline, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop,
+};
 
 use super::places::Places;
 use super::shape::Fsync;
 
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 /// The slot of the directory of a native run.
-const OWN_DIR: Dir = Dir(1);
+const OWN_DIR: DirSlot = DirSlot(1);
 /// The directory of a native run.
 pub(super) const OWN_DIRECTORY: &CStr = c"ior-0";
 
@@ -26,11 +28,11 @@ pub(super) struct Place {
 
 impl Place {
     /// The open directory in which the file is.
-    fn directory(&self, io: &mut dyn Io) -> Result<Dir, Stop> {
+    fn directory(&self, io: &mut dyn Io) -> Result<DirSlot, Stop> {
         if !self.is_in_own_directory {
-            return Ok(Dir::TARGET);
+            return Ok(DirSlot::TARGET);
         }
-        io.open_dir(Dir::TARGET, OWN_DIRECTORY, OWN_DIR)?;
+        io.open_dir(DirSlot::TARGET, OWN_DIRECTORY, OWN_DIR)?;
         Ok(OWN_DIR)
     }
 }
@@ -142,9 +144,9 @@ impl Transfers {
 }
 
 /// Start and end of the last call; the script's start if the call was not timed.
-fn last_call(io: &dyn Io) -> Times {
+fn last_call(io: &dyn Io) -> TimeSpan {
     let (began_ns, ended_ns) = io.timed().unwrap_or((io.began_ns(), io.began_ns()));
-    Times { began_ns, ended_ns }
+    TimeSpan { began_ns, ended_ns }
 }
 
 impl Script for Transfers {
@@ -156,14 +158,14 @@ impl Script for Transfers {
         let began_ns = self.counts.open.ended_ns;
         self.move_all(io)?;
         let ended_ns = last_call(io).ended_ns.max(began_ns);
-        self.counts.moved = Times { began_ns, ended_ns };
+        self.counts.moved = TimeSpan { began_ns, ended_ns };
         io.close(FILE)?;
         self.counts.close = last_call(io);
         Ok(())
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.counts)
+        Counters::from_value(&self.counts)
     }
 }
 
@@ -191,13 +193,13 @@ pub(super) struct OwnDirectory {
 impl Script for OwnDirectory {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if self.makes {
-            match io.make_dir(Dir::TARGET, &self.path).unless_existing()? {
+            match io.make_dir(DirSlot::TARGET, &self.path).unless_existing()? {
                 Some(()) => Ok(()),
                 // Calls by whole paths follow links on the way; this call refuses them.
-                None => io.open_dir(Dir::TARGET, &self.path, OWN_DIR),
+                None => io.open_dir(DirSlot::TARGET, &self.path, OWN_DIR),
             }
         } else {
-            io.remove_dir(Dir::TARGET, &self.path)
+            io.remove_dir(DirSlot::TARGET, &self.path)
         }
     }
 }

@@ -7,14 +7,16 @@ use std::ffi::CStr;
 
 use treering_engine::{SessionRequest, rehearse_session};
 use treering_ior::Ior;
-use treering_script::{Call, CreateHow, Dir, OpenHow, SessionStop, TargetFacts, Task, Workload};
+use treering_script::{
+    Call, CreateHow, DirSlot, OpenHow, SessionStop, TargetFacts, Task, Workload,
+};
 
 use treering_testkit::sequence::{self, calls, settings, totals};
 
 fn words(call: &Call<'_>) -> String {
-    let at = |at: Dir, name: &CStr| match at {
-        Dir::TARGET => name.to_str().unwrap().to_owned(),
-        Dir(slot) => format!("{slot}:{}", name.to_str().unwrap()),
+    let at = |at: DirSlot, name: &CStr| match at {
+        DirSlot::TARGET => name.to_str().unwrap().to_owned(),
+        DirSlot(slot) => format!("{slot}:{}", name.to_str().unwrap()),
     };
     match *call {
         Call::OpenDir { at: from, path, into } => format!("open {} as {}", at(from, path), into.0),

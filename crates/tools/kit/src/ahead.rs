@@ -2,7 +2,9 @@
 //! preallocate.
 
 use serde::{Deserialize, Serialize};
-use treering_script::{CreateHow, Dir, Errno, Expect, File, Io, SessionError, Stop};
+use treering_script::{
+    CreateHow, DirSlot, Errno, ExpectedErrors, FileSlot, Io, SessionError, Stop,
+};
 
 /// Name of the phase that writes the preallocated data.
 pub const WRITE: &str = "write";
@@ -23,7 +25,7 @@ pub struct Counted {
 }
 
 /// Tests with a temporary file whether the filesystem supports `fallocate`.
-pub fn can_allocate(io: &mut dyn Io, dir: Dir, file: File) -> Result<bool, Stop> {
+pub fn can_allocate(io: &mut dyn Io, dir: DirSlot, file: FileSlot) -> Result<bool, Stop> {
     io.create(dir, c"probe", CreateHow::Exclusive, file)?;
     let allocated = io.allocate(file, 0, 1, false).or_errno()?;
     io.close(file)?;

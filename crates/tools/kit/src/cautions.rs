@@ -1,15 +1,15 @@
 //! Cautions that classic modes print.
 
 use treering_model::{Caution, CautionCode};
-use treering_script::Said;
+use treering_script::ToolOutput;
 
 /// Line on standard error for a caution: for those of locking and confinement, and for the codes in
 /// `also`. Cautions about the machine are only stored.
-pub fn reported(caution: &Caution, also: &[CautionCode]) -> Said {
+pub fn reported(caution: &Caution, also: &[CautionCode]) -> ToolOutput {
     match caution.code {
         CautionCode::NotLocked | CautionCode::ConfinedByWalk => {}
         other if also.contains(&other) => {}
-        _ => return Said::default(),
+        _ => return ToolOutput::default(),
     }
-    Said::err_line(&format!("treering: {}", caution.message))
+    ToolOutput::err_line(&format!("treering: {}", caution.message))
 }

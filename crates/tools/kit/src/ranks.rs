@@ -1,6 +1,6 @@
 //! Workers of the workloads that run as ranks: fs_mark, mdtest, ior and io500.
 
-use treering_script::{SideBySide, WorkerKind};
+use treering_script::{ParallelOptions, WorkerKind};
 
 /// Exit code of mdtest and ior after `MPI_Abort`.
 pub const ABORTED: u8 = 255;
@@ -12,7 +12,7 @@ pub fn worker_kind(word: &str) -> WorkerKind {
 
 /// Execution of parallel tasks. A single task runs in a thread of the present process: in a new
 /// process, its time would include the first touch of each page, and a test may be a single call.
-pub fn side_by_side(workers: WorkerKind, tasks: usize) -> SideBySide {
+pub fn side_by_side(workers: WorkerKind, tasks: usize) -> ParallelOptions {
     let workers = if tasks == 1 { WorkerKind::Thread } else { workers };
-    SideBySide { workers, ..SideBySide::default() }
+    ParallelOptions { workers, ..ParallelOptions::default() }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use treering_kit::packet::PacketType;
-use treering_script::{ConfigError, Nodes, Settings};
+use treering_script::{ConfigError, RankPlacement, Settings};
 
 use super::native::{Parameters, directories};
 use super::options::{Classic, only_posix};
@@ -21,7 +21,7 @@ pub(super) struct ClassicConfig {
     pub(super) options: Classic,
     pub(super) dirs: Vec<PathBuf>,
     pub(super) parameters: Parameters,
-    pub(super) nodes: Nodes,
+    pub(super) nodes: RankPlacement,
     /// Per rank: true if it is on the machine of rank 0.
     pub(super) on_first: Vec<bool>,
 }

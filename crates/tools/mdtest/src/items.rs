@@ -6,7 +6,9 @@ use std::sync::Arc;
 use treering_kit::packet::Pattern;
 use treering_model::Counters;
 use treering_model::workloads::mdtest::ItemCounts;
-use treering_script::{Buffers, CreateHow, Deadline, Dir, Expect, File, Io, OpenHow, Script, Stop};
+use treering_script::{
+    Buffers, CreateHow, Deadline, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop,
+};
 
 use super::names::{ItemNames, test_directory};
 use super::order::order;
@@ -14,7 +16,7 @@ use super::place::Place;
 use super::shape::{Act, Shape};
 use super::trees::sync_everything;
 
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 
 /// Way in which files are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -189,7 +191,7 @@ impl Items {
     fn create(
         &mut self,
         io: &mut dyn Io,
-        dir: Dir,
+        dir: DirSlot,
         names: &mut ItemNames,
         item: u64,
     ) -> Result<(), Stop> {
@@ -232,7 +234,7 @@ impl Items {
     fn read(
         &mut self,
         io: &mut dyn Io,
-        dir: Dir,
+        dir: DirSlot,
         names: &mut ItemNames,
         item: u64,
     ) -> Result<(), Stop> {
@@ -261,7 +263,7 @@ impl Items {
     fn remove(
         &mut self,
         io: &mut dyn Io,
-        dir: Dir,
+        dir: DirSlot,
         names: &mut ItemNames,
         item: u64,
     ) -> Result<(), Stop> {
@@ -300,6 +302,6 @@ impl Script for Items {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.counts)
+        Counters::from_value(&self.counts)
     }
 }

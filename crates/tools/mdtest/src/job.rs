@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use treering_model::{Caution, CautionCode, Metric, Mode, Work};
+use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::ClassicConfig;
@@ -99,8 +99,8 @@ impl Job for TestJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        if self.is_classic() { Mode::Classic } else { Mode::Native }
+    fn mode(&self) -> RunMode {
+        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -157,8 +157,8 @@ impl Job for TestJob {
         }
     }
 
-    fn work(&self) -> Work {
-        if self.shape.wall_seconds.is_some() { Work::Timed } else { Work::Fixed }
+    fn work(&self) -> WorkLimit {
+        if self.shape.wall_seconds.is_some() { WorkLimit::Timed } else { WorkLimit::Fixed }
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -23,7 +23,9 @@ mod shape;
 mod tree;
 mod trees;
 
-use treering_script::{ClassicMode, ConfigError, Manifest, OverRanks, Settings, Workload};
+use treering_script::{
+    ClassicMode, ConfigError, RankDistribution, Settings, Workload, WorkloadManifest,
+};
 
 use job::TestJob;
 use treering_kit::imitation::{Made, with_dashes};
@@ -37,7 +39,7 @@ pub const TOOL: treering_kit::Tool =
 pub struct Mdtest;
 
 impl Workload for Mdtest {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
 
@@ -57,8 +59,8 @@ impl Workload for Mdtest {
         Ok(Box::new(TestJob::native(settings)?))
     }
 
-    fn over_ranks(&self) -> OverRanks {
-        OverRanks::Workers("workers")
+    fn over_ranks(&self) -> RankDistribution {
+        RankDistribution::Workers("workers")
     }
 
     fn ranks_option(&self) -> Option<&'static str> {

@@ -1,9 +1,9 @@
 //! The options of mdtest, each declared once: those of 4.1 and the native ones.
 
-use treering_script::{ClassicPayload, Manifest, Support, options};
+use treering_script::{ClassicPayload, OptionSupport, WorkloadManifest, options};
 
 /// mdtest's name tag.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "mdtest",
     aliases: &[],
     about: "Create, stat, rename, read and remove directories and files from many ranks",
@@ -68,7 +68,7 @@ options! {
         /// Seed of the data; without it, the time.
         data_offset('G'): Option<u64> = Number[0..=INT_MAX];
         /// What is written: timestamp, offset, incompressible or random; the first letter will do.
-        #[support = Support::Approximate("also under its own name, --dataPacketType")]
+        #[support = OptionSupport::Approximate("also under its own name, --dataPacketType")]
         data_packet_type: String = Text, "t";
     }
 }
@@ -88,16 +88,16 @@ options! {
         #[recorded = false]
         save_rank_performance_details: Option<String> = Path;
         /// A file for each rank with the time of each operation.
-        #[support = Support::Rejected(
+        #[support = OptionSupport::Rejected(
             "latencies are kept as histograms: see `treering export --format json`"
         )]
         save_per_op_data_csv: () = Path;
         /// Say more.
-        #[support = Support::Ignored("what the original says then are lines of its source")]
+        #[support = OptionSupport::Ignored("what the original says then are lines of its source")]
         #[recorded = false]
         verbose('v'): bool = Flag;
         /// How much more is said, which is -V.
-        #[support = Support::Ignored("what the original says then are lines of its source")]
+        #[support = OptionSupport::Ignored("what the original says then are lines of its source")]
         #[recorded = false]
         verbosity: Option<u64> = Number[0..=INT_MAX];
     }
@@ -113,32 +113,32 @@ options! {
         #[recorded = false]
         no_barriers('B'): u64 = Number[0..=INT_MAX], "0";
         /// First number of tasks.
-        #[support = Support::Rejected(NO_SERIES)]
+        #[support = OptionSupport::Rejected(NO_SERIES)]
         first('f'): () = Number;
         /// Last number of tasks.
-        #[support = Support::Rejected(NO_SERIES)]
+        #[support = OptionSupport::Rejected(NO_SERIES)]
         last('l'): () = Number;
         /// Stride between numbers of tasks.
-        #[support = Support::Rejected(NO_SERIES)]
+        #[support = OptionSupport::Rejected(NO_SERIES)]
         stride('s'): () = Number;
         /// Create files by mknod.
-        #[support = Support::Rejected("files are created by open; leave -k out")]
+        #[support = OptionSupport::Rejected("files are created by open; leave -k out")]
         mknod('k'): () = Flag;
         /// Seconds to wait before each iteration.
-        #[support = Support::Rejected("nothing is waited for; sleep between runs")]
+        #[support = OptionSupport::Rejected("nothing is waited for; sleep between runs")]
         pre_delay('p'): () = Number;
         /// Time the overhead of directories of their own.
-        #[support = Support::Ignored("in the original nothing is done in that time")]
+        #[support = OptionSupport::Ignored("in the original nothing is done in that time")]
         #[recorded = false]
         time_unique('t'): bool = Flag;
         /// A command before each phase.
-        #[support = Support::Rejected("no command is run between phases")]
+        #[support = OptionSupport::Rejected("no command is run between phases")]
         run_cmd_before_phase: () = Text;
         /// A command after each phase.
-        #[support = Support::Rejected("no command is run between phases")]
+        #[support = OptionSupport::Rejected("no command is run between phases")]
         run_cmd_after_phase: () = Text;
         /// Any warning is an error.
-        #[support = Support::Rejected("see the numbers of missing items in the output instead")]
+        #[support = OptionSupport::Rejected("see the numbers of missing items in the output instead")]
         warning_as_errors: () = Flag;
     }
 }

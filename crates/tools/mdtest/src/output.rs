@@ -9,8 +9,8 @@ use treering_kit::space::{Filesystem, wrong_data};
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
-    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MakeRoots, NoDirectory, Said, Settings,
-    Witness,
+    ClassicMode, ClassicOutput, ClassicScene, ConfigError, MissingRootPolicy, OutputContext,
+    Settings, ToolOutput, UnusableDirectory,
 };
 
 use super::config::ClassicConfig;
@@ -24,7 +24,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let config = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
         roots: config.dirs.clone(),
-        make_roots: MakeRoots::OneLevel,
+        make_roots: MissingRootPolicy::OneLevel,
         log: None,
         times_all: false,
         seed: 1,
@@ -57,10 +57,10 @@ impl Output {
     }
 
     /// Records the result of a part; returns the text printed at once.
-    fn part_ended(&mut self) -> Said {
+    fn part_ended(&mut self) -> ToolOutput {
         let present = std::mem::take(&mut self.present);
         let Some(test) = present.first().and_then(|(task, _)| Test::from_name(&task.tally)) else {
-            return Said::default();
+            return ToolOutput::default();
         };
         let result = self.result(test, &present);
         let begins = self.iterations.last().is_none_or(|last| last.of(test).items > 0);
@@ -73,7 +73,7 @@ impl Output {
         if present.iter().any(|(_, counts)| counts.ended_by_time) {
             self.wall(&present)
         } else {
-            Said::default()
+            ToolOutput::default()
         }
     }
 
@@ -132,19 +132,19 @@ impl Output {
         done.into_iter().max().unwrap_or(0)
     }
 
-    fn wall(&self, present: &[(TaskTotals, ItemCounts)]) -> Said {
+    fn wall(&self, present: &[(TaskTotals, ItemCounts)]) -> ToolOutput {
         let until_then = present.iter().filter(|(_, counts)| !counts.is_wear_out);
         let done: Vec<u64> = until_then.map(|(_, counts)| counts.done).collect();
         let file = self.config.options.stonewall_file.iter();
         let most = done.iter().max().unwrap_or(&0).to_string();
-        Said {
+        ToolOutput {
             out: wall_hit(&done),
             files: file.map(|path| (PathBuf::from(path), most.clone().into_bytes())).collect(),
-            ..Said::default()
+            ..ToolOutput::default()
         }
     }
 
-    fn tables(&self, now: &str) -> Said {
+    fn tables(&self, now: &str) -> ToolOutput {
         let ClassicConfig { shape, options, .. } = &self.config;
         let shown = TableOptions {
             ranks: self.ranks(),
@@ -173,12 +173,12 @@ impl Output {
             let text = rank_details(&self.iterations, self.ranks(), shape.items());
             (PathBuf::from(path), text.into_bytes())
         });
-        Said { out, files: details.collect(), ..Said::default() }
+        ToolOutput { out, files: details.collect(), ..ToolOutput::default() }
     }
 }
 
 impl ClassicOutput for Output {
-    fn open(&mut self, scene: &ClassicScene) -> Said {
+    fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         let ClassicConfig { shape, options, .. } = &self.config;
         let path = options.dir.split('@').next().unwrap_or_default().to_owned();
         let params = HeaderParams {
@@ -202,14 +202,21 @@ impl ClassicOutput for Output {
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
         });
-        Said { out: header(&scene.started, &scene.words, &params, filesystem), ..Said::default() }
+        ToolOutput {
+            out: header(&scene.started, &scene.words, &params, filesystem),
+            ..ToolOutput::default()
+        }
     }
 
-    fn without_directory(&mut self, scene: &ClassicScene, lacking: &NoDirectory<'_>) -> Said {
-        let NoDirectory { path, why, .. } = *lacking;
+    fn without_directory(
+        &mut self,
+        scene: &ClassicScene,
+        lacking: &UnusableDirectory<'_>,
+    ) -> ToolOutput {
+        let UnusableDirectory { path, why, .. } = *lacking;
         let err =
             format!("ERROR: unable to create test directory path {}: {why}\n", path.display());
-        Said { err, ..self.open(scene) }
+        ToolOutput { err, ..self.open(scene) }
     }
 
     /// The original aborts all ranks.
@@ -217,15 +224,15 @@ impl ClassicOutput for Output {
         Some(ABORTED)
     }
 
-    fn refused(&mut self, error: &ConfigError) -> Said {
-        Said { out: format!("{}\n", error.message), ..Said::default() }
+    fn refused(&mut self, error: &ConfigError) -> ToolOutput {
+        ToolOutput { out: format!("{}\n", error.message), ..ToolOutput::default() }
     }
 
-    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn Witness) -> Said {
+    fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { .. } => {
                 self.present.clear();
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::TaskEnded(task) => {
                 let counts = task.counters.read::<ItemCounts>().unwrap_or_default();
@@ -234,16 +241,16 @@ impl ClassicOutput for Output {
                     self.wrong += counts.wrong;
                     self.present.push((task.clone(), counts));
                 }
-                Said::default()
+                ToolOutput::default()
             }
             TrialEvent::PhaseEnded(_) => self.part_ended(),
             TrialEvent::Ended { ending: Ending::Completed, .. } => self.tables(&witness.time()),
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
-            _ => Said::default(),
+            _ => ToolOutput::default(),
         }
     }
 
-    fn close(&mut self, _signal: Option<i32>) -> Said {
-        Said::default()
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
+        ToolOutput::default()
     }
 }

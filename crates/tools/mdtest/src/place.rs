@@ -1,13 +1,13 @@
 //! Tree of a task at work: directories are opened when needed, and stay open.
 
-use treering_script::{Dir, Io, Stop};
+use treering_script::{DirSlot, Io, Stop};
 
 use super::names::{c_string, directory_path};
 use super::shape::Shape;
 use super::tree::Directory;
 
 /// The slot of a directory beside the tree's: the test directory, or one out of turn.
-const ASIDE: Dir = Dir(1);
+const ASIDE: DirSlot = DirSlot(1);
 /// The slot of the first directory of the tree.
 const FIRST: u16 = 2;
 /// Maximum number of open directories.
@@ -34,12 +34,16 @@ impl<'s> Place<'s> {
 
     /// The open directory.
     #[inline]
-    pub(super) fn directory(&mut self, io: &mut dyn Io, directory: Directory) -> Result<Dir, Stop> {
+    pub(super) fn directory(
+        &mut self,
+        io: &mut dyn Io,
+        directory: Directory,
+    ) -> Result<DirSlot, Stop> {
         let slot = slot(directory);
-        let dir = Dir(FIRST + u16::try_from(slot).unwrap_or(0));
+        let dir = DirSlot(FIRST + u16::try_from(slot).unwrap_or(0));
         if self.open.get(slot).copied().flatten() != Some(directory) {
             let path = directory_path(self.shape, &self.test, self.tree, directory);
-            io.open_dir(Dir::TARGET, &path, dir)?;
+            io.open_dir(DirSlot::TARGET, &path, dir)?;
             if self.open.len() <= slot {
                 self.open.resize(slot + 1, None);
             }
@@ -54,21 +58,21 @@ impl<'s> Place<'s> {
         io: &mut dyn Io,
         directory: Directory,
         other: Directory,
-    ) -> Result<Dir, Stop> {
+    ) -> Result<DirSlot, Stop> {
         if directory == other || slot(directory) != slot(other) {
             return self.directory(io, directory);
         }
         let path = directory_path(self.shape, &self.test, self.tree, directory);
-        io.open_dir(Dir::TARGET, &path, ASIDE)?;
+        io.open_dir(DirSlot::TARGET, &path, ASIDE)?;
         Ok(ASIDE)
     }
 
     /// Parent of a directory; for the top of the tree, the test directory.
-    pub(super) fn above(&mut self, io: &mut dyn Io, directory: Directory) -> Result<Dir, Stop> {
+    pub(super) fn above(&mut self, io: &mut dyn Io, directory: Directory) -> Result<DirSlot, Stop> {
         if let Some(parent) = self.shape.tree.parent(directory) {
             return self.directory(io, parent);
         }
-        io.open_dir(Dir::TARGET, &c_string(&self.test), ASIDE)?;
+        io.open_dir(DirSlot::TARGET, &c_string(&self.test), ASIDE)?;
         Ok(ASIDE)
     }
 }

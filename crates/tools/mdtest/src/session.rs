@@ -8,8 +8,8 @@ use treering_kit::packet::Pattern;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
-    Buffers, Caches, Conductor, Deadline, ParallelGroup, Phase, Script, Session, SessionResult,
-    Task, TaskListener, TimeLimit,
+    Buffers, CachePolicy, Conductor, Deadline, ParallelGroup, Phase, Script, Session,
+    SessionResult, Task, TaskListener, TimeLimit,
 };
 
 use super::headline;
@@ -110,7 +110,8 @@ impl TestSession {
             let task = |rank| self.items(part, rank, vec![rank], items.clone(), making, wall);
             let tasks: Vec<Task> = (0..ranks).map(task).collect();
             let looks = matches!(act, Act::Stat | Act::Read);
-            let caches = if looks && self.shape.cold { Caches::Drop } else { Caches::Keep };
+            let caches =
+                if looks && self.shape.cold { CachePolicy::Drop } else { CachePolicy::Keep };
             let group = ParallelGroup { time_limit, caches, ..self.group(tasks) };
             conductor.group(group, self)?;
         }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use treering_model::Counters;
 use treering_model::workloads::mdtest::ItemCounts;
-use treering_script::{Dir, Expect, Io, Script, Stop, SyncScope};
+use treering_script::{DirSlot, ExpectedErrors, Io, Script, Stop, SyncScope};
 
 use super::names::{bare_directory, c_string, directory_path, test_directory};
 use super::place::Place;
 use super::shape::Shape;
 
 /// Slot of a directory that is checked.
-const LOOKED_AT: Dir = Dir(1);
+const LOOKED_AT: DirSlot = DirSlot(1);
 
 /// Action on the test directories of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl TestDirectories {
         for tree in makers.flat_map(|rank| shape.trees_of_maker(rank)) {
             shape.tree.each(&mut |directory| {
                 let path = directory_path(shape, test, tree, directory);
-                io.open_dir(Dir::TARGET, &path, LOOKED_AT).unless_missing().map(|_is_there| ())
+                io.open_dir(DirSlot::TARGET, &path, LOOKED_AT).unless_missing().map(|_is_there| ())
             })?;
         }
         Ok(())
@@ -53,14 +53,14 @@ impl Script for TestDirectories {
             let name = c_string(&test);
             match self.care {
                 Care::Make => {
-                    if io.make_dir(Dir::TARGET, &name).unless_existing()?.is_none() {
+                    if io.make_dir(DirSlot::TARGET, &name).unless_existing()?.is_none() {
                         self.look_at(io, &test)?;
                     }
                 }
                 Care::LookAt => self.look_at(io, &test)?,
                 Care::Remove => {
                     // A directory that is not empty stays, as with the original.
-                    let _gone_or_not = io.remove_dir(Dir::TARGET, &name).or_errno()?;
+                    let _gone_or_not = io.remove_dir(DirSlot::TARGET, &name).or_errno()?;
                 }
             }
         }
@@ -125,7 +125,7 @@ impl Script for Trees {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.counts)
+        Counters::from_value(&self.counts)
     }
 }
 

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
-    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run, RunOptions, StopFlag,
-    Target,
+    EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
+    RunSessions, StopFlag, Target,
 };
 use treering_mdtest::Mdtest;
 use treering_model::TaskTotals;
@@ -17,7 +17,7 @@ use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
 use treering_testkit::temp_dir;
 
-use treering_testkit::{Tasks, assert_decides_as_foreseen};
+use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
 struct RunRequest {
@@ -122,11 +122,11 @@ impl RunRequest {
     }
 }
 
-fn perform<P: Run + ?Sized>(job: &dyn Job, place: &P) -> Vec<TaskTotals> {
+fn perform<P: RunSessions + ?Sized>(job: &dyn Job, place: &P) -> Vec<TaskTotals> {
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut tasks = Tasks::default();
-    let (progress, stop) = (Progress::new(), StopFlag::new());
+    let mut tasks = TaskCollector::default();
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
     place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
     assert_decides_as_foreseen(job, &session.metrics());
     tasks.0
@@ -165,7 +165,7 @@ proptest! {
         let real = temp_dir();
         perform(asked.classic(false, "threads").as_ref(), &Target::open(real.path()).unwrap());
         let snapshot = memory.snapshot();
-        assert_eq!(snapshot, Snapshot::of_directory(real.path()).unwrap());
+        assert_eq!(snapshot, TreeSnapshot::from_directory(real.path()).unwrap());
         let of = |kind| snapshot.entries.iter().filter(move |(_, found, _)| *found == kind);
         let iterations = u64::from(asked.iterations);
         let files = if asked.only == "dirs" { 0 } else { asked.items() * iterations };
@@ -195,7 +195,7 @@ proptest! {
         let real = temp_dir();
         let job = asked.classic(true, "processes");
         let tasks = perform(job.as_ref(), &Target::open(real.path()).unwrap());
-        assert_eq!(Snapshot::of_directory(real.path()).unwrap().entries.len(), 0);
+        assert_eq!(TreeSnapshot::from_directory(real.path()).unwrap().entries.len(), 0);
         assert_eq!(counts(&tasks, "file-read").2, 0);
         let kinds: BTreeSet<&str> = tasks.iter().map(|task| task.kind.as_str()).collect();
         assert!(kinds.contains("tree-remove"));

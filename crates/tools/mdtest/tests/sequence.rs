@@ -8,7 +8,7 @@ use std::ffi::CStr;
 use treering_engine::{SessionRequest, rehearse_session};
 use treering_mdtest::Mdtest;
 use treering_script::{
-    Call, CreateHow, Dir, OpenHow, SessionStop, SyncScope, TargetFacts, Task, Workload,
+    Call, CreateHow, DirSlot, OpenHow, SessionStop, SyncScope, TargetFacts, Task, Workload,
 };
 
 use treering_testkit::sequence::{self, calls, settings, totals};
@@ -18,9 +18,9 @@ fn text(name: &CStr) -> String {
 }
 
 fn words(call: &Call<'_>) -> String {
-    let at = |at: Dir, name: &CStr| match at {
-        Dir::TARGET => text(name),
-        Dir(slot) => format!("{slot}:{}", text(name)),
+    let at = |at: DirSlot, name: &CStr| match at {
+        DirSlot::TARGET => text(name),
+        DirSlot(slot) => format!("{slot}:{}", text(name)),
     };
     match *call {
         Call::OpenDir { at: from, path, into } => format!("open {} as {}", at(from, path), into.0),

@@ -1,7 +1,7 @@
 //! A configured PostMark: parameters, footprint, outline, and the session.
 
 use treering_kit::occupied::refuse_existing;
-use treering_model::{Caution, Metric, Mode};
+use treering_model::{Caution, Metric, RunMode};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::headline::Headline;
@@ -29,8 +29,8 @@ impl Job for PostmarkJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Native
+    fn mode(&self) -> RunMode {
+        RunMode::Native
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

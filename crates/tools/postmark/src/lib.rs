@@ -14,7 +14,7 @@ mod session;
 mod twister;
 mod worker;
 
-use treering_script::{ConfigError, Job, Manifest, Settings, Workload};
+use treering_script::{ConfigError, Job, Settings, Workload, WorkloadManifest};
 
 /// The line of PostMark in the registry.
 pub const TOOL: treering_kit::Tool =
@@ -25,7 +25,7 @@ pub const TOOL: treering_kit::Tool =
 pub struct Postmark;
 
 impl Workload for Postmark {
-    fn manifest(&self) -> &'static Manifest {
+    fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
 

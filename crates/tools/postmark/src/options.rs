@@ -1,9 +1,9 @@
 //! The options of PostMark, each declared once. The defaults are those of the original.
 
-use treering_script::{ClassicPayload, ConfigError, Manifest, Settings, options};
+use treering_script::{ClassicPayload, ConfigError, Settings, WorkloadManifest, options};
 
 /// Manifest of the workload: name, summary, options.
-pub(super) static MANIFEST: Manifest = Manifest {
+pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     name: "postmark",
     aliases: &[],
     about: "Read, append to, create and delete small files by chance, as a mail server does",

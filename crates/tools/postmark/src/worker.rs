@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
-use treering_script::{CreateHow, Dir, File, Io, OpenHow, Script, Stop};
+use treering_script::{CreateHow, DirSlot, FileSlot, Io, OpenHow, Script, Stop};
 
 use super::options::Shape;
 use super::pool::{Operation, Pool, PoolFile};
@@ -14,8 +14,8 @@ use super::pool::{Operation, Pool, PoolFile};
 /// Name of the directory that a run makes.
 pub(super) const ROOT: &str = "postmark-0";
 /// Slot of that directory.
-const ROOT_DIR: Dir = Dir(1);
-const FILE: File = File(0);
+const ROOT_DIR: DirSlot = DirSlot(1);
+const FILE: FileSlot = FileSlot(0);
 /// Bytes of a stdio buffer.
 const BUFFER: u32 = 4096;
 
@@ -145,9 +145,9 @@ impl Script for Worker {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let root = c_string(ROOT.to_owned());
         if self.part == Part::MakeDirs {
-            io.make_dir(Dir::TARGET, &root)?;
+            io.make_dir(DirSlot::TARGET, &root)?;
         }
-        io.open_dir(Dir::TARGET, &root, ROOT_DIR)?;
+        io.open_dir(DirSlot::TARGET, &root, ROOT_DIR)?;
         let shared = Arc::clone(&self.pool);
         let mut pool = shared.lock().unwrap_or_else(PoisonError::into_inner);
         match self.part {
@@ -170,7 +170,9 @@ impl Script for Worker {
     fn counters(&mut self) -> Counters {
         match self.part {
             Part::MakeDirs => Counters::default(),
-            Part::CreatePool | Part::Transactions | Part::DeletePool => Counters::of(&self.counts),
+            Part::CreatePool | Part::Transactions | Part::DeletePool => {
+                Counters::from_value(&self.counts)
+            }
         }
     }
 }

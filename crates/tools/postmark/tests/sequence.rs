@@ -10,7 +10,7 @@ use treering_engine::{MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, 
 use treering_model::{Metric, TaskTotals};
 use treering_postmark::Postmark;
 use treering_script::{
-    Call, CreateHow, Dir, Job, OpenHow, SessionError, Settings, TargetFacts, Workload,
+    Call, CreateHow, DirSlot, Job, OpenHow, SessionError, Settings, TargetFacts, Workload,
 };
 use treering_testkit::assert_decides_as_foreseen;
 
@@ -23,9 +23,9 @@ fn job(words: &str) -> Box<dyn Job> {
 }
 
 fn described(call: &Call<'_>) -> String {
-    let text = |at: Dir, name: &CStr| {
+    let text = |at: DirSlot, name: &CStr| {
         let name = name.to_str().unwrap();
-        if at == Dir::TARGET { name.to_owned() } else { format!("{}:{name}", at.0) }
+        if at == DirSlot::TARGET { name.to_owned() } else { format!("{}:{name}", at.0) }
     };
     match *call {
         Call::OpenDir { at, path, into } => format!("open {} as {}", text(at, path), into.0),

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::Latency;
 
-use super::digest::{CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures};
+use super::digest::{
+    CountingEvent, DeviceFigures, KindFigures, RequestOrder, TraceDigest, TraceFigures,
+};
 use super::flight::InFlightTable;
 use super::latency::LatencyTimeline;
 use super::map::MapGrid;
 use super::tally::{LogHistogram, SeekCounts, SeekTracker, figures_of};
 use super::timeline::Timeline;
-use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
+use crate::event::{Action, DeviceNumber, Operation, RequestEvent, TraceDevice, TraceEntry};
 
 /// Number of devices that get a map; the requests of further devices count in the figures only.
 const MAPS_MAX: usize = 16;
@@ -28,17 +30,17 @@ const DEVICES_MAX: usize = 4096;
 
 /// Incremental trace analysis.
 #[derive(Debug)]
-pub struct Analyst {
-    devices: BTreeMap<DeviceNumber, Device>,
+pub struct TraceAnalyzer {
+    devices: BTreeMap<DeviceNumber, TraceDevice>,
     flight: InFlightTable,
     order: SeekTracker,
     /// Event that defines the request order: the best one seen so far.
-    ordered_by: Option<Direction>,
+    ordered_by: Option<RequestOrder>,
     part: PartCounters,
     /// Devices with at least one completion.
     completing: BTreeSet<DeviceNumber>,
     /// Requests since the last cut of devices without completions, and the event that counted them.
-    uncompleted: BTreeMap<DeviceNumber, (CountedBy, PartCounters)>,
+    uncompleted: BTreeMap<DeviceNumber, (CountingEvent, PartCounters)>,
     /// Completions until the next search for requests without a completion.
     until_look: u64,
     /// First and last sector shown in maps.
@@ -138,7 +140,7 @@ impl PartCounters {
     }
 
     /// Counts a completed request.
-    fn count(&mut self, event: &Event) {
+    fn count(&mut self, event: &RequestEvent) {
         self.failed += u64::from(event.error != 0);
         self.flushes += u64::from(event.operation == Operation::Flush);
         let (bytes, operation) = (u64::from(event.bytes), event.operation);
@@ -205,7 +207,7 @@ impl PartCounters {
     }
 }
 
-impl Direction {
+impl RequestOrder {
     fn from_action(action: Action) -> Option<Self> {
         match action {
             Action::Issue => Some(Self::Issue),
@@ -225,7 +227,7 @@ impl Direction {
     }
 }
 
-impl Analyst {
+impl TraceAnalyzer {
     /// Starts the analysis at a time of the trace's clock.
     pub fn new(begin_ns: u64) -> Self {
         Self {
@@ -249,28 +251,28 @@ impl Analyst {
     }
 
     /// Processes the next entry. Phase entries are ignored: the caller calls `cut`.
-    pub fn entry(&mut self, entry: &Entry) {
+    pub fn entry(&mut self, entry: &TraceEntry) {
         match entry {
-            Entry::Event(event) => self.event(event),
-            Entry::Device(device) => {
+            TraceEntry::Event(event) => self.event(event),
+            TraceEntry::Device(device) => {
                 if self.devices.len() < DEVICES_MAX {
                     self.devices.insert(device.number, device.clone());
                 }
             }
-            Entry::Lost { events } => self.part.lost = self.part.lost.saturating_add(*events),
-            Entry::Process { .. } | Entry::Phase { .. } | Entry::Note { .. } => {}
+            TraceEntry::Lost { events } => self.part.lost = self.part.lost.saturating_add(*events),
+            TraceEntry::Process { .. } | TraceEntry::Phase { .. } | TraceEntry::Note { .. } => {}
         }
     }
 
     /// Processes the next event.
-    pub fn event(&mut self, event: &Event) {
+    pub fn event(&mut self, event: &RequestEvent) {
         let part = &mut self.part;
         part.events += 1;
         part.pass(event.time_ns, self.flight.depth());
         match event.action {
             Action::Queue => {
                 self.flight.queue(event);
-                self.count_uncompleted(event, CountedBy::Queue);
+                self.count_uncompleted(event, CountingEvent::Queue);
             }
             Action::BackMerge | Action::FrontMerge => part.merges += 1,
             Action::Issue => {
@@ -280,7 +282,7 @@ impl Analyst {
                     kind.device.record(took);
                 }
                 part.depth_max = part.depth_max.max(self.flight.depth());
-                self.count_uncompleted(event, CountedBy::Issue);
+                self.count_uncompleted(event, CountingEvent::Issue);
             }
             Action::Requeue => {
                 part.requeues += 1;
@@ -313,7 +315,7 @@ impl Analyst {
         }
     }
 
-    fn complete(&mut self, event: &Event) {
+    fn complete(&mut self, event: &RequestEvent) {
         let took = self.flight.complete(event);
         if event.bytes > 0 && self.completing.len() < DEVICES_MAX {
             self.completing.insert(event.device);
@@ -339,7 +341,7 @@ impl Analyst {
     }
 
     /// Counts a request of a device without completions so far: the trace may lack them.
-    fn count_uncompleted(&mut self, event: &Event, by: CountedBy) {
+    fn count_uncompleted(&mut self, event: &RequestEvent, by: CountingEvent) {
         let device = event.device;
         if self.completing.contains(&device)
             || self.uncompleted.len() >= UNCOMPLETED_MAX && !self.uncompleted.contains_key(&device)
@@ -360,8 +362,8 @@ impl Analyst {
 
     /// Adds requests of devices without completions to the figures; returns the least reliable
     /// event that counted them.
-    fn add_uncompleted(&mut self, is_end: bool) -> CountedBy {
-        let mut worst = CountedBy::Complete;
+    fn add_uncompleted(&mut self, is_end: bool) -> CountingEvent {
+        let mut worst = CountingEvent::Complete;
         for (by, part) in std::mem::take(&mut self.uncompleted).into_values() {
             let requests = part.reads.requests + part.writes.requests + part.discards.requests;
             if requests > 0 && (is_end || requests >= UNCOMPLETED_SURELY) {
@@ -374,8 +376,8 @@ impl Analyst {
 
     /// Adds the request to the seek statistics and the map, if the event is the one that defines
     /// the order.
-    fn place(&mut self, event: &Event) {
-        let Some(direction) = Direction::from_action(event.action) else { return };
+    fn place(&mut self, event: &RequestEvent) {
+        let Some(direction) = RequestOrder::from_action(event.action) else { return };
         if event.bytes == 0 {
             return;
         }
@@ -402,22 +404,22 @@ impl Analyst {
 
     /// Ends a part and begins the next: returns the figures since the last cut. Requests in flight
     /// and the request order carry over.
-    pub fn cut(&mut self, at_ns: u64) -> Digest {
+    pub fn cut(&mut self, at_ns: u64) -> TraceDigest {
         self.digest(at_ns, false)
     }
 
     /// Ends the last part. Requests of devices without completions count by their issue events,
     /// else by their queue events.
-    pub fn end(&mut self, at_ns: u64) -> Digest {
+    pub fn end(&mut self, at_ns: u64) -> TraceDigest {
         self.digest(at_ns, true)
     }
 
-    fn digest(&mut self, at_ns: u64, is_end: bool) -> Digest {
+    fn digest(&mut self, at_ns: u64, is_end: bool) -> TraceDigest {
         self.part.pass(at_ns, self.flight.depth());
         self.forget(at_ns);
         let counted_by = self.add_uncompleted(is_end);
         let mut part = std::mem::replace(&mut self.part, PartCounters::begun(at_ns));
-        if counted_by != CountedBy::Complete && !self.flight.has_completions() {
+        if counted_by != CountingEvent::Complete && !self.flight.has_completions() {
             // Without completions the queue depth is unknown.
             (part.depth_ns, part.depth_max) = (0, 0);
             part.timeline
@@ -426,13 +428,13 @@ impl Analyst {
                 .for_each(|slot| (slot.depth_ns, slot.depth_max) = (0, 0));
         }
         let order = std::mem::take(&mut self.order.count);
-        let figures = Figures { counted_by, ..self.figures(&part, &order, at_ns) };
+        let figures = TraceFigures { counted_by, ..self.figures(&part, &order, at_ns) };
         let maps = part.grids.into_iter().map(|(number, grid)| {
             let sectors = self.devices.get(&number).map_or(0, |device| device.sectors);
             grid.finish(self.name(number), sectors)
         });
         let maps = maps.collect();
-        Digest { figures, timeline: part.timeline, maps, latency: part.latency.finish() }
+        TraceDigest { figures, timeline: part.timeline, maps, latency: part.latency.finish() }
     }
 
     fn name(&self, number: DeviceNumber) -> String {
@@ -440,7 +442,7 @@ impl Analyst {
         named.filter(|name| !name.is_empty()).unwrap_or_else(|| number.to_string())
     }
 
-    fn figures(&self, part: &PartCounters, order: &SeekCounts, at_ns: u64) -> Figures {
+    fn figures(&self, part: &PartCounters, order: &SeekCounts, at_ns: u64) -> TraceFigures {
         let span_ns = at_ns.max(part.now_ns).saturating_sub(part.begin_ns);
         let devices = part.moved.iter().map(|(number, moved)| DeviceFigures {
             name: self.name(*number),
@@ -450,7 +452,7 @@ impl Analyst {
             requests: moved.requests,
             seeks: order.seeks_of.get(number).copied().unwrap_or(0),
         });
-        Figures {
+        TraceFigures {
             span_ns,
             events: part.events,
             lost_events: part.lost,
@@ -479,7 +481,7 @@ impl Analyst {
             depth_mean: part.depth_ns as f64 / span_ns.max(1) as f64,
             depth_max: part.depth_max,
             devices: devices.collect(),
-            ..Figures::default()
+            ..TraceFigures::default()
         }
     }
 }

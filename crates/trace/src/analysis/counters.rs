@@ -1,12 +1,12 @@
 //! Device counters, for devices whose requests cannot be traced: rates and queue depth, but no
 //! offsets, seeks or latencies.
 
-use super::digest::{DeviceFigures, Digest, Figures, KindFigures};
+use super::digest::{DeviceFigures, KindFigures, TraceDigest, TraceFigures};
 use super::timeline::Timeline;
 
 /// Activity of a device since boot, from `/sys/block/…/stat`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+pub struct DiskCounters {
     /// Completed reads.
     pub reads: u64,
     /// Bytes read.
@@ -37,7 +37,7 @@ pub struct Counters {
     pub queue_ms: u64,
 }
 
-impl Counters {
+impl DiskCounters {
     /// Parses the text of a `stat` file; `None` if a field is missing.
     pub fn parse(text: &str) -> Option<Self> {
         let numbers: Vec<u64> =
@@ -70,7 +70,7 @@ pub struct CounterTimeline {
     begin_ns: u64,
     now_ns: u64,
     /// Device names, each with its counters at the last cut and at the last sample.
-    devices: Vec<(String, Counters, Counters)>,
+    devices: Vec<(String, DiskCounters, DiskCounters)>,
     timeline: Timeline,
     depth_ns: u128,
     depth_max: u64,
@@ -78,7 +78,7 @@ pub struct CounterTimeline {
 
 impl CounterTimeline {
     /// Starts with the current counters as the baseline.
-    pub fn new(begin_ns: u64, devices: Vec<(String, Counters)>) -> Self {
+    pub fn new(begin_ns: u64, devices: Vec<(String, DiskCounters)>) -> Self {
         let devices = devices.into_iter().map(|(name, now)| (name, now, now)).collect();
         Self {
             begin_ns,
@@ -91,7 +91,7 @@ impl CounterTimeline {
     }
 
     /// Records a sample of the devices' counters, in the order of the devices.
-    pub fn look(&mut self, now_ns: u64, counters: &[Counters]) {
+    pub fn look(&mut self, now_ns: u64, counters: &[DiskCounters]) {
         if now_ns < self.now_ns {
             return;
         }
@@ -112,9 +112,9 @@ impl CounterTimeline {
     }
 
     /// Ends a part and begins the next: returns the activity since the last cut.
-    pub fn cut(&mut self) -> Digest {
+    pub fn cut(&mut self) -> TraceDigest {
         let span_ns = self.now_ns - self.begin_ns;
-        let grown = |of: fn(&Counters) -> u64| -> u64 {
+        let grown = |of: fn(&DiskCounters) -> u64| -> u64 {
             self.devices.iter().map(|(_, first, last)| of(last).saturating_sub(of(first))).sum()
         };
         let kind = |requests, bytes| KindFigures { requests, bytes, ..KindFigures::default() };
@@ -126,7 +126,7 @@ impl CounterTimeline {
                 + last.writes.saturating_sub(first.writes),
             ..DeviceFigures::default()
         });
-        let figures = Figures {
+        let figures = TraceFigures {
             span_ns,
             reads: kind(grown(|one| one.reads), grown(|one| one.read_bytes)),
             writes: kind(grown(|one| one.writes), grown(|one| one.write_bytes)),
@@ -136,24 +136,24 @@ impl CounterTimeline {
             depth_mean: self.depth_ns as f64 / span_ns.max(1) as f64,
             depth_max: self.depth_max,
             devices: devices.collect(),
-            ..Figures::default()
+            ..TraceFigures::default()
         };
         let timeline = std::mem::take(&mut self.timeline);
         self.devices.iter_mut().for_each(|(_, first, last)| *first = *last);
         self.begin_ns = self.now_ns;
         (self.depth_ns, self.depth_max) = (0, 0);
-        Digest { figures, timeline, ..Digest::default() }
+        TraceDigest { figures, timeline, ..Digest::default() }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CounterTimeline, Counters};
+    use super::{CounterTimeline, DiskCounters};
 
     #[test]
     fn counters_are_parsed_and_become_rates() {
         let text = "   100 5 800 30 50 2 400 20 3 40 50 7 0 56 1 4 2\n";
-        let first = Counters::parse(text).unwrap();
+        let first = DiskCounters::parse(text).unwrap();
         assert_eq!((first.reads, first.read_bytes, first.write_bytes), (100, 409_600, 204_800));
         assert_eq!((first.read_merges, first.write_merges), (5, 2));
         assert_eq!(
@@ -162,13 +162,13 @@ mod tests {
         );
         assert_eq!((first.in_flight, first.flushes), (3, 4));
         // `stat` as of Linux 4.17 and earlier.
-        let short = Counters::parse("100 5 800 30 50 2 400 20 3 40 50").unwrap();
-        assert_eq!(short, Counters { discards: 0, discard_bytes: 0, flushes: 0, ..first });
+        let short = DiskCounters::parse("100 5 800 30 50 2 400 20 3 40 50").unwrap();
+        assert_eq!(short, DiskCounters { discards: 0, discard_bytes: 0, flushes: 0, ..first });
         for wrong in ["", "1 2 3", "1 2 3 4 5 6 7 8 9 10", "1 2 x 4 5 6 7 8 9 10 11"] {
-            assert_eq!(Counters::parse(wrong), None, "{wrong}");
+            assert_eq!(DiskCounters::parse(wrong), None, "{wrong}");
         }
         let mut timeline = CounterTimeline::new(1_000_000_000, vec![("sda".to_owned(), first)]);
-        let then = Counters { reads: 150, read_bytes: 819_200, in_flight: 2, ..first };
+        let then = DiskCounters { reads: 150, read_bytes: 819_200, in_flight: 2, ..first };
         timeline.look(1_100_000_000, &[then]);
         let figures = timeline.cut().figures;
         assert_eq!((figures.reads.requests, figures.reads.bytes), (50, 409_600));

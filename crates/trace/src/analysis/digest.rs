@@ -3,20 +3,20 @@
 use serde::{Deserialize, Serialize};
 
 use super::latency::LatencyBins;
-use super::map::Map;
+use super::map::DeviceMap;
 use super::tally::LatencyFigures;
 use super::timeline::Timeline;
 
 /// Results of a trace or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Digest {
+pub struct TraceDigest {
     /// Totals of the part.
-    pub figures: Figures,
+    pub figures: TraceFigures,
     /// Totals per time slice.
     #[serde(rename = "course")]
     pub timeline: Timeline,
     /// Offsets over time, one map per device.
-    pub maps: Vec<Map>,
+    pub maps: Vec<DeviceMap>,
     /// Request latencies per time slice.
     #[serde(default, skip_serializing_if = "LatencyBins::is_empty")]
     pub latency: LatencyBins,
@@ -24,7 +24,7 @@ pub struct Digest {
 
 /// Figures of a trace or of a part of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Figures {
+pub struct TraceFigures {
     /// Duration in nanoseconds.
     pub span_ns: u64,
     /// Number of events.
@@ -43,7 +43,7 @@ pub struct Figures {
     pub missing_bytes: u64,
     /// Event that counts a request.
     #[serde(default)]
-    pub counted_by: CountedBy,
+    pub counted_by: CountingEvent,
     /// Completed reads.
     pub reads: KindFigures,
     /// Completed writes, including writes of zeroes.
@@ -67,7 +67,7 @@ pub struct Figures {
     /// Reads and writes in the order that defines seeks.
     pub ordered: u64,
     /// Event that defines the order: `issue`, `queue` or `complete`, whichever the trace has.
-    pub ordered_by: Direction,
+    pub ordered_by: RequestOrder,
     /// Ordered requests that start more than 128 sectors from the end of the previous one on the
     /// same device.
     pub seeks: u64,
@@ -103,7 +103,7 @@ pub struct Figures {
 /// Event that defines the order of requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Direction {
+pub enum RequestOrder {
     /// Order of issue to the device.
     #[default]
     Issue,
@@ -116,7 +116,7 @@ pub enum Direction {
 /// Event that counts a request: the first of these that the trace has for a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum CountedBy {
+pub enum CountingEvent {
     /// Completion events.
     #[default]
     Complete,
@@ -165,7 +165,7 @@ pub struct DeviceFigures {
     pub seeks: u64,
 }
 
-impl Figures {
+impl TraceFigures {
     /// Duration in seconds; never 0.
     pub fn seconds(&self) -> f64 {
         self.span_ns.max(1) as f64 / 1e9

@@ -6,7 +6,7 @@
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::event::{DeviceNumber, Event, Operation};
+use crate::event::{DeviceNumber, Operation, RequestEvent};
 
 /// Limit of tracked requests. Real queues are shorter; a table this large means that completion
 /// events were lost.
@@ -73,7 +73,7 @@ struct QueuedBio {
 }
 
 /// Table key of a request; requests without data, such as flushes, use sector 0.
-fn place(event: &Event) -> RequestStart {
+fn place(event: &RequestEvent) -> RequestStart {
     (event.device, if event.bytes == 0 { 0 } else { event.sector })
 }
 
@@ -155,7 +155,7 @@ impl InFlightTable {
         }
     }
 
-    pub(super) fn queue(&mut self, event: &Event) {
+    pub(super) fn queue(&mut self, event: &RequestEvent) {
         if event.bytes == 0 {
             return;
         }
@@ -175,7 +175,7 @@ impl InFlightTable {
     }
 
     /// Records an issue. Returns the device latency if the completion was reported first.
-    pub(super) fn issue(&mut self, event: &Event) -> Option<u64> {
+    pub(super) fn issue(&mut self, event: &RequestEvent) -> Option<u64> {
         self.issues(event.device);
         if let Some(done_ns) = self.early.remove(&place(event))
             && done_ns >= event.time_ns
@@ -217,13 +217,13 @@ impl InFlightTable {
     }
 
     /// Records that the device returned the request to the queue.
-    pub(super) fn requeue(&mut self, event: &Event) {
+    pub(super) fn requeue(&mut self, event: &RequestEvent) {
         let _perhaps_it_was_lost = self.take(place(event));
     }
 
     /// Records a completion. Returns the device latency in nanoseconds; `None` if the issue is
     /// unknown or a part is still in flight.
-    pub(super) fn complete(&mut self, event: &Event) -> Option<u64> {
+    pub(super) fn complete(&mut self, event: &RequestEvent) -> Option<u64> {
         *self.done.entry(event.device).or_default() += 1;
         if event.bytes > 0 {
             self.completes_bios(event.device);
@@ -245,7 +245,7 @@ impl InFlightTable {
     }
 
     /// Calls `each` with the latency of every bio finished by this completion.
-    pub(super) fn answered(&mut self, event: &Event, mut each: impl FnMut(u64)) {
+    pub(super) fn answered(&mut self, event: &RequestEvent, mut each: impl FnMut(u64)) {
         if self.queued.is_empty() || event.bytes == 0 {
             return;
         }
@@ -283,24 +283,24 @@ impl InFlightTable {
 #[cfg(test)]
 mod tests {
     use super::InFlightTable;
-    use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
+    use crate::event::{Action, DeviceNumber, Operation, RequestEvent, RequestFlags};
 
-    fn event(time_ns: u64, sector: u64, sectors: u32) -> Event {
-        Event {
+    fn event(time_ns: u64, sector: u64, sectors: u32) -> RequestEvent {
+        RequestEvent {
             time_ns,
             sector,
             bytes: sectors * 512,
             device: DeviceNumber::new(7, 0),
             action: Action::Queue,
             operation: Operation::Write,
-            flags: Flags::default(),
+            flags: RequestFlags::default(),
             process: 1,
             cpu: 0,
             error: 0,
         }
     }
 
-    fn answered(flight: &mut InFlightTable, event: &Event) -> Vec<u64> {
+    fn answered(flight: &mut InFlightTable, event: &RequestEvent) -> Vec<u64> {
         let mut all = Vec::new();
         flight.answered(event, |ns| all.push(ns));
         all
@@ -368,9 +368,9 @@ mod tests {
         assert_eq!(answered(&mut flight, &event(33, 208, 8)), [13]);
         assert_eq!(answered(&mut flight, &event(34, 208, 8)), [0; 0]);
         flight.queue(&event(40, 300, 8));
-        let read = Event { operation: Operation::Read, ..event(50, 300, 8) };
+        let read = RequestEvent { operation: Operation::Read, ..event(50, 300, 8) };
         assert_eq!(answered(&mut flight, &read), [0; 0]);
-        let elsewhere = Event { device: DeviceNumber::new(7, 1), ..event(50, 300, 8) };
+        let elsewhere = RequestEvent { device: DeviceNumber::new(7, 1), ..event(50, 300, 8) };
         assert_eq!(answered(&mut flight, &elsewhere), [0; 0]);
         assert_eq!(answered(&mut flight, &event(60, 300, 8)), [20]);
     }

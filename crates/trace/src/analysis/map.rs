@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::{Event, Operation};
+use crate::event::{Operation, RequestEvent};
 
 /// Limits of the grid: columns (time) and rows (offset).
 const COLUMNS: u64 = 1024;
@@ -24,7 +24,7 @@ const DISCARD: u8 = 4;
 /// Finished map of a device. Cells of a kind are run-length encoded as pairs of numbers (cells to
 /// skip, cells to mark), from the lowest offset of a column up, and column by column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Map {
+pub struct DeviceMap {
     /// The name of the device.
     pub device: String,
     /// Device size in sectors; 0 when unknown.
@@ -77,7 +77,7 @@ impl MapGrid {
     }
 
     /// Marks a request, clipped to the sectors `shown`.
-    pub(super) fn mark(&mut self, after_ns: u64, event: &Event, shown: (u64, u64)) {
+    pub(super) fn mark(&mut self, after_ns: u64, event: &RequestEvent, shown: (u64, u64)) {
         let bit = match event.operation {
             Operation::Read => READ,
             Operation::Write | Operation::WriteZeroes => WRITE,
@@ -192,16 +192,16 @@ impl MapGrid {
     }
 
     /// Returns the map, with cells enlarged until it is small enough.
-    pub(super) fn finish(mut self, device: String, device_sectors: u64) -> Map {
+    pub(super) fn finish(mut self, device: String, device_sectors: u64) -> DeviceMap {
         if self.cells.is_empty() {
-            return Map { device, device_sectors, ..Map::default() };
+            return DeviceMap { device, device_sectors, ..DeviceMap::default() };
         }
         loop {
             let rows = self.marked.map_or(1, |(_, high)| (high - self.base) / self.row_sectors + 1);
             let runs = [READ, WRITE, DISCARD].map(|bit| self.runs(bit, rows));
             if runs.iter().map(Vec::len).sum::<usize>() / 2 <= RUNS_MAX {
                 let [reads, writes, discards] = runs;
-                return Map {
+                return DeviceMap {
                     device,
                     device_sectors,
                     column_ns: self.column_ns,
@@ -256,7 +256,7 @@ impl MapGrid {
     }
 }
 
-impl Map {
+impl DeviceMap {
     /// Marked cells of a run list as (column, lowest row, number of rows), clipped to the map.
     pub fn marks<'a>(&self, runs: &'a [u32]) -> impl Iterator<Item = (u64, u64, u64)> + 'a {
         let (rows, cells) = (self.rows.max(1), self.rows.saturating_mul(self.columns));
@@ -290,25 +290,25 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Map, MapGrid};
-    use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
+    use super::{DeviceMap, MapGrid};
+    use crate::event::{Action, DeviceNumber, Operation, RequestEvent, RequestFlags};
 
-    fn event(sector: u64, sectors: u32, operation: Operation) -> Event {
-        Event {
+    fn event(sector: u64, sectors: u32, operation: Operation) -> RequestEvent {
+        RequestEvent {
             time_ns: 0,
             sector,
             bytes: sectors * 512,
             device: DeviceNumber::new(7, 0),
             action: Action::Issue,
             operation,
-            flags: Flags::default(),
+            flags: RequestFlags::default(),
             process: 1,
             cpu: 0,
             error: 0,
         }
     }
 
-    fn cells(map: &Map, runs: &[u32]) -> BTreeSet<(u64, u64)> {
+    fn cells(map: &DeviceMap, runs: &[u32]) -> BTreeSet<(u64, u64)> {
         let marks = map.marks(runs);
         marks
             .flat_map(|(column, row, rows)| (row..row + rows).map(move |row| (column, row)))
@@ -342,7 +342,7 @@ mod tests {
             runs in prop::collection::vec(any::<u32>(), 0..40),
             rows in 0u64..50, columns in 0u64..50,
         ) {
-            let map = Map { columns, rows, ..Map::default() };
+            let map = DeviceMap { columns, rows, ..DeviceMap::default() };
             for (column, row, length) in map.marks(&runs) {
                 prop_assert!(column < columns && row + length <= rows && length > 0);
             }

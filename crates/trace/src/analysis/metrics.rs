@@ -3,11 +3,11 @@
 use treering_model::metrics::{MetricSpec, trace};
 use treering_model::{Metric, Scope};
 
-use super::digest::{Figures, KindFigures};
+use super::digest::{KindFigures, TraceFigures};
 
 const MIB: f64 = (1u64 << 20) as f64;
 
-impl Figures {
+impl TraceFigures {
     /// Metrics of this part of a trial; empty if the device was idle.
     pub fn metrics(&self, scope: &Scope) -> Vec<Metric> {
         if self.reads.requests + self.writes.requests == 0 {

@@ -12,11 +12,13 @@ mod summary;
 mod tally;
 mod timeline;
 
-pub use analyst::Analyst;
-pub use counters::{CounterTimeline, Counters};
-pub use digest::{CountedBy, DeviceFigures, Digest, Direction, Figures, KindFigures, losses};
+pub use analyst::TraceAnalyzer;
+pub use counters::{CounterTimeline, DiskCounters};
+pub use digest::{
+    CountingEvent, DeviceFigures, KindFigures, RequestOrder, TraceDigest, TraceFigures, losses,
+};
 pub use latency::{LatencyBin, LatencyBins};
-pub use map::Map;
-pub use summary::{Summary, Window, summarise};
+pub use map::DeviceMap;
+pub use summary::{TraceSummary, TraceWindow, summarise};
 pub use tally::LatencyFigures;
-pub use timeline::{Slot, Timeline};
+pub use timeline::{TimeSlot, Timeline};

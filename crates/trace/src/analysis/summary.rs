@@ -1,16 +1,16 @@
 //! Summary of a whole trace and its phases, optionally limited to a window.
 
-use super::analyst::Analyst;
-use super::digest::Digest;
+use super::analyst::TraceAnalyzer;
+use super::digest::TraceDigest;
 use crate::error::TraceFileError;
-use crate::event::{Entry, Event};
+use crate::event::{RequestEvent, TraceEntry};
 
 /// Limit of distinguished phases; events of further phases are not reported by phase.
 const PHASES_MAX: usize = 1000;
 
 /// Part of a trace to analyse.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct TraceWindow {
     /// Time range in nanoseconds after the beginning of the trace.
     pub times_ns: Option<(u64, u64)>,
     /// Offset range in bytes of the device.
@@ -19,21 +19,21 @@ pub struct Window {
 
 /// Results of a trace.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+pub struct TraceSummary {
     /// Results of the whole trace.
-    pub whole: Digest,
+    pub whole: TraceDigest,
     /// Results per phase, with phase names; empty for a trace without phases.
-    pub phases: Vec<(String, Digest)>,
+    pub phases: Vec<(String, TraceDigest)>,
     /// Beginning of the trace in nanoseconds of its clock.
     pub begin_ns: u64,
     /// Beginning of the window in nanoseconds after `begin_ns`; results are relative to it.
     pub from_ns: u64,
 }
 
-impl Window {
+impl TraceWindow {
     /// Reports whether a request overlaps the window; a request across an edge counts on both
     /// sides.
-    fn holds(&self, event: &Event, begin_ns: u64) -> bool {
+    fn holds(&self, event: &RequestEvent, begin_ns: u64) -> bool {
         let after = event.time_ns.saturating_sub(begin_ns);
         let first = event.sector.saturating_mul(512);
         let behind = event.end().saturating_mul(512).max(first.saturating_add(1));
@@ -42,8 +42,8 @@ impl Window {
     }
 
     /// Starts an analysis of the window, with the map limited to its offsets.
-    fn analyst(&self, begin_ns: u64) -> Analyst {
-        let analyst = Analyst::new(begin_ns);
+    fn analyst(&self, begin_ns: u64) -> TraceAnalyzer {
+        let analyst = TraceAnalyzer::new(begin_ns);
         match self.offsets {
             Some((from, until)) => analyst.showing(from / 512, until.div_ceil(512) - 1),
             None => analyst,
@@ -56,9 +56,9 @@ impl Window {
 /// # Errors
 /// Errors returned by `next`.
 pub fn summarise(
-    window: Window,
-    mut next: impl FnMut() -> Result<Option<Entry>, TraceFileError>,
-) -> Result<Summary, TraceFileError> {
+    window: TraceWindow,
+    mut next: impl FnMut() -> Result<Option<TraceEntry>, TraceFileError>,
+) -> Result<TraceSummary, TraceFileError> {
     let mut work = Summarizer::default();
     while let Some(entry) = next()? {
         work.entry(&entry, window);
@@ -69,11 +69,11 @@ pub fn summarise(
 /// Analysis of the whole trace and of the current phase.
 #[derive(Debug, Default)]
 struct Summarizer {
-    whole: Option<Analyst>,
-    phase: Option<(String, Analyst)>,
-    phases: Vec<(String, Digest)>,
+    whole: Option<TraceAnalyzer>,
+    phase: Option<(String, TraceAnalyzer)>,
+    phases: Vec<(String, TraceDigest)>,
     /// Device entries, which may precede the first timestamp.
-    waiting: Vec<Entry>,
+    waiting: Vec<TraceEntry>,
     begin_ns: u64,
     now_ns: u64,
     notes: RecordingNotes,
@@ -88,16 +88,16 @@ struct RecordingNotes {
 }
 
 impl Summarizer {
-    fn entry(&mut self, entry: &Entry, window: Window) {
+    fn entry(&mut self, entry: &TraceEntry, window: TraceWindow) {
         match entry {
-            Entry::Event(event) => {
+            TraceEntry::Event(event) => {
                 self.begin(event.time_ns, window);
                 self.now_ns = self.now_ns.max(event.time_ns);
                 if window.holds(event, self.begin_ns) {
                     self.tell(entry);
                 }
             }
-            Entry::Phase { time_ns, name } => {
+            TraceEntry::Phase { time_ns, name } => {
                 self.begin(*time_ns, window);
                 self.now_ns = self.now_ns.max(*time_ns);
                 self.end_phase();
@@ -107,35 +107,35 @@ impl Summarizer {
                     self.phase = Some((name.clone(), analyst));
                 }
             }
-            Entry::Device(_) => {
+            TraceEntry::Device(_) => {
                 if self.waiting.len() < 4096 {
                     self.waiting.push(entry.clone());
                 }
                 self.tell(entry);
             }
-            Entry::Lost { .. } => {
+            TraceEntry::Lost { .. } => {
                 self.begin(self.now_ns, window);
                 self.tell(entry);
             }
-            Entry::Note { name, value } => self.note(name, *value, window),
-            Entry::Process { .. } => {}
+            TraceEntry::Note { name, value } => self.note(name, *value, window),
+            TraceEntry::Process { .. } => {}
         }
     }
 
-    fn note(&mut self, name: &str, value: u64, window: Window) {
+    fn note(&mut self, name: &str, value: u64, window: TraceWindow) {
         match name {
-            Entry::BEGIN_NS => {
+            TraceEntry::BEGIN_NS => {
                 self.now_ns = self.now_ns.max(value);
                 self.begin(value, window);
             }
-            Entry::END_NS => self.notes.end_ns = Some(value),
-            Entry::PROGRAM_WRITE_BYTES => self.notes.program_write_bytes = Some(value),
-            Entry::MISSING_BYTES => self.notes.missing_bytes = Some(value),
+            TraceEntry::END_NS => self.notes.end_ns = Some(value),
+            TraceEntry::PROGRAM_WRITE_BYTES => self.notes.program_write_bytes = Some(value),
+            TraceEntry::MISSING_BYTES => self.notes.missing_bytes = Some(value),
             _ => {}
         }
     }
 
-    fn begin(&mut self, time_ns: u64, window: Window) {
+    fn begin(&mut self, time_ns: u64, window: TraceWindow) {
         if self.whole.is_some() {
             return;
         }
@@ -146,7 +146,7 @@ impl Summarizer {
         self.whole = Some(analyst);
     }
 
-    fn tell(&mut self, entry: &Entry) {
+    fn tell(&mut self, entry: &TraceEntry) {
         let phase = self.phase.as_mut().map(|(_, analyst)| analyst);
         self.whole.iter_mut().chain(phase).for_each(|analyst| analyst.entry(entry));
     }
@@ -157,18 +157,18 @@ impl Summarizer {
         }
     }
 
-    fn end(mut self, window: Window) -> Summary {
+    fn end(mut self, window: TraceWindow) -> TraceSummary {
         self.end_phase();
         let now_ns = self.now_ns.max(self.notes.end_ns.unwrap_or(0));
         let until = window.times_ns.map(|(_, until)| self.begin_ns.saturating_add(until));
         let until = until.map_or(now_ns, |until| until.min(now_ns));
         let mut whole = self.whole.map(|mut analyst| analyst.end(until)).unwrap_or_default();
-        if window == Window::default() {
+        if window == TraceWindow::default() {
             // These notes cover the whole recording, not a window.
             whole.figures.program_write_bytes = self.notes.program_write_bytes;
             whole.figures.missing_bytes = self.notes.missing_bytes.unwrap_or(0);
         }
         let from_ns = window.times_ns.map_or(0, |(from, _)| from);
-        Summary { whole, phases: self.phases, begin_ns: self.begin_ns, from_ns }
+        TraceSummary { whole, phases: self.phases, begin_ns: self.begin_ns, from_ns }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use treering_model::Latency;
 
-use crate::event::{DeviceNumber, Event, Operation};
+use crate::event::{DeviceNumber, Operation, RequestEvent};
 
 /// Sectors between two requests from which on the distance counts as a seek: 64 KiB, as in
 /// seekwatcher.
@@ -117,7 +117,7 @@ pub(super) struct SeekCounts {
 
 impl SeekTracker {
     /// Adds the next request with data; returns whether it requires a seek.
-    pub(super) fn next(&mut self, event: &Event) -> bool {
+    pub(super) fn next(&mut self, event: &RequestEvent) -> bool {
         let is_read = event.operation == Operation::Read;
         let blocks = event.sectors().div_ceil(BLOCK_SECTORS);
         let room = self.ends.len() < DEVICES_MAX;

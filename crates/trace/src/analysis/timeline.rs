@@ -14,12 +14,12 @@ pub struct Timeline {
     /// Slice length in nanoseconds.
     pub slot_ns: u64,
     /// Slices from the beginning on.
-    pub slots: Vec<Slot>,
+    pub slots: Vec<TimeSlot>,
 }
 
 /// Activity in one time slice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Slot {
+pub struct TimeSlot {
     /// Completed reads.
     #[serde(default, skip_serializing_if = "none")]
     pub reads: u64,
@@ -63,7 +63,7 @@ impl Default for Timeline {
     }
 }
 
-impl Slot {
+impl TimeSlot {
     fn add(&mut self, other: &Self) {
         let sums = [
             (&mut self.reads, other.reads),
@@ -85,7 +85,7 @@ impl Slot {
 
 impl Timeline {
     /// Returns the slice of a time after the beginning.
-    pub(super) fn at(&mut self, after_ns: u64) -> &mut Slot {
+    pub(super) fn at(&mut self, after_ns: u64) -> &mut TimeSlot {
         if let Some(last) = self.in_last(after_ns, after_ns) {
             return &mut self.slots[last];
         }
@@ -94,7 +94,7 @@ impl Timeline {
         }
         let place = usize::try_from(after_ns / self.slot_ns).unwrap_or(0).min(SLOTS_MAX - 1);
         if self.slots.len() <= place {
-            self.slots.resize_with(place + 1, Slot::default);
+            self.slots.resize_with(place + 1, TimeSlot::default);
         }
         &mut self.slots[place]
     }
@@ -116,7 +116,7 @@ impl Timeline {
             other.halve();
         }
         if self.slots.len() < other.slots.len() {
-            self.slots.resize_with(other.slots.len(), Slot::default);
+            self.slots.resize_with(other.slots.len(), TimeSlot::default);
         }
         for (slot, more) in self.slots.iter_mut().zip(&other.slots) {
             slot.add(more);

@@ -17,20 +17,20 @@ mod tests {
 
     use super::record::{RECORD_2_BYTES, RECORD_BYTES};
     use super::{BlktraceReader, BlktraceWriter};
-    use crate::event::{Action, DeviceNumber, Entry, Event, Flags, Operation};
+    use crate::event::{Action, DeviceNumber, Operation, RequestEvent, RequestFlags, TraceEntry};
 
-    fn events(bytes: &[u8]) -> Vec<Event> {
+    fn events(bytes: &[u8]) -> Vec<RequestEvent> {
         let mut reader = BlktraceReader::new(vec![bytes]).unwrap();
         let mut events = Vec::new();
         while let Some(entry) = reader.next_entry().unwrap() {
-            if let Entry::Event(event) = entry {
+            if let TraceEntry::Event(event) = entry {
                 events.push(event);
             }
         }
         events
     }
 
-    fn event() -> impl Strategy<Value = Event> {
+    fn event() -> impl Strategy<Value = RequestEvent> {
         let kinds = (0usize..8, 0usize..4, 0u8..16);
         let rest = (any::<u32>(), 0u32..4, any::<u16>());
         (0u64..1 << 40, any::<u64>(), 1u32..u32::MAX, kinds, rest).prop_map(
@@ -38,14 +38,14 @@ mod tests {
                 let operation = Operation::ALL[kinds.1];
                 let is_flush = operation == Operation::Flush;
                 let action = Action::ALL[kinds.0];
-                Event {
+                RequestEvent {
                     time_ns,
                     sector,
                     bytes: if is_flush { 0 } else { bytes },
                     device: DeviceNumber::new(7, 1),
                     action,
                     operation,
-                    flags: Flags::from_bits(kinds.2),
+                    flags: RequestFlags::from_bits(kinds.2),
                     process: rest.0,
                     cpu: rest.1,
                     error: if action == Action::Complete { rest.2 } else { 0 },
@@ -61,7 +61,7 @@ mod tests {
             let mut files: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
             let mut writer = BlktraceWriter::new(Some(0), |_, _| Ok(Vec::new()));
             for event in &all {
-                writer.entry(&Entry::Event(*event)).unwrap();
+                writer.entry(&TraceEntry::Event(*event)).unwrap();
             }
             for ((_, cpu), file) in writer.into_files() {
                 files.insert(cpu, file);
@@ -70,11 +70,11 @@ mod tests {
             let mut reader = BlktraceReader::new(inputs).unwrap();
             let mut read = Vec::new();
             while let Some(entry) = reader.next_entry().unwrap() {
-                if let Entry::Event(event) = entry {
+                if let TraceEntry::Event(event) = entry {
                     read.push(event);
                 }
             }
-            let key = |event: &Event| (event.time_ns, event.cpu, event.sector);
+            let key = |event: &RequestEvent| (event.time_ns, event.cpu, event.sector);
             read.sort_by_key(key);
             all.sort_by_key(key);
             prop_assert_eq!(read, all);
@@ -133,14 +133,14 @@ mod tests {
             let twice = [bytes.clone(), bytes.clone()].concat();
             let read = events(&twice);
             assert_eq!(read.len(), 2, "{second} {big}");
-            let expected = Event {
+            let expected = RequestEvent {
                 time_ns: 5000,
                 sector: 1 << 33,
                 bytes: 4096,
                 device: DeviceNumber::new(7, 2),
                 action: Action::Complete,
                 operation: Operation::Read,
-                flags: Flags::default(),
+                flags: RequestFlags::default(),
                 process: 77,
                 cpu: 3,
                 error: 5,

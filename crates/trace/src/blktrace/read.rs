@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::io::{BufReader, ErrorKind, Read};
 
-use super::record::{MAGIC, RECORD_2_BYTES, RECORD_BYTES, Record, VERSION, VERSION_2};
+use super::record::{MAGIC, RECORD_2_BYTES, RECORD_BYTES, TraceRecord, VERSION, VERSION_2};
 use crate::error::TraceFileError;
-use crate::event::{Device, DeviceNumber, Entry};
+use crate::event::{DeviceNumber, TraceDevice, TraceEntry};
 
 /// Records buffered per file: the distance by which a file may be out of order.
 const HELD: usize = 4096;
@@ -21,7 +21,7 @@ pub struct BlktraceReader<R: Read> {
     /// Buffered records, earliest first; serial numbers keep equal times in order.
     held: BinaryHeap<Reverse<BufferedRecord>>,
     devices: Vec<DeviceNumber>,
-    ready: VecDeque<Entry>,
+    ready: VecDeque<TraceEntry>,
     number: u64,
     begun: bool,
 }
@@ -31,7 +31,7 @@ struct BufferedRecord {
     time_ns: u64,
     number: u64,
     file: usize,
-    record: Record,
+    record: TraceRecord,
 }
 
 impl PartialEq for BufferedRecord {
@@ -75,7 +75,7 @@ impl<R: Read> BlktraceReader<R> {
     ///
     /// # Errors
     /// If a file cannot be read, or a record is damaged.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
+    pub fn next_entry(&mut self) -> Result<Option<TraceEntry>, TraceFileError> {
         if !self.begun {
             self.begun = true;
             for file in 0..self.files.len() {
@@ -111,17 +111,17 @@ impl<R: Read> BlktraceReader<R> {
         Ok(())
     }
 
-    fn tell(&mut self, record: &Record) {
+    fn tell(&mut self, record: &TraceRecord) {
         if let Some(name) = record.process_name() {
-            self.ready.push_back(Entry::Process { process: record.process, name });
+            self.ready.push_back(TraceEntry::Process { process: record.process, name });
         }
         let Some(event) = record.event() else { return };
         if !self.devices.contains(&event.device) && self.devices.len() < DEVICES_MAX {
             self.devices.push(event.device);
             let (number, name) = (event.device, event.device.to_string());
-            self.ready.push_back(Entry::Device(Device { number, name, sectors: 0 }));
+            self.ready.push_back(TraceEntry::Device(TraceDevice { number, name, sectors: 0 }));
         }
-        self.ready.push_back(Entry::Event(event));
+        self.ready.push_back(TraceEntry::Event(event));
     }
 }
 
@@ -177,7 +177,7 @@ impl<R: Read> CpuFile<R> {
     }
 
     /// Reads the next record.
-    fn record(&mut self) -> Result<Option<Record>, TraceFileError> {
+    fn record(&mut self) -> Result<Option<TraceRecord>, TraceFileError> {
         let begin = self.byte;
         let mut magic = [0; 4];
         match self.first.take() {
@@ -210,15 +210,15 @@ impl<R: Read> CpuFile<R> {
     }
 
     /// Decodes the fields behind the magic.
-    fn fields(&self, rest: &[u8; RECORD_2_BYTES - 4], second: bool) -> Record {
-        let common = Record {
+    fn fields(&self, rest: &[u8; RECORD_2_BYTES - 4], second: bool) -> TraceRecord {
+        let common = TraceRecord {
             time_ns: self.wide(&rest[4..]),
             sector: self.wide(&rest[12..]),
             bytes: self.word(&rest[20..]),
             ..Record::default()
         };
         if second {
-            return Record {
+            return TraceRecord {
                 process: self.word(&rest[24..]),
                 action: self.wide(&rest[28..]),
                 device: self.word(&rest[36..]),
@@ -227,7 +227,7 @@ impl<R: Read> CpuFile<R> {
                 ..common
             };
         }
-        Record {
+        TraceRecord {
             action: u64::from(self.word(&rest[24..])),
             process: self.word(&rest[28..]),
             device: self.word(&rest[32..]),

@@ -1,6 +1,6 @@
 //! Records of blktrace and the meaning of their numbers.
 
-use crate::event::{Action, DeviceNumber, Event, Flags, Operation};
+use crate::event::{Action, DeviceNumber, Operation, RequestEvent, RequestFlags};
 
 /// Magic without its version byte.
 pub(super) const MAGIC: u32 = 0x6561_7400;
@@ -50,7 +50,7 @@ const ACTIONS: [(u64, Action, u64); 8] = [
 
 /// Record of either format, with its fields in file order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct TraceRecord {
     pub(super) time_ns: u64,
     pub(super) sector: u64,
     pub(super) bytes: u32,
@@ -63,27 +63,27 @@ pub(super) struct Record {
     pub(super) data: Vec<u8>,
 }
 
-impl Record {
+impl TraceRecord {
     fn category(&self) -> u64 {
         self.action >> 16
     }
 
     /// Decodes the event; `None` for other records and unsupported actions.
-    pub(super) fn event(&self) -> Option<Event> {
+    pub(super) fn event(&self) -> Option<RequestEvent> {
         let category = self.category();
         if category & NOTIFY != 0 {
             return None;
         }
         let number = self.action & ACTION_MASK;
         let &(_, action, _) = ACTIONS.iter().find(|(known, ..)| *known == number)?;
-        Some(Event {
+        Some(RequestEvent {
             time_ns: self.time_ns,
             sector: self.sector,
             bytes: self.bytes,
             device: DeviceNumber(self.device),
             action,
             operation: operation(category, self.bytes),
-            flags: Flags {
+            flags: RequestFlags {
                 sync: category & SYNC != 0,
                 meta: category & META != 0,
                 ahead: category & AHEAD != 0,
@@ -107,7 +107,7 @@ impl Record {
     }
 
     /// Encodes an event in the first format.
-    pub(super) fn from_event(event: &Event) -> Self {
+    pub(super) fn from_event(event: &RequestEvent) -> Self {
         let known = ACTIONS.iter().find(|(_, action, _)| *action == event.action);
         let (number, category) = known.map_or((1, QUEUE), |(number, _, bits)| (*number, *bits));
         let kind = match event.operation {

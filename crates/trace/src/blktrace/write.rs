@@ -1,11 +1,11 @@
 //! Writer of blktrace files in the first format, which every viewer reads.
 
-use std::collections::btree_map::Entry as Slot;
+use std::collections::btree_map::TraceEntry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use super::record::Record;
-use crate::event::{Device, DeviceNumber, Entry, Event};
+use super::record::TraceRecord;
+use crate::event::{DeviceNumber, RequestEvent, TraceDevice, TraceEntry};
 
 /// Limit of files per device; events of further CPUs go to the file of the CPU number modulo this.
 const CPUS_MAX: u32 = 1024;
@@ -41,7 +41,7 @@ struct CpuFile<W> {
 }
 
 impl<W: Write> CpuFile<W> {
-    fn put(&mut self, record: &Record) -> io::Result<()> {
+    fn put(&mut self, record: &TraceRecord) -> io::Result<()> {
         // Record numbers start at 1.
         self.records = self.records.wrapping_add(1);
         self.out.write_all(&record.to_bytes(self.records))
@@ -66,25 +66,25 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
     ///
     /// # Errors
     /// If a file cannot be created or written.
-    pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+    pub fn entry(&mut self, entry: &TraceEntry) -> io::Result<()> {
         match entry {
-            Entry::Event(event) => self.event(event),
-            Entry::Process { process, name } => {
+            TraceEntry::Event(event) => self.event(event),
+            TraceEntry::Process { process, name } => {
                 if self.names.len() < NAMES_MAX {
                     self.names.insert(*process, name.clone());
                 }
                 Ok(())
             }
-            Entry::Device(device) => {
+            TraceEntry::Device(device) => {
                 self.name(device);
                 Ok(())
             }
-            Entry::Phase { .. } | Entry::Lost { .. } | Entry::Note { .. } => Ok(()),
+            TraceEntry::Phase { .. } | TraceEntry::Lost { .. } | TraceEntry::Note { .. } => Ok(()),
         }
     }
 
     /// Keeps a device name if it is unique and safe as a file name.
-    fn name(&mut self, device: &Device) {
+    fn name(&mut self, device: &TraceDevice) {
         let tame = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         let is_tame = !device.name.is_empty()
             && !device.name.starts_with(UNNAMED)
@@ -97,7 +97,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
         }
     }
 
-    fn event(&mut self, event: &Event) -> io::Result<()> {
+    fn event(&mut self, event: &RequestEvent) -> io::Result<()> {
         let (device, cpu) = (event.device, event.cpu % CPUS_MAX);
         let origin_ns = *self.origin_ns.get_or_insert(event.time_ns);
         let time_ns = event.time_ns.saturating_sub(origin_ns);
@@ -108,7 +108,7 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
                 let name = self.devices.get(&device).cloned().unwrap_or_else(unnamed);
                 let mut file = CpuFile { out: (self.make)(&name, cpu)?, records: 0 };
                 // Wall-clock seconds and nanoseconds; readers ignore them.
-                file.put(&Record::note(TIME_STAMP, 0, device, vec![0; 8]))?;
+                file.put(&TraceRecord::note(TIME_STAMP, 0, device, vec![0; 8]))?;
                 free.insert(file)
             }
         };
@@ -119,12 +119,12 @@ impl<W: Write, F: FnMut(&str, u32) -> io::Result<W>> BlktraceWriter<W, F> {
             let mut data = name.as_bytes().to_vec();
             data.truncate(15);
             data.resize(16, 0);
-            let mut note = Record::note(0, event.process, device, data);
+            let mut note = TraceRecord::note(0, event.process, device, data);
             note.time_ns = time_ns;
             note.cpu = cpu;
             file.put(&note)?;
         }
-        file.put(&Record::from_event(&Event { time_ns, cpu, ..*event }))
+        file.put(&TraceRecord::from_event(&RequestEvent { time_ns, cpu, ..*event }))
     }
 
     /// Flushes all files.

@@ -25,7 +25,7 @@ impl BufferText {
 
 /// Byte range of the disk in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Segment {
+struct BufferSegment {
     start: u64,
     end: u64,
 }
@@ -56,7 +56,7 @@ pub(super) struct DiskState {
     /// End offset of the last read or write.
     pub(super) end: u64,
     /// Segments, the newest first.
-    segments: Vec<Segment>,
+    segments: Vec<BufferSegment>,
     reading: Option<ReadAhead>,
 }
 
@@ -97,8 +97,8 @@ impl DiskState {
     pub(super) fn served(&mut self, done_ns: f64, (start, end): (u64, u64), segment_bytes: u64) {
         self.end = end;
         let reached = self.reached(done_ns);
-        let holds = |segment: &Segment, known: u64| segment.start <= start && start <= known;
-        let known = |newest: &Segment| reached.map_or(newest.end, |(known, _)| known);
+        let holds = |segment: &BufferSegment, known: u64| segment.start <= start && start <= known;
+        let known = |newest: &BufferSegment| reached.map_or(newest.end, |(known, _)| known);
         if !self.segments.first().is_some_and(|newest| holds(newest, known(newest))) {
             let older = self.segments.iter().position(|segment| holds(segment, segment.end));
             if let Some(place) = older {
@@ -138,7 +138,7 @@ impl DiskState {
     ) {
         self.leave(now_ns);
         self.end = end;
-        self.segments.insert(0, Segment { start, end });
+        self.segments.insert(0, BufferSegment { start, end });
         self.segments.truncate(buffer.segments);
         let limit = end.saturating_add(buffer.segment_bytes());
         self.reading = Some(ReadAhead { since_ns: done_ns, bytes_per_ns, limit });

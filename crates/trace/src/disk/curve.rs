@@ -12,7 +12,7 @@ const BOUNDARY: f64 = 383.0 / 1962.0;
 #[serde(untagged)]
 pub(super) enum SeekText {
     DataSheet(DataSheet),
-    Published(Published),
+    Published(SeekFormula),
 }
 
 /// Seek times of a data sheet.
@@ -27,7 +27,7 @@ pub(super) struct DataSheet {
 /// `short[0] + short[1] √x` below the boundary, `long[0] + long[1] x` above it.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Published {
+pub(super) struct SeekFormula {
     boundary: f64,
     short_ms: [f64; 2],
     long_ms: [f64; 2],
@@ -45,7 +45,7 @@ impl SeekCurve {
     /// Builds the curve; `None` for numbers that do not form one.
     pub(super) fn new(text: &SeekText) -> Option<Self> {
         let curve = match *text {
-            SeekText::Published(Published { boundary, short_ms, long_ms }) => {
+            SeekText::Published(SeekFormula { boundary, short_ms, long_ms }) => {
                 Self { boundary, short: short_ms, long: long_ms }
             }
             SeekText::DataSheet(sheet) => Self::from_data_sheet(sheet)?,

@@ -2,11 +2,11 @@
 //! replay and real-time play.
 
 use super::buffer::DiskState;
-use super::model::{Disk, DiskTransfer, ServiceTime};
+use super::model::{DiskTransfer, ModelledDisk, ServiceTime};
 
 /// Head position, clock and queue of a disk.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Head {
+pub(super) struct DiskHead {
     pub(super) now_ns: f64,
     pub(super) idle_ns: f64,
     state: DiskState,
@@ -15,7 +15,7 @@ pub(super) struct Head {
     waiting: Vec<(u64, DiskTransfer)>,
 }
 
-impl Head {
+impl DiskHead {
     /// Queues a request.
     pub(super) fn wait(&mut self, number: u64, wanted: DiskTransfer) {
         self.waiting.push((number, wanted));
@@ -28,7 +28,7 @@ impl Head {
 
     /// Serves the request with the shortest positioning time among the first `disk.queue` ones;
     /// returns its number and the parts of its time.
-    pub(super) fn serve(&mut self, disk: &Disk) -> Option<(u64, ServiceTime)> {
+    pub(super) fn serve(&mut self, disk: &ModelledDisk) -> Option<(u64, ServiceTime)> {
         let waiting = self.waiting.len().min(disk.queue);
         let times = self.waiting[..waiting]
             .iter()
@@ -44,7 +44,7 @@ impl Head {
     }
 
     /// Serves requests until at most `waiting` are queued.
-    pub(super) fn serve_down_to(&mut self, disk: &Disk, waiting: usize) {
+    pub(super) fn serve_down_to(&mut self, disk: &ModelledDisk, waiting: usize) {
         while self.waiting.len() > waiting {
             self.serve(disk);
         }

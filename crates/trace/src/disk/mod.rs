@@ -9,7 +9,7 @@ mod played;
 mod reader;
 mod replay;
 
-pub use model::{Disk, DiskError};
+pub use model::{DiskError, ModelledDisk};
 pub use played::{DiskAnswer, DiskRequest, PlayedHead};
 pub use reader::DiskReader;
 pub use replay::{DiskCost, DiskReplay};

@@ -70,7 +70,7 @@ enum DiskKind {
 
 /// A modelled disk.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Disk {
+pub struct ModelledDisk {
     /// Description for users.
     pub about: String,
     pub(super) capacity_bytes: u64,
@@ -123,7 +123,7 @@ pub(super) struct DiskTransfer {
 /// Gap up to which the disk reads through instead of seeking, in bytes.
 const READ_THROUGH_BYTES: u64 = 64 << 10;
 
-impl Disk {
+impl ModelledDisk {
     /// Names of the built-in disks.
     pub fn names() -> impl Iterator<Item = &'static str> {
         ALL.iter().map(|(name, _)| *name)
@@ -400,21 +400,21 @@ pub struct DiskError(String);
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Disk, DiskState, DiskTransfer};
+    use super::{ALL, DiskState, DiskTransfer, ModelledDisk};
 
     #[test]
     fn built_in_disks_parse_and_name_their_source() {
         for (name, text) in ALL {
-            let disk = Disk::read(text).unwrap();
+            let disk = ModelledDisk::read(text).unwrap();
             assert!(!disk.about.is_empty() && text.contains("source"), "{name}");
-            assert_eq!(Disk::named(name), Some(disk));
+            assert_eq!(ModelledDisk::named(name), Some(disk));
         }
-        assert!(Disk::named("tape").is_none());
+        assert!(ModelledDisk::named("tape").is_none());
     }
 
     #[test]
     fn tracks_run_from_the_outside_to_the_inside() {
-        let disk = Disk::named("hdd-7200").unwrap();
+        let disk = ModelledDisk::named("hdd-7200").unwrap();
         let places: Vec<f64> =
             (0..=10).map(|tenth| disk.place(disk.capacity_bytes / 10 * tenth)).collect();
         assert!(places[0].abs() < 1e-12 && (places[10] - 1.0).abs() < 1e-9, "{places:?}");
@@ -424,7 +424,7 @@ mod tests {
 
     #[test]
     fn sequential_requests_cost_only_their_transfer() {
-        let disk = Disk::named("hdd-7200").unwrap();
+        let disk = ModelledDisk::named("hdd-7200").unwrap();
         let mut state = DiskState::default();
         let before = DiskTransfer { offset: 0, bytes: 1 << 20, is_write: false };
         let parts = disk.time(0.0, &state, before, 1);
@@ -437,7 +437,7 @@ mod tests {
     }
 
     /// Reads one place after the other; the milliseconds of each.
-    fn read(disk: &Disk, offsets: &[u64], bytes: u64) -> Vec<f64> {
+    fn read(disk: &ModelledDisk, offsets: &[u64], bytes: u64) -> Vec<f64> {
         let (mut state, mut now_ns) = (DiskState::default(), 0.0);
         let mut read = |offset: &u64| {
             let wanted = DiskTransfer { offset: *offset, bytes, is_write: false };
@@ -451,7 +451,7 @@ mod tests {
 
     #[test]
     fn buffered_and_read_ahead_bytes_cost_no_revolution() {
-        let disk = Disk::named("hdd-7200-500g").unwrap();
+        let disk = ModelledDisk::named("hdd-7200-500g").unwrap();
         let (start, gap) = (10 << 30, 200 << 10);
         // Forward with gaps: the head reads through.
         let forward: Vec<u64> = (0..8).map(|place| start + place * gap).collect();
@@ -468,7 +468,7 @@ mod tests {
 
     #[test]
     fn writes_invalidate_the_buffer() {
-        let disk = Disk::named("hdd-7200-500g").unwrap();
+        let disk = ModelledDisk::named("hdd-7200-500g").unwrap();
         let mut state = DiskState::default();
         let place = DiskTransfer { offset: 10 << 30, bytes: 4096, is_write: false };
         let mut now_ns = 0.0;
@@ -495,12 +495,12 @@ mod tests {
             ("[mechanics]", "[mechanic]", "unknown field"),
             ("overhead-ms = 0.1", "overhead-ms = 0.1\n[buffer]", "missing field"),
         ] {
-            let error = Disk::read(&text.replace(from, to)).unwrap_err().to_string();
+            let error = ModelledDisk::read(&text.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains(wanted), "{to}: {error}");
         }
         let text = include_str!("../../disks/hdd-7200-500g.toml");
         for (from, to) in [("segments = 16", "segments = 0"), ("33_554_432", "3")] {
-            let error = Disk::read(&text.replace(from, to)).unwrap_err().to_string();
+            let error = ModelledDisk::read(&text.replace(from, to)).unwrap_err().to_string();
             assert!(error.contains("buffer: not 1 to 1024"), "{to}: {error}");
         }
     }

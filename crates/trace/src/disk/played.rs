@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use treering_model::PlayedParts;
 
-use super::head::Head;
-use super::model::{Disk, DiskTransfer, ServiceTime};
+use super::head::DiskHead;
+use super::model::{DiskTransfer, ModelledDisk, ServiceTime};
 
 /// Request to a played disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,16 +38,16 @@ pub struct DiskAnswer {
 /// all requests that came before nothing is left to be flushed.
 #[derive(Clone, Debug)]
 pub struct PlayedHead {
-    disk: Disk,
-    head: Head,
+    disk: ModelledDisk,
+    head: DiskHead,
     /// Requests that arrive while another one is served, oldest first.
     coming: VecDeque<(u64, u64, DiskTransfer)>,
 }
 
 impl PlayedHead {
     /// Creates an idle disk with the head at offset 0.
-    pub fn new(disk: &Disk) -> Self {
-        Self { disk: disk.clone(), head: Head::default(), coming: VecDeque::new() }
+    pub fn new(disk: &ModelledDisk) -> Self {
+        Self { disk: disk.clone(), head: DiskHead::default(), coming: VecDeque::new() }
     }
 
     /// Adds a request that arrives at `at_ns`; arrival times must not decrease.
@@ -101,14 +101,14 @@ fn whole(ns: f64) -> u64 {
 mod tests {
     use super::{DiskRequest, PlayedHead};
     use crate::disk::replay::event_of_read;
-    use crate::disk::{Disk, DiskReplay};
+    use crate::disk::{DiskReplay, ModelledDisk};
     use crate::event::Action;
     use proptest::prelude::{prop, prop_assert, proptest};
 
     /// Programs that each have one read under way, `depth` of them, on a played disk: the time for
     /// which it is busy, and that which a replay of its requests and answers comes to.
     fn both(disk: &str, offsets: &[u64], depth: usize, pause_ns: u64) -> (f64, f64) {
-        let disk = Disk::named(disk).unwrap();
+        let disk = ModelledDisk::named(disk).unwrap();
         let (mut played, mut replay) = (PlayedHead::new(&disk), DiskReplay::new(&disk));
         let mut rest = offsets.iter().enumerate();
         let mut send = |played: &mut PlayedHead, replay: &mut DiskReplay, at_ns: u64| {
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn requests_are_not_served_before_their_arrival() {
-        let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());
+        let mut played = PlayedHead::new(&ModelledDisk::named("hdd-7200").unwrap());
         let at = |number, offset| DiskRequest { number, offset, bytes: 4096, is_write: true };
         played.take(0, at(1, 2 << 40));
         played.take(60_000_000_000, at(2, 0));
@@ -175,7 +175,7 @@ mod tests {
         fn every_request_is_answered_once_in_order_of_time(
             requests in prop::collection::vec((0..1u64 << 42, 0..1u64 << 30, 0..1u64 << 24), 0..60)
         ) {
-            let mut played = PlayedHead::new(&Disk::named("hdd-7200").unwrap());
+            let mut played = PlayedHead::new(&ModelledDisk::named("hdd-7200").unwrap());
             let mut at_ns = 0;
             for (number, (offset, bytes, later_ns)) in (0..).zip(&requests) {
                 at_ns += later_ns;

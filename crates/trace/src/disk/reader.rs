@@ -3,20 +3,20 @@
 use treering_model::ModelledSeconds;
 
 use super::buffer::DiskState;
-use super::model::{Disk, DiskTransfer};
+use super::model::{DiskTransfer, ModelledDisk};
 
 /// Reader of an otherwise idle disk; the head starts at offset 0.
 #[derive(Clone, Debug)]
 pub struct DiskReader {
     /// Typical, fastest and slowest version of the disk.
-    disks: [Disk; 3],
+    disks: [ModelledDisk; 3],
     now_ns: [f64; 3],
     states: [DiskState; 3],
 }
 
 impl DiskReader {
     /// Creates a reader of an otherwise idle disk.
-    pub fn new(disk: &Disk) -> Self {
+    pub fn new(disk: &ModelledDisk) -> Self {
         Self { disks: disk.with_extremes(), now_ns: [0.0; 3], states: Default::default() }
     }
 
@@ -42,12 +42,12 @@ impl DiskReader {
 mod tests {
     use super::DiskReader;
     use crate::disk::replay::event_of_read;
-    use crate::disk::{Disk, DiskReplay};
+    use crate::disk::{DiskReplay, ModelledDisk};
     use crate::event::Action;
     use proptest::prelude::{any, prop, prop_assert, proptest};
 
     fn reader() -> DiskReader {
-        DiskReader::new(&Disk::named("hdd-7200").unwrap())
+        DiskReader::new(&ModelledDisk::named("hdd-7200").unwrap())
     }
 
     #[test]
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn reader_and_replay_agree() {
-        let disk = Disk::named("hdd-7200").unwrap();
+        let disk = ModelledDisk::named("hdd-7200").unwrap();
         let (mut reader, mut replay) = (DiskReader::new(&disk), DiskReplay::new(&disk));
         for number in 0..2000u64 {
             let offset = number * 7919 % 2000 * (4096 * 512);

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use treering_model::ModelledSeconds;
 
-use super::head::Head;
-use super::model::{Disk, DiskTransfer};
-use crate::event::{Action, DeviceNumber, Entry, Event};
+use super::head::DiskHead;
+use super::model::{DiskTransfer, ModelledDisk};
+use crate::event::{Action, DeviceNumber, RequestEvent, TraceEntry};
 
 /// Limit of queued requests; the oldest are served before others are added.
 const WAITING_MAX: usize = 65_536;
@@ -49,7 +49,7 @@ pub struct DiskCost {
 /// Replay of a trace on a disk.
 #[derive(Debug)]
 pub struct DiskReplay {
-    disks: [Disk; 3],
+    disks: [ModelledDisk; 3],
     names: BTreeMap<DeviceNumber, String>,
     /// Devices by the event with which they take requests: issue, or queue for devices without
     /// issues.
@@ -61,7 +61,7 @@ pub struct DiskReplay {
 #[derive(Debug)]
 struct DeviceReplay {
     /// Typical, fastest and slowest version of the disk.
-    heads: [Head; 3],
+    heads: [DiskHead; 3],
     requests: u64,
     bytes: u64,
     beyond: u64,
@@ -114,7 +114,7 @@ impl DeviceReplay {
         }
     }
 
-    fn begins(&mut self, event: &Event, disks: &[Disk; 3]) {
+    fn begins(&mut self, event: &RequestEvent, disks: &[ModelledDisk; 3]) {
         let idle_ns = self.pass(event.time_ns);
         self.requests += 1;
         self.bytes = self.bytes.saturating_add(u64::from(event.bytes));
@@ -138,14 +138,14 @@ impl DeviceReplay {
         }
     }
 
-    fn ends(&mut self, event: &Event) {
+    fn ends(&mut self, event: &RequestEvent) {
         self.pass(event.time_ns);
         let found = self.outstanding.range((event.sector, 0)..=(event.sector, u64::MAX)).next();
         let Some(&key) = found else { return };
         self.outstanding.remove(&key);
     }
 
-    fn cost(mut self, device: String, disks: &[Disk; 3]) -> DiskCost {
+    fn cost(mut self, device: String, disks: &[ModelledDisk; 3]) -> DiskCost {
         for (head, disk) in self.heads.iter_mut().zip(disks) {
             head.serve_down_to(disk, 0);
         }
@@ -170,7 +170,7 @@ impl DeviceReplay {
 impl DiskReplay {
     /// Creates a replay; each device of the trace gets a disk of its own, with the head at offset
     /// 0.
-    pub fn new(disk: &Disk) -> Self {
+    pub fn new(disk: &ModelledDisk) -> Self {
         Self {
             disks: disk.with_extremes(),
             names: BTreeMap::new(),
@@ -180,17 +180,17 @@ impl DiskReplay {
     }
 
     /// Processes the next entry of the trace.
-    pub fn entry(&mut self, entry: &Entry) {
+    pub fn entry(&mut self, entry: &TraceEntry) {
         match entry {
-            Entry::Event(event) => self.event(event),
-            Entry::Device(device) if self.names.len() < DEVICES_MAX => {
+            TraceEntry::Event(event) => self.event(event),
+            TraceEntry::Device(device) if self.names.len() < DEVICES_MAX => {
                 self.names.insert(device.number, device.name.clone());
             }
             _ => {}
         }
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &RequestEvent) {
         let is_request = event.operation.moves_data() && event.bytes > 0;
         let devices = match event.action {
             Action::Issue => &mut self.issued,
@@ -227,16 +227,16 @@ impl DiskReplay {
 
 /// Entry with one read event, for tests.
 #[cfg(test)]
-pub(super) fn event_of_read(action: Action, time_ns: u64, offset: u64, bytes: u32) -> Entry {
-    use crate::event::{DeviceNumber, Event, Flags, Operation};
-    Entry::Event(Event {
+pub(super) fn event_of_read(action: Action, time_ns: u64, offset: u64, bytes: u32) -> TraceEntry {
+    use crate::event::{DeviceNumber, Operation, RequestEvent, RequestFlags};
+    TraceEntry::Event(RequestEvent {
         time_ns,
         sector: offset / 512,
         bytes,
         device: DeviceNumber::new(8, 0),
         action,
         operation: Operation::Read,
-        flags: Flags::default(),
+        flags: RequestFlags::default(),
         process: 0,
         cpu: 0,
         error: 0,
@@ -246,7 +246,7 @@ pub(super) fn event_of_read(action: Action, time_ns: u64, offset: u64, bytes: u3
 #[cfg(test)]
 mod tests {
     use super::{DiskCost, DiskReplay, event_of_read};
-    use crate::disk::Disk;
+    use crate::disk::ModelledDisk;
     use crate::event::Action;
 
     /// Requests of 4 KiB at these offsets, so many at a time, 10 µs each as they were recorded.
@@ -260,7 +260,7 @@ mod tests {
         offsets: impl IntoIterator<Item = u64>,
         depth: usize,
     ) -> DiskCost {
-        let mut replay = DiskReplay::new(&Disk::named(disk).unwrap());
+        let mut replay = DiskReplay::new(&ModelledDisk::named(disk).unwrap());
         let mut waiting = std::collections::VecDeque::new();
         let mut time_ns = 1_000_000;
         let mut event = |action, offset: u64| {

@@ -10,7 +10,7 @@ mod write;
 pub use read::TraceReader;
 pub use write::TraceWriter;
 
-use crate::event::{DeviceNumber, Event};
+use crate::event::{DeviceNumber, RequestEvent};
 
 /// File header with the format version. Version 1 has neither notes nor writes of zeroes, and is
 /// read like version 2.
@@ -61,7 +61,7 @@ struct DeviceBase {
 }
 
 impl DeltaBase {
-    fn keep(&mut self, event: &Event, device: usize) {
+    fn keep(&mut self, event: &RequestEvent, device: usize) {
         self.time_ns = event.time_ns;
         self.process = event.process;
         self.cpu = event.cpu;
@@ -87,43 +87,47 @@ mod tests {
     use proptest::prelude::*;
 
     use super::{TraceReader, TraceWriter, folded, unfolded};
-    use crate::event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
+    use crate::event::{
+        Action, DeviceNumber, Operation, RequestEvent, RequestFlags, TraceDevice, TraceEntry,
+    };
 
-    fn event() -> impl Strategy<Value = Event> {
+    fn event() -> impl Strategy<Value = RequestEvent> {
         let places = (any::<u64>(), any::<u64>(), any::<u32>(), 0u32..3);
         let kinds = (0usize..8, 0usize..6, 0u8..32);
         let rest = (any::<u32>(), any::<u32>(), any::<u16>());
-        (places, kinds, rest).prop_map(|((time_ns, sector, bytes, minor), kinds, rest)| Event {
-            time_ns,
-            sector,
-            bytes,
-            device: DeviceNumber::new(7, minor),
-            action: Action::ALL[kinds.0],
-            operation: Operation::ALL[kinds.1],
-            flags: Flags::from_bits(kinds.2),
-            process: rest.0,
-            cpu: rest.1,
-            error: rest.2,
+        (places, kinds, rest).prop_map(|((time_ns, sector, bytes, minor), kinds, rest)| {
+            RequestEvent {
+                time_ns,
+                sector,
+                bytes,
+                device: DeviceNumber::new(7, minor),
+                action: Action::ALL[kinds.0],
+                operation: Operation::ALL[kinds.1],
+                flags: RequestFlags::from_bits(kinds.2),
+                process: rest.0,
+                cpu: rest.1,
+                error: rest.2,
+            }
         })
     }
 
-    fn entry() -> impl Strategy<Value = Entry> {
+    fn entry() -> impl Strategy<Value = TraceEntry> {
         let device = |(minor, name, sectors)| {
-            Entry::Device(Device { number: DeviceNumber::new(8, minor), name, sectors })
+            TraceEntry::Device(TraceDevice { number: DeviceNumber::new(8, minor), name, sectors })
         };
         prop_oneof![
-            8 => event().prop_map(Entry::Event),
+            8 => event().prop_map(TraceEntry::Event),
             1 => (0u32..9, ".{0,9}", any::<u64>()).prop_map(device),
             1 => (any::<u32>(), ".{0,9}")
-                .prop_map(|(process, name)| Entry::Process { process, name }),
+                .prop_map(|(process, name)| TraceEntry::Process { process, name }),
             1 => (any::<u64>(), ".{0,9}")
-                .prop_map(|(time_ns, name)| Entry::Phase { time_ns, name }),
-            1 => any::<u64>().prop_map(|events| Entry::Lost { events }),
-            1 => (".{0,9}", any::<u64>()).prop_map(|(name, value)| Entry::Note { name, value }),
+                .prop_map(|(time_ns, name)| TraceEntry::Phase { time_ns, name }),
+            1 => any::<u64>().prop_map(|events| TraceEntry::Lost { events }),
+            1 => (".{0,9}", any::<u64>()).prop_map(|(name, value)| TraceEntry::Note { name, value }),
         ]
     }
 
-    fn written(entries: &[Entry]) -> Vec<u8> {
+    fn written(entries: &[TraceEntry]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut writer = TraceWriter::new(&mut bytes).unwrap();
         for entry in entries {
@@ -138,14 +142,14 @@ mod tests {
         fn written_entries_are_read_back(entries in prop::collection::vec(entry(), 0..60)) {
             let bytes = written(&entries);
             let mut reader = TraceReader::new(bytes.as_slice()).unwrap();
-            let mut read: Vec<Entry> = Vec::new();
+            let mut read: Vec<TraceEntry> = Vec::new();
             while let Some(entry) = reader.next_entry().unwrap() {
                 read.push(entry);
             }
             prop_assert!(reader.is_whole());
             // Unnamed devices get an entry before their first event.
-            let named = |entry: &&Entry| !matches!(entry, Entry::Device(_));
-            let kept = |all: &[Entry]| all.iter().filter(named).cloned().collect::<Vec<_>>();
+            let named = |entry: &&TraceEntry| !matches!(entry, TraceEntry::Device(_));
+            let kept = |all: &[TraceEntry]| all.iter().filter(named).cloned().collect::<Vec<_>>();
             prop_assert_eq!(kept(&read), kept(&entries));
         }
 
@@ -179,27 +183,28 @@ mod tests {
     #[test]
     fn small_differences_have_short_encodings() {
         assert_eq!([0, 1, u64::MAX, 2].map(folded), [0, 2, 1, 4]);
-        let event = Event {
+        let event = RequestEvent {
             time_ns: 1 << 40,
             sector: 1 << 30,
             bytes: 4096,
             device: DeviceNumber::new(7, 0),
             action: Action::Issue,
             operation: Operation::Read,
-            flags: Flags::default(),
+            flags: RequestFlags::default(),
             process: 4711,
             cpu: 1,
             error: 0,
         };
-        let next = Event { time_ns: event.time_ns + 3000, sector: event.sector + 8, ..event };
-        let one = written(&[Entry::Event(event)]).len();
-        let two = written(&[Entry::Event(event), Entry::Event(next)]).len();
+        let next =
+            RequestEvent { time_ns: event.time_ns + 3000, sector: event.sector + 8, ..event };
+        let one = written(&[TraceEntry::Event(event)]).len();
+        let two = written(&[TraceEntry::Event(event), TraceEntry::Event(next)]).len();
         assert_eq!(two - one, 7);
     }
 
     #[test]
     fn version_1_is_read() {
-        let entry = Entry::Lost { events: 3 };
+        let entry = TraceEntry::Lost { events: 3 };
         let mut file = written(std::slice::from_ref(&entry));
         file[..super::BEGINNING_1.len()].copy_from_slice(super::BEGINNING_1);
         assert!(super::is_trace(&file));

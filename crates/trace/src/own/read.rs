@@ -7,7 +7,9 @@ use super::{
     NAME_BYTES_MAX, NOTE, PHASE, PROCESS, SAME_CPU, SAME_DEVICE, SAME_PROCESS, unfolded,
 };
 use crate::error::TraceFileError;
-use crate::event::{Action, Device, DeviceNumber, Entry, Event, Flags, Operation};
+use crate::event::{
+    Action, DeviceNumber, Operation, RequestEvent, RequestFlags, TraceDevice, TraceEntry,
+};
 
 /// Size of the read buffer in bytes.
 const BUFFER_BYTES: usize = 1 << 16;
@@ -78,7 +80,7 @@ impl<R: Read> TraceReader<R> {
     ///
     /// # Errors
     /// If the input cannot be read, or an entry is damaged.
-    pub fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
+    pub fn next_entry(&mut self) -> Result<Option<TraceEntry>, TraceFileError> {
         if self.ended {
             return Ok(None);
         }
@@ -100,16 +102,16 @@ impl<R: Read> TraceReader<R> {
         self.passed + self.at as u64
     }
 
-    fn read_entry(&mut self) -> Result<Option<Entry>, ReadEnd> {
+    fn read_entry(&mut self) -> Result<Option<TraceEntry>, ReadEnd> {
         let place = self.place();
         let kind = self.byte()?;
         let entry = match kind {
-            EVENT.. => Entry::Event(self.event(kind)?),
-            DEVICE => Entry::Device(self.device()?),
-            PROCESS => Entry::Process { process: self.narrow()?, name: self.name()? },
-            PHASE => Entry::Phase { time_ns: self.number()?, name: self.name()? },
-            LOST => Entry::Lost { events: self.number()? },
-            NOTE => Entry::Note { name: self.name()?, value: self.number()? },
+            EVENT.. => TraceEntry::Event(self.event(kind)?),
+            DEVICE => TraceEntry::Device(self.device()?),
+            PROCESS => TraceEntry::Process { process: self.narrow()?, name: self.name()? },
+            PHASE => TraceEntry::Phase { time_ns: self.number()?, name: self.name()? },
+            LOST => TraceEntry::Lost { events: self.number()? },
+            NOTE => TraceEntry::Note { name: self.name()?, value: self.number()? },
             END => {
                 let _events = self.number()?;
                 self.whole = true;
@@ -123,7 +125,7 @@ impl<R: Read> TraceReader<R> {
         Ok(Some(entry))
     }
 
-    fn device(&mut self) -> Result<Device, ReadEnd> {
+    fn device(&mut self) -> Result<TraceDevice, ReadEnd> {
         let place = self.place();
         let number = DeviceNumber(self.narrow()?);
         let sectors = self.number()?;
@@ -135,10 +137,10 @@ impl<R: Read> TraceReader<R> {
             }
             self.before.devices.push(DeviceBase { number, sector: 0 });
         }
-        Ok(Device { number, name, sectors })
+        Ok(TraceDevice { number, name, sectors })
     }
 
-    fn event(&mut self, kind: u8) -> Result<Event, ReadEnd> {
+    fn event(&mut self, kind: u8) -> Result<RequestEvent, ReadEnd> {
         let place = self.place();
         let (action, operation) = (usize::from(kind >> 3 & 15), usize::from(kind & 7));
         let known = Action::ALL.get(action).zip(Operation::ALL.get(operation));
@@ -169,8 +171,8 @@ impl<R: Read> TraceReader<R> {
         let process = if bits & SAME_PROCESS == 0 { self.narrow()? } else { self.before.process };
         let cpu = if bits & SAME_CPU == 0 { self.narrow()? } else { self.before.cpu };
         let error = u16::try_from(self.number()?).unwrap_or(u16::MAX);
-        let flags = Flags::from_bits(bits);
-        let event = Event {
+        let flags = RequestFlags::from_bits(bits);
+        let event = RequestEvent {
             time_ns,
             sector,
             bytes,

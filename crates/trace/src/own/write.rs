@@ -6,7 +6,7 @@ use super::{
     BEGINNING, DEVICE, DeltaBase, DeviceBase, END, EVENT, LOST, NAME_BYTES_MAX, NOTE, PHASE,
     PROCESS, SAME_CPU, SAME_DEVICE, SAME_PROCESS, folded,
 };
-use crate::event::{Action, Device, DeviceNumber, Entry, Event, Operation};
+use crate::event::{Action, DeviceNumber, Operation, RequestEvent, TraceDevice, TraceEntry};
 
 /// Writes a trace.
 #[derive(Debug)]
@@ -31,26 +31,26 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// # Errors
     /// If the entry cannot be written.
-    pub fn entry(&mut self, entry: &Entry) -> io::Result<()> {
+    pub fn entry(&mut self, entry: &TraceEntry) -> io::Result<()> {
         self.entry.clear();
         match entry {
-            Entry::Device(device) => self.device(device),
-            Entry::Process { process, name } => {
+            TraceEntry::Device(device) => self.device(device),
+            TraceEntry::Process { process, name } => {
                 self.entry.push(PROCESS);
                 self.number(u64::from(*process));
                 self.name(name);
             }
-            Entry::Event(event) => self.event(event),
-            Entry::Phase { time_ns, name } => {
+            TraceEntry::Event(event) => self.event(event),
+            TraceEntry::Phase { time_ns, name } => {
                 self.entry.push(PHASE);
                 self.number(*time_ns);
                 self.name(name);
             }
-            Entry::Lost { events } => {
+            TraceEntry::Lost { events } => {
                 self.entry.push(LOST);
                 self.number(*events);
             }
-            Entry::Note { name, value } => {
+            TraceEntry::Note { name, value } => {
                 self.entry.push(NOTE);
                 self.name(name);
                 self.number(*value);
@@ -71,7 +71,7 @@ impl<W: Write> TraceWriter<W> {
         self.out.flush()
     }
 
-    fn device(&mut self, device: &Device) {
+    fn device(&mut self, device: &TraceDevice) {
         self.entry.push(DEVICE);
         self.number(u64::from(device.number.0));
         self.number(device.sectors);
@@ -89,11 +89,11 @@ impl<W: Write> TraceWriter<W> {
         if let Some(place) = devices.iter().position(|place| place.number == number) {
             return place;
         }
-        self.device(&Device { number, name: String::new(), sectors: 0 });
+        self.device(&TraceDevice { number, name: String::new(), sectors: 0 });
         self.before.devices.len() - 1
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, event: &RequestEvent) {
         let device = self.place_of(event.device);
         let same = [
             (device == self.before.device, SAME_DEVICE),

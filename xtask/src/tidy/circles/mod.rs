@@ -10,13 +10,13 @@ mod uses;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::Problem;
-use super::tree::Tree;
-use uses::{Module, uses};
+use super::tree::CheckoutTree;
+use uses::{ModulePath, uses};
 
 /// Who uses whom in a crate.
-type Graph = BTreeMap<Module, BTreeSet<Module>>;
+type UseGraph = BTreeMap<ModulePath, BTreeSet<ModulePath>>;
 
-pub(super) fn check(tree: &Tree) -> Vec<Problem> {
+pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut crates: BTreeSet<&str> = BTreeSet::new();
     for (file, _) in tree.rust().filter(|(file, _)| file.path.starts_with("crates/")) {
         crates.extend(file.path.split_once("/src/").map(|(folder, _)| folder));
@@ -24,16 +24,16 @@ pub(super) fn check(tree: &Tree) -> Vec<Problem> {
     crates.into_iter().flat_map(|folder| circles_of(tree, folder)).collect()
 }
 
-fn circles_of(tree: &Tree, folder: &str) -> Vec<Problem> {
+fn circles_of(tree: &CheckoutTree, folder: &str) -> Vec<Problem> {
     let inside = format!("{folder}/src/");
     let files = tree.rust().filter(|(file, rust)| file.path.starts_with(&inside) && !rust.all_test);
-    let files: BTreeMap<Module, (&str, _)> = files
+    let files: BTreeMap<ModulePath, (&str, _)> = files
         .map(|(file, rust)| (module(&file.path[inside.len()..]), (file.path.as_str(), rust)))
         .collect();
-    let graph: Graph =
+    let graph: UseGraph =
         uses(&files.iter().map(|(module, (_, rust))| (module.clone(), *rust)).collect());
     let mut problems = Vec::new();
-    let mut reported: BTreeSet<&Module> = BTreeSet::new();
+    let mut reported: BTreeSet<&ModulePath> = BTreeSet::new();
     for module in graph.keys() {
         let Some(circle) = circle(&graph, module) else { continue };
         if !circle.iter().any(|one| reported.contains(one)) {
@@ -49,9 +49,9 @@ fn circles_of(tree: &Tree, folder: &str) -> Vec<Problem> {
 
 /// The module that a file is, by its path below `src`: `a/b.rs` and `a/b/mod.rs` are `a::b`, and
 /// `lib.rs` is the top.
-fn module(path: &str) -> Module {
+fn module(path: &str) -> ModulePath {
     let path = path.trim_end_matches(".rs");
-    let mut names: Module = path.split('/').map(str::to_owned).collect();
+    let mut names: ModulePath = path.split('/').map(str::to_owned).collect();
     let is_top = names.len() == 1 && matches!(path, "lib" | "main");
     if is_top || names.last().is_some_and(|name| name == "mod") {
         names.pop();
@@ -60,13 +60,13 @@ fn module(path: &str) -> Module {
 }
 
 /// Whether one is the other or in the folder of its name.
-fn is_within(one: &Module, other: &Module) -> bool {
+fn is_within(one: &ModulePath, other: &ModulePath) -> bool {
     one.starts_with(other) || other.starts_with(one)
 }
 
 /// The shortest way from a module back to itself, both ends named.
-fn circle<'g>(graph: &'g Graph, from: &'g Module) -> Option<Vec<&'g Module>> {
-    let mut before: BTreeMap<&Module, &Module> = BTreeMap::new();
+fn circle<'g>(graph: &'g UseGraph, from: &'g ModulePath) -> Option<Vec<&'g ModulePath>> {
+    let mut before: BTreeMap<&ModulePath, &ModulePath> = BTreeMap::new();
     let mut next = VecDeque::from([from]);
     while let Some(module) = next.pop_front() {
         for used in graph.get(module)?.iter().filter(|used| !is_within(used, module)) {
@@ -90,7 +90,7 @@ fn circle<'g>(graph: &'g Graph, from: &'g Module) -> Option<Vec<&'g Module>> {
 #[cfg(test)]
 mod tests {
     use super::check;
-    use crate::tidy::tree::Tree;
+    use crate::tidy::tree::CheckoutTree;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<(String, &str)> = files
@@ -99,7 +99,7 @@ mod tests {
             .collect();
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-        check(&Tree::of(&files)).into_iter().map(|problem| problem.what).collect()
+        check(&CheckoutTree::of(&files)).into_iter().map(|problem| problem.what).collect()
     }
 
     #[test]

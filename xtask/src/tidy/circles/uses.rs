@@ -6,24 +6,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::{Item, UseTree, Visibility};
 
 use super::is_within;
-use crate::tidy::source::{Rust, Token, attributes, lines, only_in_tests};
+use crate::tidy::source::{RustFile, Token, attributes, lines, only_in_tests};
 
 /// A module by the names that lead to it; none for the top.
-pub(super) type Module = Vec<String>;
+pub(super) type ModulePath = Vec<String>;
 
 /// The files of a crate.
-type Files<'r> = BTreeMap<Module, &'r Rust>;
+type CrateFiles<'r> = BTreeMap<ModulePath, &'r RustFile>;
 
 /// What each file passes on: the name it has there, and the path it comes from.
-type Passed = BTreeMap<Module, BTreeMap<String, Vec<String>>>;
+type PassedNames = BTreeMap<ModulePath, BTreeMap<String, Vec<String>>>;
 
 /// No name is passed on through more files than this.
 const PASSES_MAX: usize = 8;
 
 /// Who uses whom.
-pub(super) fn uses(files: &Files<'_>) -> BTreeMap<Module, BTreeSet<Module>> {
-    let mut passed = Passed::new();
-    let mut paths: Vec<(&Module, Vec<String>)> = Vec::new();
+pub(super) fn uses(files: &CrateFiles<'_>) -> BTreeMap<ModulePath, BTreeSet<ModulePath>> {
+    let mut passed = PassedNames::new();
+    let mut paths: Vec<(&ModulePath, Vec<String>)> = Vec::new();
     for (module, rust) in files {
         let mut declared = Vec::new();
         for item in rust.ast.items.iter().filter(|item| !is_test(item)) {
@@ -46,7 +46,7 @@ pub(super) fn uses(files: &Files<'_>) -> BTreeMap<Module, BTreeSet<Module>> {
         let code: Vec<&Token> = rust.tokens.iter().filter(is_code).collect();
         paths.extend(in_code(&code).into_iter().map(|path| (module, path)));
     }
-    let mut used: BTreeMap<Module, BTreeSet<Module>> =
+    let mut used: BTreeMap<ModulePath, BTreeSet<ModulePath>> =
         files.keys().map(|module| (module.clone(), BTreeSet::new())).collect();
     for (module, path) in paths {
         let target = resolve(files, &passed, module, &path, 0);
@@ -125,12 +125,12 @@ fn in_code(code: &[&Token]) -> Vec<Vec<String>> {
 
 /// The file that a path leads to from a module; `None` where it leads out of the crate.
 fn resolve(
-    files: &Files<'_>,
-    passed: &Passed,
-    from: &Module,
+    files: &CrateFiles<'_>,
+    passed: &PassedNames,
+    from: &ModulePath,
     path: &[String],
     passes: usize,
-) -> Option<Module> {
+) -> Option<ModulePath> {
     let mut module = from.clone();
     let mut names = path.iter().peekable();
     match names.peek()?.as_str() {
@@ -169,6 +169,6 @@ fn resolve(
     Some(module)
 }
 
-fn child(module: &Module, name: &str) -> Module {
+fn child(module: &ModulePath, name: &str) -> ModulePath {
     module.iter().cloned().chain([name.to_owned()]).collect()
 }

@@ -10,15 +10,16 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_engine::{EngineOptions, LatencyMode, Progress, Target};
-use treering_lab::{LabError, Workplace};
+use treering_engine::{EngineOptions, LatencyMode, RunProgress, Target};
+use treering_lab::{LabError, OwnedDirectory};
 use treering_model::{Artifact, Ending, TrialId, TrialSink};
 use treering_observe::ObserverOptions;
 use treering_script::{
-    ClassicMode, ClassicRecord, ClassicScene, ConfigError, Job, MakeRoots, Meeting, NoDirectory,
-    OptionSpec, Said, Settings, Support, TargetFacts, Workload,
+    ClassicMode, ClassicRecord, ClassicScene, ConfigError, Job, MissingRootPolicy, OptionSpec,
+    OptionSupport, SemaphoreBarrier, Settings, TargetFacts, ToolOutput, UnusableDirectory,
+    Workload,
 };
-use treering_sys::{Errno, Semaphores, raise_on_usr1};
+use treering_sys::{Errno, SemaphoreSet, raise_on_usr1};
 
 use crate::arguments::{AnyRunArgs, FIO, classic_words, settings};
 use crate::classic_output::{Speaker, Unopened, reason, say};
@@ -64,7 +65,7 @@ fn run_on(
     let any = AnyRunArgs::from_arg_matches(matches)
         .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
     let mut settings = settings(manifest.classic, matches);
-    let reads_input = is_fio && settings.given().iter().any(|(_, value)| value == "-");
+    let reads_input = is_fio && settings.options().iter().any(|(_, value)| value == "-");
     if reads_input {
         settings.input = standard_input()?;
     }
@@ -105,7 +106,7 @@ fn run_on(
 /// not read.
 pub(crate) fn fault(workload: &'static dyn Workload, matches: &ArgMatches) -> Option<String> {
     let settings = settings(workload.manifest().classic, matches);
-    let reads_input = settings.given().iter().any(|(_, value)| value == "-");
+    let reads_input = settings.options().iter().any(|(_, value)| value == "-");
     configure(workload, &settings).err().filter(|_| !reads_input).map(|error| error.message)
 }
 
@@ -188,7 +189,8 @@ fn perform(called: &Called<'_>, job: &dyn Job, tool: ClassicMode) -> Result<Exit
         record: None,
     };
     let traces = traces.into_iter().map(|traces| Box::new(traces) as Box<dyn TrialSink>);
-    let done = run_trial(asked, place, traces.collect(), &Arc::new(Progress::new()), &mut |_| {});
+    let done =
+        run_trial(asked, place, traces.collect(), &Arc::new(RunProgress::new()), &mut |_| {});
     if let Some(error) = speaker.missed() {
         return Err(Failure::new(Kind::Classic, format!("semop failed: {error}"))
             .hint("make semaphores for as many processes as are started, anew for each time"));
@@ -203,7 +205,7 @@ fn perform(called: &Called<'_>, job: &dyn Job, tool: ClassicMode) -> Result<Exit
 
 /// Engine options of a classic run.
 fn engine(workload: &dyn Workload, job: &dyn Job, tool: &ClassicMode) -> EngineOptions {
-    let all = tool.times_all || job.times_all();
+    let all = tool.times_all || job.times_every_call();
     let latency = if all { LatencyMode::All } else { LatencyMode::Sampled };
     EngineOptions::new(latency, classic_payload(workload.manifest().classic_payload), tool.seed)
 }
@@ -236,7 +238,7 @@ fn failed(why: &str, speaker: &Speaker) -> ExitCode {
 
 /// Fails as the tool does if its log cannot be opened, with the tool's message if it has one.
 fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
-    if unopened.said == Said::default() {
+    if unopened.said == ToolOutput::default() {
         return Err(Failure::new(Kind::Classic, unopened.to_string()));
     }
     say(unopened.said.err.trim_end());
@@ -245,7 +247,7 @@ fn without_log(unopened: &Unopened) -> Result<ExitCode, Failure> {
 
 /// Artifact with the settings and context of the run, from which its output can be reproduced.
 fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failure> {
-    let record = ClassicRecord::of(settings, scene);
+    let record = ClassicRecord::new(settings, scene);
     Artifact::new(ClassicRecord::KIND, ClassicRecord::VERSION, &record)
         .map_err(|error| Failure::of(Kind::Bug, &error))
 }
@@ -255,11 +257,11 @@ enum Met {
     /// The semaphore operation was the whole run; holds its output.
     Done(String),
     /// Semaphores at which the run synchronizes with other processes.
-    At(Semaphores),
+    At(SemaphoreSet),
 }
 
 impl Met {
-    fn meetings(self) -> Option<Semaphores> {
+    fn meetings(self) -> Option<SemaphoreSet> {
         match self {
             Self::At(meetings) => Some(meetings),
             Self::Done(_) => None,
@@ -268,26 +270,26 @@ impl Met {
 }
 
 /// Makes, removes or opens the semaphores at which processes of the tool synchronize.
-fn meet(meeting: Meeting) -> Result<Met, Failure> {
+fn meet(meeting: SemaphoreBarrier) -> Result<Met, Failure> {
     let failed = |what: &str, errno| {
         let error = io::Error::from(errno);
         Failure::new(Kind::Classic, format!("Can't {what}: {error}"))
     };
     let find = |key, meetings| {
-        Semaphores::find(key, meetings).map_err(|errno| failed("get semaphore ID", errno))
+        SemaphoreSet::find(key, meetings).map_err(|errno| failed("get semaphore ID", errno))
     };
     match meeting {
-        Meeting::Make { key, meetings, processes } => {
-            Semaphores::make(key, meetings, processes)
+        SemaphoreBarrier::Make { key, meetings, processes } => {
+            SemaphoreSet::make(key, meetings, processes)
                 .map_err(|errno| failed("set semaphore value", errno))?;
             Ok(Met::Done(format!("Creating semaphore for {processes} procs.\n")))
         }
-        Meeting::Remove { key, meetings } => {
+        SemaphoreBarrier::Remove { key, meetings } => {
             let found = find(key, meetings)?;
             found.remove().map_err(|errno| failed("remove semaphore", errno))?;
             Ok(Met::Done("Semaphore removed.\n".to_owned()))
         }
-        Meeting::Join { key, meetings } => find(key, meetings).map(Met::At),
+        SemaphoreBarrier::Join { key, meetings } => find(key, meetings).map(Met::At),
     }
 }
 
@@ -299,16 +301,16 @@ fn done(words: &str) -> Result<ExitCode, Failure> {
 
 /// Opens the directories, unless a killed run has left its trees there. The tool itself fails if a
 /// directory that it does not make is missing, or if one cannot be made.
-fn take(tool: &ClassicMode) -> Result<Workplace, Untaken> {
-    if tool.make_roots == MakeRoots::Never {
+fn take(tool: &ClassicMode) -> Result<OwnedDirectory, Untaken> {
+    if tool.make_roots == MissingRootPolicy::Never {
         for root in &tool.roots {
             let failed = |error| Untaken::Directory { path: root.clone(), error };
             root.read_dir().map_err(failed)?;
         }
     }
     let taken = match (tool.make_roots, tool.roots.as_slice()) {
-        (MakeRoots::WithParents, [alone]) => Workplace::take_with_parents(alone),
-        (_, several) => Workplace::take_roots(several),
+        (MissingRootPolicy::WithParents, [alone]) => OwnedDirectory::take_with_parents(alone),
+        (_, several) => OwnedDirectory::take_roots(several),
     };
     let place = taken.map_err(|error| match error {
         LabError::Io { what: "cannot make", path, source } => {
@@ -349,11 +351,11 @@ fn without(tool: ClassicMode, path: &Path, error: &io::Error) -> Result<ExitCode
     let errno = error.raw_os_error().unwrap_or_default();
     let is_there = path.symlink_metadata().is_ok();
     let said =
-        output.without_directory(&scene(), &NoDirectory { path, why: &why, errno, is_there });
-    if said == Said::default() {
+        output.without_directory(&scene(), &UnusableDirectory { path, why: &why, errno, is_there });
+    if said == ToolOutput::default() {
         let path = path.display();
         let what = match make_roots {
-            MakeRoots::Never => format!("open {path} failed: {error}"),
+            MissingRootPolicy::Never => format!("open {path} failed: {error}"),
             _ => format!("cannot make {path}: {error}"),
         };
         return Err(Failure::new(Kind::Classic, what));
@@ -374,7 +376,7 @@ fn scene() -> ClassicScene {
     ClassicScene { words: classic_words(), started: local_time(), ..ClassicScene::default() }
 }
 
-fn facts(place: &Workplace) -> Result<Vec<TargetFacts>, Failure> {
+fn facts(place: &OwnedDirectory) -> Result<Vec<TargetFacts>, Failure> {
     let facts = place.roots().iter().map(Target::facts);
     facts.collect::<Result<_, _>>().map_err(|error| Failure::of(Kind::Environment, &error))
 }
@@ -386,7 +388,7 @@ fn reported(result: io::Result<()>) -> Result<(), Failure> {
 
 fn refuse_rejected(specs: &[OptionSpec], matches: &ArgMatches) -> Result<(), Failure> {
     for spec in specs {
-        if let Support::Rejected(why) = spec.support
+        if let OptionSupport::Rejected(why) = spec.support
             && matches.contains_id(spec.name)
             && matches.value_source(spec.name) == Some(clap::parser::ValueSource::CommandLine)
         {

@@ -62,9 +62,9 @@ pub(super) fn settings_of_all(
         let message = format!("--{option} {given}: the launcher has started {size}");
         return Err(ConfigError::new(message).hint("leave it out: the launcher decides"));
     }
-    let mut all = settings.given().to_vec();
+    let mut all = settings.options().to_vec();
     all.push((option, size));
-    let mut settings = settings.with_given(all);
+    let mut settings = settings.with_options(all);
     settings.machine.nodes = nodes(&ranks.world.hosts());
     Ok(settings)
 }

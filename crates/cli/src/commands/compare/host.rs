@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 use std::sync::Arc;
 
 use treering_conduct::{Failure as ConductFailure, Host};
-use treering_engine::Progress;
-use treering_lab::{Continuation, Lab, PlanIdentity};
+use treering_engine::RunProgress;
+use treering_lab::{ContinuationUnit, Lab, PlanIdentity};
 use treering_model::TrialSink;
 use treering_script::{Job, TargetFacts};
 
@@ -34,7 +34,7 @@ impl Host for Terminal<'_> {
         trial_unix_ms()
     }
 
-    fn listeners(&self, job: &dyn Job, progress: &Arc<Progress>) -> Vec<Box<dyn TrialSink>> {
+    fn listeners(&self, job: &dyn Job, progress: &Arc<RunProgress>) -> Vec<Box<dyn TrialSink>> {
         if !std::io::stderr().is_terminal() {
             return Vec::new();
         }
@@ -46,13 +46,13 @@ impl Host for Terminal<'_> {
         lab::free_what_is_left(self.lab, plan);
     }
 
-    fn continuation(&self) -> Result<Continuation, ConductFailure> {
+    fn continuation(&self) -> Result<ContinuationUnit, ConductFailure> {
         Ok(continuation()?)
     }
 }
 
 /// Command line that continues this campaign after a reboot.
-fn continuation() -> Result<Continuation, Failure> {
+fn continuation() -> Result<ContinuationUnit, Failure> {
     let cannot = |what: &str, error: &dyn std::fmt::Display| {
         Failure::new(Kind::Environment, format!("{what}: {error}"))
     };
@@ -77,7 +77,7 @@ fn continuation() -> Result<Continuation, Failure> {
     }
     let environment = places::environment();
     let is_kept = |(name, _): &(String, String)| KEPT.contains(&name.as_str());
-    Ok(Continuation {
+    Ok(ContinuationUnit {
         command,
         directory: text(directory.into_os_string())?,
         environment: environment.into_iter().filter(is_kept).collect(),

@@ -12,7 +12,7 @@ use treering_model::filesystems::EXT4;
 use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
 use treering_script::{JobRecord, TargetFacts};
 use treering_sys::is_root;
-use treering_trace::Disk;
+use treering_trace::ModelledDisk;
 
 use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
 use crate::commands::workload;
@@ -88,7 +88,7 @@ fn job(args: &QuickArgs) -> Result<PlannedJob, Failure> {
     let settings = settings_of_words(workload.manifest().native, &words)?;
     let job = workload.native(&settings)?;
     let name = args.workload.clone();
-    let (options, record) = (settings.given().to_vec(), JobRecord::of(&settings));
+    let (options, record) = (settings.options().to_vec(), JobRecord::from_settings(&settings));
     Ok(PlannedJob { workload: name.clone(), name, options, job, launch: None, record })
 }
 
@@ -310,7 +310,7 @@ fn device(args: &QuickArgs, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> 
 /// Checks that a modelled disk exists; for one described in a file, returns the absolute path.
 fn played_disk(name: &str) -> Result<String, Failure> {
     let path = Path::new(name);
-    if Disk::named(name).is_none() && (name.contains('/') || path.extension().is_some()) {
+    if ModelledDisk::named(name).is_none() && (name.contains('/') || path.extension().is_some()) {
         let found = path.canonicalize().map_err(|error| {
             Failure::of_path(path, &error).context("--disk: no disk can be read")
         })?;

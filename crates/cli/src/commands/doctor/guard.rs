@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde::Serialize;
-use treering_lab::{Coverage, DeviceError, Inspection, inspect};
+use treering_lab::{DeviceError, Inspection, SearchCoverage, inspect};
 use treering_report::{Block, Cell, Data, KeyValue, Report};
 
 use crate::arguments::OutputArgs;
@@ -98,12 +98,12 @@ fn looked_at(inspection: &Inspection) -> Vec<String> {
     let edges = "its first, middle and last MiB";
     words.push(match inspection.coverage {
         None => "no search for data: a signature was found".to_owned(),
-        Some(Coverage::Whole) => "every byte".to_owned(),
-        Some(Coverage::Edges) => edges.to_owned(),
-        Some(Coverage::Extents { bytes }) => format!(
+        Some(SearchCoverage::Whole) => "every byte".to_owned(),
+        Some(SearchCoverage::Edges) => edges.to_owned(),
+        Some(SearchCoverage::Extents { bytes }) => format!(
             "{edges}, and all that its file has blocks for ({bytes} bytes); the rest are holes"
         ),
-        Some(Coverage::Places { count, bytes }) => format!(
+        Some(SearchCoverage::Places { count, bytes }) => format!(
             "{edges}, and {count} places of {bytes} bytes, one in each of as many equal parts, \
              drawn anew each time"
         ),

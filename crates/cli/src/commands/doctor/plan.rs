@@ -8,7 +8,7 @@ use treering_analysis::compare::{
 };
 use treering_conduct::plan::{Plan, baselines};
 use treering_conduct::{Forecast, beginning};
-use treering_lab::{Device, inspect};
+use treering_lab::{LabDevice, inspect};
 use treering_model::filesystems::by_name;
 use treering_model::{Caution, CautionCode, DeviceSpec, Ending, Fact, Trial, TrialId, Variant};
 use treering_observe::{ObserverContext, ObserverOptions, look, look_at_device};
@@ -49,7 +49,7 @@ pub(super) fn look_at_plan(plan: &Plan, findings: &mut Findings) -> Result<(), F
     let memory = findings.number("memory.usable_bytes");
     for variant in &plan.variants {
         let name = &variant.name;
-        if let Err(error) = Device::check(variant, &lab) {
+        if let Err(error) = LabDevice::check(variant, &lab) {
             let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
             findings.obstacles.push(format!("{name}: {error}{hint}"));
         }

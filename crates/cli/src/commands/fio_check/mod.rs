@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_engine::{EngineOptions, LatencyMode, PayloadKind, Progress};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind, RunProgress};
 use treering_fio::Fio;
 use treering_fio::check::{Moved, both_ways, moved, sequences};
-use treering_lab::LeftTree;
+use treering_lab::RunTree;
 use treering_model::{Ending, Metric, Trial, TrialId};
 use treering_observe::ObserverOptions;
 use treering_script::{Job, Settings};
@@ -86,7 +86,7 @@ impl Runner<'_> {
         &self,
         job: &dyn Job,
         no_store: bool,
-        kept: Option<&mut Vec<LeftTree>>,
+        kept: Option<&mut Vec<RunTree>>,
     ) -> Result<Trial, Failure> {
         let place = take_named(self.dir)?;
         let any = AnyRunArgs {
@@ -114,7 +114,7 @@ impl Runner<'_> {
             speaker: None,
             record: None,
         };
-        let progress = Arc::new(Progress::new());
+        let progress = Arc::new(RunProgress::new());
         let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;
         if let Some(kept) = kept {
             kept.clone_from(&done.conclusion.kept);
@@ -158,7 +158,7 @@ impl Runner<'_> {
     }
 
     /// Removes the trees of a run that kept them.
-    fn remove(&self, kept: &[LeftTree]) -> Result<(), Failure> {
+    fn remove(&self, kept: &[RunTree]) -> Result<(), Failure> {
         let place = take_named(self.dir)?;
         kept.iter().try_for_each(|tree| Ok(place.remove_made(tree)?))
     }

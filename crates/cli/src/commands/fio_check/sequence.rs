@@ -10,7 +10,7 @@ use treering_engine::{
 use treering_fio::check::Moved;
 use treering_model::TaskTotals;
 use treering_script::{
-    Call, File, Job, ParallelGroup, SessionError, TargetFacts, Task, TaskListener,
+    Call, FileSlot, Job, ParallelGroup, SessionError, TargetFacts, Task, TaskListener,
 };
 
 /// Calls after which a job without requests is given up.
@@ -70,19 +70,19 @@ fn drive(
 /// Open files, and the requests recorded so far.
 #[derive(Default)]
 struct Notes {
-    names: HashMap<File, String>,
+    names: HashMap<FileSlot, String>,
     /// File position, in bytes, of the next read or write without an explicit offset.
-    places: HashMap<File, u64>,
+    places: HashMap<FileSlot, u64>,
     made: Vec<Moved>,
 }
 
 impl Notes {
-    fn take(&mut self, file: File, writes: bool, offset: u64, bytes: u32) {
+    fn take(&mut self, file: FileSlot, writes: bool, offset: u64, bytes: u32) {
         let name = self.names.get(&file).cloned().unwrap_or_default();
         self.made.push(Moved { file: name, writes, offset, bytes: bytes.into() });
     }
 
-    fn take_next(&mut self, file: File, writes: bool, bytes: u32) {
+    fn take_next(&mut self, file: FileSlot, writes: bool, bytes: u32) {
         let place = self.places.entry(file).or_default();
         let offset = *place;
         *place += u64::from(bytes);

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_model::{Beginning, Change, Fact, IMPORT_FACT, Mode, Trial, TrialId};
+use treering_model::{AnnotationKind, Fact, IMPORT_FACT, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{Content, ImportReader, Outline, Rows, events_of, tools};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
@@ -182,12 +182,12 @@ fn complete(content: Content, found: &Outline, file: &File, label: &str) -> (Tri
     let rows = std::mem::take(&mut foreign.rows);
     let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
     let began_ms = file.stand.as_ref().and_then(|stand| stand.began_unix_ms);
-    let beginning = Beginning {
+    let beginning = TrialHeader {
         // Without a date in the log, that of the test, else that of the import.
         started_unix_ms: foreign.started_unix_ms.or(began_ms).unwrap_or(now_ms),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         label: label.to_owned(),
-        ..Beginning::new(TrialId::new(), foreign.workload, Mode::Classic)
+        ..TrialHeader::new(TrialId::new(), foreign.workload, RunMode::Classic)
     };
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;
@@ -292,7 +292,7 @@ impl Keeper {
         drop(recorder);
         if let Some(reason) = trial.exclusion() {
             let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
-            let change = Change::Excluded { reason: reason.to_owned() };
+            let change = AnnotationKind::Excluded { reason: reason.to_owned() };
             let annotated = self.store.annotate(&[about.trial], now_ms, &change);
             annotated.map_err(|error| failure(&error))?;
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, SystemTime};
 
-use treering_model::{Artifact, Beginning, Ending, Fact, Mode, Trial, TrialId};
+use treering_model::{Artifact, Ending, Fact, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{Content, Rows, events_of, import};
 use treering_sys::{SignalWatch, child_has_ended, monotonic_ns, signal_child};
 
@@ -47,11 +47,11 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
         Failure::new(Kind::Trial, message)
             .hint("what it printed says why; --dry-run of io500 shows its commands")
     })?;
-    let beginning = Beginning {
+    let beginning = TrialHeader {
         started_unix_ms,
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         label: args.label.clone(),
-        ..Beginning::new(trial, "io500", Mode::Classic)
+        ..TrialHeader::new(trial, "io500", RunMode::Classic)
     };
     let mut kept = figures(&found, beginning)?;
     kept.wall_ns = wall_ns;
@@ -155,7 +155,7 @@ fn newest(results: &Path, since: SystemTime) -> Option<PathBuf> {
 }
 
 /// The trial of a result, as an import makes it.
-fn figures(path: &Path, beginning: Beginning) -> Result<Trial, Failure> {
+fn figures(path: &Path, beginning: TrialHeader) -> Result<Trial, Failure> {
     let text = text_of(path, FILE_BYTES_MAX)?;
     let imported = import(text.as_bytes());
     for remark in &imported.remarks {

@@ -10,14 +10,14 @@ use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_lab::{
-    Copier, CopyError, EraseList, FilesystemProfile, ReadOnlyView, Scratch, ViewKind,
+    CopyError, EraseList, FilesystemProfile, ImageCopier, ReadOnlyView, ScratchFilesystem, ViewKind,
 };
-use treering_model::{CautionCode, ColdRead, CopiedTree, FreshCopy, LayoutUse, ReadRequests};
+use treering_model::{CautionCode, ColdRead, CopiedTree, FreshCopy, ReadRequests, UsedBytes};
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, devices_under};
-use treering_observe::layout::{Survey, SurveyPlan, survey};
+use treering_observe::layout::{LayoutSurvey, SurveyPlan, survey};
 use treering_observe::played_below;
 use treering_observe::tree::{
-    Entry, Scan, ScanError, SkipReason, Visit, WalkError, scan, traverse,
+    ScanError, ScanResult, SkipReason, TreeEntry, TreeVisitor, WalkError, scan, traverse,
 };
 use treering_report::pages::fresh_copy::{page, write_json};
 use treering_report::pages::layout::View;
@@ -49,7 +49,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     cold()?;
     let like = FilesystemProfile::read(&original, &args.path)?;
     let erasing = EraseList::new(args.erase.iter().cloned());
-    let mut scratch = Scratch::make(args.on.as_deref(), &like, &erasing, &lab::open())?;
+    let mut scratch = ScratchFilesystem::make(args.on.as_deref(), &like, &erasing, &lab::open())?;
     let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
     cautions.extend(scratch.cautions().iter().map(ToString::to_string));
     let compared = work.compare(&mut scratch, cautions);
@@ -80,7 +80,11 @@ struct Work<'w> {
 }
 
 impl Work<'_> {
-    fn compare(&self, scratch: &mut Scratch, cautions: Vec<String>) -> Result<FreshCopy, Failure> {
+    fn compare(
+        &self,
+        scratch: &mut ScratchFilesystem,
+        cautions: Vec<String>,
+    ) -> Result<FreshCopy, Failure> {
         let cautions = [cautions, self.not_fresh(scratch)?].concat();
         let aged = self.look(self.view.root())?;
         let copied = self.copy(scratch)?;
@@ -116,14 +120,14 @@ impl Work<'_> {
     }
 
     /// Reasons why the target of the copy is not an empty filesystem, as cautions.
-    fn not_fresh(&self, scratch: &Scratch) -> Result<Vec<String>, Failure> {
-        let Some(first) = scratch.beside().first() else { return Ok(Vec::new()) };
+    fn not_fresh(&self, scratch: &ScratchFilesystem) -> Result<Vec<String>, Failure> {
+        let Some(first) = scratch.other_entries().first() else { return Ok(Vec::new()) };
         let layout = self.look(scratch.open()?.as_fd())?;
-        let more = match scratch.beside().len() - 1 {
+        let more = match scratch.other_entries().len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let LayoutUse { used_bytes, total_bytes } = layout.fullness.data;
+        let UsedBytes { used_bytes, total_bytes } = layout.fullness.data;
         let used = used_bytes as f64 / total_bytes.max(1) as f64 * 100.0;
         let free =
             layout.free_space.map(|free| format!(", its free space in {} extents", free.extents));
@@ -138,21 +142,21 @@ impl Work<'_> {
         )])
     }
 
-    fn look(&self, top: BorrowedFd<'_>) -> Result<treering_model::Layout, Failure> {
+    fn look(&self, top: BorrowedFd<'_>) -> Result<treering_model::FileLayout, Failure> {
         self.tell("looking", 0);
         let plan = SurveyPlan { write_back: true, ..SurveyPlan::default() };
         let surveyed = survey(top, &plan, &mut |met, _| {
             self.tell("looking", met.files);
             self.go_on()
         });
-        let Survey { layout, .. } =
+        let LayoutSurvey { layout, .. } =
             surveyed.map_err(|error| self.failure(survey_failure(&error)))?;
         Ok(layout)
     }
 
-    fn copy(&self, scratch: &Scratch) -> Result<CopiedTree, Failure> {
+    fn copy(&self, scratch: &ScratchFilesystem) -> Result<CopiedTree, Failure> {
         let (from, to) = (self.view.root(), scratch.open()?);
-        let copier = Copier::new(from, to.as_fd()).map_err(|error| copy_failure(&error))?;
+        let copier = ImageCopier::new(from, to.as_fd()).map_err(|error| copy_failure(&error))?;
         let mut copying = Copying { work: self, copier };
         let walked = traverse(Confinement::probe(from), from, &mut copying);
         walked.map_err(|halt| match halt {
@@ -168,7 +172,7 @@ impl Work<'_> {
     /// Reads one of the two trees, and reports the order of its directory entries.
     fn read(
         &self,
-        scratch: &Scratch,
+        scratch: &ScratchFilesystem,
         turn: u32,
         is_fresh: bool,
         cautions: &mut Vec<String>,
@@ -214,7 +218,7 @@ impl Work<'_> {
                 layout_score: digest.figures.read_layout_score(),
             }
         });
-        let Scan { seconds, files, bytes, order, .. } = scan;
+        let ScanResult { seconds, files, bytes, order, .. } = scan;
         Ok((order, ColdRead { turn, is_fresh, seconds, files, bytes, requests, disk_seconds }))
     }
 
@@ -286,7 +290,7 @@ fn caution_caches(copy: &mut FreshCopy) {
 /// Visitor of a walk that copies each entry.
 struct Copying<'w> {
     work: &'w Work<'w>,
-    copier: Copier,
+    copier: ImageCopier,
 }
 
 /// Reason why copying ended early.
@@ -302,14 +306,14 @@ impl From<WalkError> for Halt {
     }
 }
 
-impl Visit for Copying<'_> {
+impl TreeVisitor for Copying<'_> {
     type Halt = Halt;
 
     fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), Halt> {
         name.map_or(Ok(()), |name| self.copier.enter(dir, name)).map_err(Halt::Copy)
     }
 
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Halt> {
+    fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), Halt> {
         let files = self.copier.copied().files;
         if files.is_multiple_of(64) {
             self.work.tell("copying", files);

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_lab::{ReadOnlyView, ViewKind};
-use treering_observe::hot::{HotError, HotPlaces, HotRequests};
+use treering_observe::hot::{DeviceHeat, HotError, HotRequests};
 use treering_report::pages::heat::{page, write_json};
-use treering_trace::{Device, Entry};
+use treering_trace::{TraceDevice, TraceEntry};
 
 use super::watched;
 use crate::arguments::LayoutArgs;
@@ -32,7 +32,7 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
     let mut requests = HotRequests::for_directory(&target).map_err(not_known)?;
     hear(trace, &mut requests)?;
     let places = requests.take(&target, args.heat_half_life).map_err(not_known)?;
-    let Some(HotPlaces { report, map }) = places else {
+    let Some(DeviceHeat { report, map }) = places else {
         return Err(failed(format!(
             "{} has no reads or writes of the device of {}",
             trace.display(),
@@ -59,12 +59,12 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
 /// Feeds the requests of a trace to `requests`. The only device of a trace is taken for that of the
 /// filesystem, whatever its name: the image may have been on another loop device then.
 fn hear(trace: &Path, requests: &mut HotRequests) -> Result<(), Failure> {
-    let mut devices: Vec<Device> = Vec::new();
+    let mut devices: Vec<TraceDevice> = Vec::new();
     let mut is_decided = false;
     each_entry(trace, |entry| {
         match entry {
-            Entry::Device(device) => devices.push(device.clone()),
-            Entry::Event(_) if !is_decided => {
+            TraceEntry::Device(device) => devices.push(device.clone()),
+            TraceEntry::Event(_) if !is_decided => {
                 is_decided = true;
                 decide(&devices, requests)?;
             }
@@ -75,7 +75,7 @@ fn hear(trace: &Path, requests: &mut HotRequests) -> Result<(), Failure> {
     })
 }
 
-fn decide(devices: &[Device], requests: &mut HotRequests) -> Result<(), Failure> {
+fn decide(devices: &[TraceDevice], requests: &mut HotRequests) -> Result<(), Failure> {
     if devices.iter().any(|device| requests.knows(device.number)) {
         return Ok(());
     }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_lab::{ReadOnlyView, ViewKind};
 use treering_model::LayoutMap;
-use treering_observe::layout::{Survey, SurveyError, SurveyPlan, WalkCounts, survey};
+use treering_observe::layout::{LayoutSurvey, SurveyError, SurveyPlan, WalkCounts, survey};
 use treering_report::drawings;
 use treering_report::pages::layout::{View, map_page, page, write_json};
 use treering_script::with_causes;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         map: args.map.is_some() || (is_html && args.sample.is_none()),
         write_back: !args.no_sync && !matches!(opened.kind(), ViewKind::Private { .. }),
     };
-    let Survey { layout, map } = watched(&opened, &plan)?;
+    let LayoutSurvey { layout, map } = watched(&opened, &plan)?;
     let path = args.path.to_string_lossy();
     let through = through(opened.kind());
     let view = View { path: &path, through: &through };
@@ -99,7 +99,7 @@ fn through(kind: &ViewKind) -> String {
 }
 
 /// The survey, with its progress on a terminal. It can be killed at any time: nothing is left.
-fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<Survey, Failure> {
+fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
     let bar = stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
         let template = "{spinner} {pos} files{msg}  {per_sec}  {elapsed}";

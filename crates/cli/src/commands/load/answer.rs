@@ -5,7 +5,7 @@ use treering_fio::Fio;
 use treering_model::metrics::load::{
     SUSTAINED_OPERATIONS_PER_SECOND, SUSTAINED_OPERATIONS_PER_SECOND_END,
 };
-use treering_model::{Beginning, Ending, Metric, Mode, Scope, TrialEvent, TrialId};
+use treering_model::{Ending, Metric, RunMode, Scope, TrialEvent, TrialHeader, TrialId};
 use treering_stats::LoadAnswer;
 
 use super::{Found, Load};
@@ -30,13 +30,13 @@ pub(super) fn keep(found: &Found, load: &Load) -> Result<Option<TrialId>, Failur
         end("low", interval.low),
         end("high", interval.high),
     ];
-    let beginning = Beginning {
+    let beginning = TrialHeader {
         started_unix_ms: i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX),
         treering_version: env!("CARGO_PKG_VERSION").to_owned(),
         label: newest.beginning.label.clone(),
         target: newest.beginning.target.clone(),
         parameters: parameters(found, load),
-        ..Beginning::new(trial, LOAD, Mode::Native)
+        ..TrialHeader::new(trial, LOAD, RunMode::Native)
     };
     let Some(store) = keeping.store() else { return Ok(None) };
     let measured = metrics.map(|metric: Metric| TrialEvent::Measured(metric));

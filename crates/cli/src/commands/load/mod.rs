@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::Target;
 use treering_fio::{Fio, OfferedLoad};
-use treering_lab::LeftTree;
+use treering_lab::RunTree;
 use treering_model::{Ending, Trial, TrialId};
 use treering_script::{Settings, Workload};
 use treering_stats::{LoadAnswer, LoadSearch, LoadTerms};
@@ -46,7 +46,7 @@ struct Load {
     settings: Settings,
     seed: u64,
     /// Trees left by probes, to be reused by later ones.
-    kept: RefCell<Vec<LeftTree>>,
+    kept: RefCell<Vec<RunTree>>,
 }
 
 /// Result of a load search.
@@ -213,7 +213,7 @@ impl Load {
 }
 
 /// Removes the trees that the probes shared.
-fn remove_kept(dir: &Path, kept: &[LeftTree]) {
+fn remove_kept(dir: &Path, kept: &[RunTree]) {
     let Ok(target) = Target::open(dir) else { return };
     for tree in kept {
         if let Err(error) = target.remove(&tree.name, &tree.made) {

@@ -1,7 +1,7 @@
 //! The connection with the other ranks that a launcher started.
 
 use treering_conduct::Connection;
-use treering_engine::Link;
+use treering_engine::RankLink;
 
 use crate::failure::{Failure, Kind};
 #[cfg(feature = "mpi")]
@@ -9,7 +9,7 @@ use crate::launcher::said_size;
 
 /// The connection with the other ranks.
 #[cfg(feature = "mpi")]
-pub(super) struct Connected(treering_mpi::Connection);
+pub(super) struct Connected(treering_mpi::MpiConnection);
 
 #[cfg(feature = "mpi")]
 impl Connected {
@@ -23,7 +23,7 @@ impl Connected {
 
     /// Connects a process that a plan has launched, even if it is the only rank.
     pub(super) fn of_launch() -> Result<Self, Failure> {
-        let connection = treering_mpi::Connection::open().ok_or_else(|| {
+        let connection = treering_mpi::MpiConnection::open().ok_or_else(|| {
             let message = "MPI cannot be begun in a program with threads (MPI_THREAD_FUNNELED)";
             Failure::new(Kind::Environment, message)
         })?;
@@ -42,7 +42,7 @@ impl Connected {
 
 #[cfg(feature = "mpi")]
 impl Connection for Connected {
-    fn link(&self) -> &dyn Link {
+    fn link(&self) -> &dyn RankLink {
         &self.0
     }
 
@@ -74,8 +74,8 @@ impl Connected {
 
 #[cfg(not(feature = "mpi"))]
 impl Connection for Connected {
-    fn link(&self) -> &dyn Link {
-        &treering_engine::Alone
+    fn link(&self) -> &dyn RankLink {
+        &treering_engine::SoloLink
     }
 
     fn library(&self) -> String {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use treering_model::{Beginning, TrialEvent, TrialId};
+use treering_model::{TrialEvent, TrialHeader, TrialId};
 use treering_pack::PackReader;
 use treering_store::{Access, Store, StoreError};
 use treering_sys::{lock_exclusive, user_id};
@@ -99,7 +99,7 @@ impl Merging<'_> {
     }
 
     /// Refuses a trial that has the identity of a stored trial but other contents.
-    fn recognise(&mut self, beginning: Beginning, events: &[TrialEvent]) -> Result<(), Failure> {
+    fn recognise(&mut self, beginning: TrialHeader, events: &[TrialEvent]) -> Result<(), Failure> {
         let trial = beginning.trial;
         let (mut here, mut packed) = (canon(), canon());
         events.iter().for_each(|event| here.add(event));
@@ -116,7 +116,7 @@ impl Merging<'_> {
             .hint("nothing was added; one of both was changed after it was recorded"))
     }
 
-    fn record(&mut self, beginning: Beginning) -> Result<(), Failure> {
+    fn record(&mut self, beginning: TrialHeader) -> Result<(), Failure> {
         let trial = beginning.trial;
         let mut recorder = self.waiting.store.recorder().copying();
         let refused = |path: &Path, error: &StoreError| {

@@ -11,7 +11,7 @@ use treering_pack::{
 };
 use treering_report::{Cell, Column, Report, Table};
 use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
-use treering_sys::{Existing, WholeFile};
+use treering_sys::{ExistingFile, WholeFile};
 
 use super::{TRACES, failure as unpackable, known_names};
 use crate::arguments::PackArgs;
@@ -153,7 +153,7 @@ impl Chosen<'_> {
             has_names: self.args.with_names,
             has_traces: self.args.traces,
         };
-        let whole = WholeFile::create(path, 0o666, Existing::Replace);
+        let whole = WholeFile::create(path, 0o666, ExistingFile::Replace);
         let whole = whole.map_err(|error| unwritten(&error.into()))?;
         let mut packing = PackWriter::begin(BufWriter::new(whole.file()), head)
             .map_err(|error| unwritten(&error))?;

@@ -16,7 +16,7 @@ const DATASET: &str = "dataset";
 pub(crate) fn record_of(mut record: JobRecord) -> Option<Artifact> {
     let named = record.options.iter().rev().find(|(name, _)| name == DATASET);
     record.dataset = named.and_then(|(_, name)| Some((name.clone(), fingerprint(name)?)));
-    if record.is_said_by_options() {
+    if record.is_defined_by_options() {
         return None;
     }
     Artifact::new(JobRecord::KIND, JobRecord::VERSION, &record).ok()

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use treering_conduct::plan::document::{Known, read};
 use treering_conduct::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping};
 use treering_lab::filesystems;
-use treering_model::{CellRole, DeviceSpec, Mode, Trial, TrialId, Variant};
+use treering_model::{CellRole, DeviceSpec, RunMode, Trial, TrialId, Variant};
 use treering_script::{JobRecord, Settings};
 
 use super::record::fingerprint;
@@ -124,7 +124,7 @@ pub(super) fn of_runs(trials: &[Trial], files: &PackedFiles) -> Result<Plan, Fai
         return Err(usage("the pack has several runs that are of no plan".to_owned())
             .hint("pack those of one command line: treering pack TRIAL…"));
     }
-    if beginning.mode == Mode::Classic {
+    if beginning.mode == RunMode::Classic {
         let line = command_line(first);
         return Err(usage(format!("the trial is a classic run of {}", beginning.workload))
             .hint(format!("repeat it by its own command line: {line}")));
@@ -153,8 +153,8 @@ pub(super) fn of_runs(trials: &[Trial], files: &PackedFiles) -> Result<Plan, Fai
     let planned = PlannedJob {
         workload: name.clone(),
         name: name.clone(),
-        options: settings.given().to_vec(),
-        record: JobRecord::of(&settings),
+        options: settings.options().to_vec(),
+        record: JobRecord::from_settings(&settings),
         job,
         launch: None,
     };

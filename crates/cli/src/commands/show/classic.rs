@@ -7,8 +7,10 @@ use std::collections::VecDeque;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use treering_model::{Ending, IMPORT_FACT, Mode, Trial};
-use treering_script::{Answer, ClassicRecord, DiskCounts, Room, Said, Witness};
+use treering_model::{Ending, IMPORT_FACT, RunMode, Trial};
+use treering_script::{
+    ClassicRecord, ContextAnswer, DiskCounts, OutputContext, StatfsSpace, ToolOutput,
+};
 use treering_store::Store;
 use treering_sys::SIGINT;
 
@@ -58,7 +60,7 @@ fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
             "this trial was imported from the output of another program, which the store does not \
              keep",
         )
-    } else if trial.beginning.mode == Mode::Native {
+    } else if trial.beginning.mode == RunMode::Native {
         refused(format!(
             "this trial was run in native mode, which differs from {name} in its order of \
              operations: there is no output of {name}"
@@ -73,7 +75,7 @@ fn record(trial: &Trial) -> Result<ClassicRecord, Failure> {
 /// Answers to the tool's queries during the run, in their order.
 #[derive(Default)]
 struct Answers {
-    rooms: VecDeque<Option<Room>>,
+    rooms: VecDeque<Option<StatfsSpace>>,
     times: VecDeque<String>,
     disks: VecDeque<Option<DiskCounts>>,
 }
@@ -82,10 +84,10 @@ impl Answers {
     fn of(trial: &Trial) -> Self {
         let mut all = Self::default();
         for made in &trial.artifacts {
-            match made.read(Answer::KIND, Answer::VERSION) {
-                Some(Answer::Room(room)) => all.rooms.push_back(room),
-                Some(Answer::Time(time)) => all.times.push_back(time),
-                Some(Answer::Disk(disk)) => all.disks.push_back(disk),
+            match made.read(ContextAnswer::KIND, ContextAnswer::VERSION) {
+                Some(ContextAnswer::Room(room)) => all.rooms.push_back(room),
+                Some(ContextAnswer::Time(time)) => all.times.push_back(time),
+                Some(ContextAnswer::Disk(disk)) => all.disks.push_back(disk),
                 None => {}
             }
         }
@@ -93,8 +95,8 @@ impl Answers {
     }
 }
 
-impl Witness for Answers {
-    fn room(&mut self) -> Option<Room> {
+impl OutputContext for Answers {
+    fn room(&mut self) -> Option<StatfsSpace> {
         self.rooms.pop_front().flatten()
     }
 
@@ -116,7 +118,7 @@ struct Words {
 }
 
 impl Words {
-    fn add(&mut self, said: &Said) {
+    fn add(&mut self, said: &ToolOutput) {
         self.out += &said.out;
         self.err += &said.err;
         self.log += &said.log;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_report::pages::disk_cost::{CostedTrace, page};
-use treering_trace::{Disk, DiskReplay};
+use treering_trace::{DiskReplay, ModelledDisk};
 
 use super::files::each_entry;
 use crate::arguments::CostArgs;
@@ -17,7 +17,7 @@ const DISK_BYTES_MAX: u64 = 1 << 16;
 /// Shows the estimates.
 pub(super) fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
     let disks = args.disk.iter().map(|name| Ok((name.as_str(), disk(name)?)));
-    let disks: Vec<(&str, Disk)> = disks.collect::<Result<_, Failure>>()?;
+    let disks: Vec<(&str, ModelledDisk)> = disks.collect::<Result<_, Failure>>()?;
     let mut costed = Vec::new();
     for path in &args.files {
         let mut replays: Vec<DiskReplay> =
@@ -40,18 +40,18 @@ pub(super) fn run(args: &CostArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Finds a built-in disk model, or reads one from a file.
-fn disk(name: &str) -> Result<Disk, Failure> {
-    if let Some(disk) = Disk::named(name) {
+fn disk(name: &str) -> Result<ModelledDisk, Failure> {
+    if let Some(disk) = ModelledDisk::named(name) {
         return Ok(disk);
     }
     let path = Path::new(name);
     if !name.contains('/') && path.extension().is_none() {
-        let known: Vec<&str> = Disk::names().collect();
+        let known: Vec<&str> = ModelledDisk::names().collect();
         return Err(Failure::new(Kind::Usage, format!("--disk: there is no disk '{name}'"))
             .hint(format!("disks: {}; or give the path of a TOML file", known.join(", "))));
     }
     let text = read_at_most(path).map_err(|error| Failure::of_path(path, &error))?;
-    Disk::read(&text)
+    ModelledDisk::read(&text)
         .map_err(|error| Failure::new(Kind::Usage, format!("{}: {error}", path.display())))
 }
 

@@ -10,8 +10,8 @@ use treering_model::MODELLED_DISK;
 use treering_observe::block_trace::TracedDevice;
 use treering_report::pages::trace::TracedRun;
 use treering_trace::{
-    BlktraceReader, BlktraceWriter, Disk, DiskReplay, Entry, TraceFileError, TraceReader, Window,
-    is_trace, summarise,
+    BlktraceReader, BlktraceWriter, DiskReplay, ModelledDisk, TraceEntry, TraceFileError,
+    TraceReader, TraceWindow, is_trace, summarise,
 };
 
 use crate::classic_output::say;
@@ -40,7 +40,7 @@ enum Input {
 }
 
 impl Input {
-    fn next_entry(&mut self) -> Result<Option<Entry>, TraceFileError> {
+    fn next_entry(&mut self) -> Result<Option<TraceEntry>, TraceFileError> {
         match self {
             Self::Own(reader) => reader.next_entry(),
             Self::Blktrace(reader) => reader.next_entry(),
@@ -124,10 +124,10 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
 }
 
 /// Reads a trace and summarizes the events in the window.
-pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure> {
+pub(super) fn summary(path: &Path, window: TraceWindow) -> Result<TracedRun, Failure> {
     let mut input = open(path)?;
     // A part of a trace has no beginning at which the head of a disk would be somewhere.
-    let disk = Disk::named(MODELLED_DISK).filter(|_| window == Window::default());
+    let disk = ModelledDisk::named(MODELLED_DISK).filter(|_| window == TraceWindow::default());
     let mut replay = disk.as_ref().map(DiskReplay::new);
     let next = || {
         let entry = input.next_entry()?;
@@ -148,7 +148,7 @@ pub(super) fn summary(path: &Path, window: Window) -> Result<TracedRun, Failure>
 /// Passes on each entry of a trace.
 pub(crate) fn each_entry(
     path: &Path,
-    mut each: impl FnMut(&Entry) -> Result<(), Failure>,
+    mut each: impl FnMut(&TraceEntry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut input = open(path)?;
     while let Some(entry) = input.next_entry().map_err(|error| unreadable(path, error))? {

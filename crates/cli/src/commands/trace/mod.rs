@@ -8,7 +8,7 @@ mod record;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use treering_trace::Window;
+use treering_trace::TraceWindow;
 
 use crate::arguments::{ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs, size};
 use crate::failure::{Failure, Kind};
@@ -35,7 +35,7 @@ fn show(args: &ShowTraceArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Parses the window of a trace to read.
-fn window(args: &WindowArgs) -> Result<Window, Failure> {
+fn window(args: &WindowArgs) -> Result<TraceWindow, Failure> {
     let second = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));
         let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -47,7 +47,7 @@ fn window(args: &WindowArgs) -> Result<Window, Failure> {
     let offset = |text: &str| size("--offsets", text);
     let offsets =
         args.offsets.as_deref().map(|text| range("--offsets", text, offset)).transpose()?;
-    Ok(Window { times_ns, offsets })
+    Ok(TraceWindow { times_ns, offsets })
 }
 
 fn range(

@@ -9,14 +9,14 @@ use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
 use treering_observe::block_trace::{
-    BlockRecorder, BlockTraceError, Method, RecorderOptions, SharedSink, StatisticsRecorder,
+    BlockRecorder, BlockTraceError, RecorderOptions, SharedSink, StatisticsRecorder, TraceMethod,
     TracedDevice, device_at, devices_under,
 };
 use treering_report::pages::trace::TracedRun;
 use treering_sys::{
     SignalWatch, child_has_ended, monotonic_ns, signal_child, sync_filesystem, written_by,
 };
-use treering_trace::{Digest, Summary, TraceWriter, losses};
+use treering_trace::{TraceDigest, TraceSummary, TraceWriter, losses};
 
 use super::files::{EXISTS, blktrace_files, refuse_existing};
 use super::page;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
         sync(args)?;
     }
     let digest = recording.end(written);
-    let summary = Summary { whole: digest, phases: Vec::new(), begin_ns: 0, from_ns: 0 };
+    let summary = TraceSummary { whole: digest, phases: Vec::new(), begin_ns: 0, from_ns: 0 };
     let name = program.to_string_lossy().into_owned();
     let run = TracedRun { name, summary, on_disk: Vec::new() };
     page::write(&[run], &args.page.output())?;
@@ -122,8 +122,8 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
         || StatisticsRecorder::begin(devices).map(Recording::Counters).map_err(|e| environment(&e));
     let method = match args.method.as_deref() {
         Some(STATISTICS) => return counters(),
-        Some("perf_event") => Some(Method::PerfEvent),
-        Some("tracefs") => Some(Method::Tracefs),
+        Some("perf_event") => Some(TraceMethod::PerfEvent),
+        Some("tracefs") => Some(TraceMethod::Tracefs),
         _ => None,
     };
     let ring = usize::try_from(size("--ring", &args.ring)?).unwrap_or(usize::MAX);
@@ -144,7 +144,7 @@ fn begin(args: &RecordTraceArgs, devices: &[TracedDevice]) -> Result<Recording, 
 
 impl Recording {
     /// Ends the recording, and prints errors of files and ring buffers.
-    fn end(self, written: Option<u64>) -> Digest {
+    fn end(self, written: Option<u64>) -> TraceDigest {
         match self {
             Self::Counters(recorder) => {
                 let mut digest = recorder.cut().unwrap_or_default();
@@ -153,7 +153,7 @@ impl Recording {
             }
             Self::Events(recorder) => {
                 let Some(recorded) = recorder.stop_with(written) else {
-                    return Digest::default();
+                    return TraceDigest::default();
                 };
                 for error in &recorded.failed {
                     say(&format!("the trace is not stored: {error}"));

@@ -7,7 +7,8 @@ use treering_analysis::history::{AnchorChanges, ChangedFact, anchor_changes};
 use treering_conduct::SeriesPoint;
 use treering_conduct::plan::Plan;
 use treering_model::{
-    Change, Ending, Trial, TrialId, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_WORK_FACT,
+    AnnotationKind, Ending, Trial, TrialId, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT,
+    WATCH_WORK_FACT,
 };
 use treering_store::{Detail, Filter, TrialState};
 
@@ -208,7 +209,7 @@ impl Series {
         let why: Vec<String> = of_anchor.iter().map(words).collect();
         if let Err(failure) = self.is_accepted(&why, args) {
             let reason = failure.message().to_owned();
-            annotate(&ids, &Change::Excluded { reason }, args)?;
+            annotate(&ids, &AnnotationKind::Excluded { reason }, args)?;
             return Err(Failure::new(Kind::Trial, failure.message().to_owned()).hint(format!(
                 "the trials of point '{label}' are kept, and excluded from comparisons"
             )));
@@ -220,7 +221,7 @@ impl Series {
                 .hint(format!("the point is called '{label}'; `treering label` renames it")));
         };
         let label = self.free_label(value, &ids);
-        annotate(&ids, &Change::Relabelled { label, was: String::new() }, args)
+        annotate(&ids, &AnnotationKind::Relabelled { label, was: String::new() }, args)
     }
 }
 
@@ -235,7 +236,7 @@ fn words(fact: &ChangedFact) -> String {
     format!("{} is {}, and was {}", fact.name, known(&fact.after), known(&fact.before))
 }
 
-fn annotate(trials: &[TrialId], change: &Change, args: &WatchArgs) -> Result<(), Failure> {
+fn annotate(trials: &[TrialId], change: &AnnotationKind, args: &WatchArgs) -> Result<(), Failure> {
     let place = match &args.store.store {
         Some(place) => place.clone(),
         None => places::default_store()?,

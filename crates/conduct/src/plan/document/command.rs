@@ -2,7 +2,7 @@
 //! the options of the workload of that name.
 
 use toml::de::DeValue;
-use treering_script::Watch;
+use treering_script::ProgramWatch;
 
 use super::section::{Given, METRIC, Section, Value};
 use crate::plan::error::Fault;
@@ -73,7 +73,7 @@ fn shell_line(value: &Value<'_>) -> Result<String, Fault> {
     let mut words = Vec::new();
     for element in value.array(WANTED)? {
         let word = element.script("a string")?.replace('\'', r"'\''");
-        let place = Watch::PLACE;
+        let place = ProgramWatch::PLACE;
         words.push(format!("'{}'", word.replace(place, &format!("'\"{place}\"'"))));
     }
     Ok(words.join(" "))

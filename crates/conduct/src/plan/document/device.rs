@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use toml::de::DeValue;
 use treering_model::DeviceSpec;
-use treering_trace::Disk;
+use treering_trace::ModelledDisk;
 
 use super::nearest::suggestion;
 use super::quantity::size;
@@ -129,8 +129,8 @@ fn disk_of(value: &Value<'_>, bytes: u64) -> Result<String, Fault> {
     if name.contains('/') {
         return Ok(path(value)?.to_string_lossy().into_owned());
     }
-    let Some(disk) = Disk::named(name) else {
-        let known: Vec<&str> = Disk::names().collect();
+    let Some(disk) = ModelledDisk::named(name) else {
+        let known: Vec<&str> = ModelledDisk::names().collect();
         let hint = suggestion(name, &known, "disks");
         let hint = format!("{hint}; or give the absolute path of a TOML file");
         return Err(value.fault(format!("no disk is called {}", quoted(name)), "").hint(hint));

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use toml::de::DeValue;
 use treering_script::{
-    ConfigError, JobRecord, Manifest, OptionSpec, Settings, ValueKind, Workload,
+    ConfigError, JobRecord, OptionSpec, Settings, ValueKind, Workload, WorkloadManifest,
 };
 
 use super::Known;
@@ -49,7 +49,7 @@ fn quick(top: &Section<'_>, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let settings = settings(&options, known);
     let job = workload.native(&settings).map_err(|error| Fault::whole(error.message))?;
     let name = DEFAULT_WORKLOAD.to_owned();
-    let record = JobRecord::of(&settings);
+    let record = JobRecord::from_settings(&settings);
     Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record })
 }
 
@@ -105,7 +105,7 @@ fn job(
     if let (true, Some(value)) = (launch.is_some() && job.remounts(), named) {
         return Err(ranks::is_mounted_again(value.span));
     }
-    let (workload, record) = (workload_name.to_owned(), JobRecord::of(&settings));
+    let (workload, record) = (workload_name.to_owned(), JobRecord::from_settings(&settings));
     Ok((PlannedJob { name, workload, options, job, launch, record }, span))
 }
 
@@ -135,7 +135,7 @@ fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
 }
 
 /// Reads options, sorted by name. Flags that are false are left out.
-fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, Fault> {
+fn given<'d>(value: &Value<'d>, manifest: &WorkloadManifest) -> Result<Vec<Given<'d>>, Fault> {
     let table = value.table("a table: [job.options]")?;
     let mut values: Vec<Value<'d>> =
         table.iter().map(|(key, value)| Value::new(key, value)).collect();
@@ -165,7 +165,7 @@ fn given<'d>(value: &Value<'d>, manifest: &Manifest) -> Result<Vec<Given<'d>>, F
 const SET: &str = "set";
 
 /// Reads an unknown key as a parameter inside the job file, for workloads with job files.
-fn parameter<'d>(value: Value<'d>, manifest: &Manifest) -> Result<Given<'d>, Fault> {
+fn parameter<'d>(value: Value<'d>, manifest: &WorkloadManifest) -> Result<Given<'d>, Fault> {
     let Some(set) = manifest.native.iter().find(|spec| spec.name == SET) else {
         return Err(unknown_option(&value, manifest));
     };
@@ -177,7 +177,7 @@ fn parameter<'d>(value: Value<'d>, manifest: &Manifest) -> Result<Given<'d>, Fau
     Ok(Given { name: set.name, text: format!("{}={text}", value.key), value })
 }
 
-fn unknown_option(value: &Value<'_>, manifest: &Manifest) -> Fault {
+fn unknown_option(value: &Value<'_>, manifest: &WorkloadManifest) -> Fault {
     let names: Vec<&str> = manifest.native.iter().map(|spec| spec.name).collect();
     let name = manifest.name;
     let meant = nearest(value.key, names.iter().copied());

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use treering_model::{DeviceSpec, Variant};
-use treering_script::{OverRanks, Workload};
+use treering_script::{RankDistribution, Workload};
 
 use super::Known;
 use super::section::{Section, Value};
@@ -38,7 +38,7 @@ pub(super) fn launch(
         };
     };
     let ranks = number(&value)?;
-    if workload.over_ranks() == OverRanks::Never {
+    if workload.over_ranks() == RankDistribution::Never {
         let message = format!("{} cannot run on several ranks", workload.manifest().name);
         return Err(value.fault(message, "").hint(which_can(known.workloads)));
     }

@@ -6,11 +6,11 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use treering_script::{Buffers, Call, CallError, OpenBuffers};
 use treering_sys::{
-    Errno, Mapping, read, read_at, read_vector, read_vector_at, write, write_at, write_both,
+    Errno, FileMapping, read, read_at, read_vector, read_vector_at, write, write_at, write_both,
     write_vector_at,
 };
 
-use crate::Reply;
+use crate::CallReply;
 use crate::call::whole::whole;
 
 /// Calls without a tag use this buffer.
@@ -33,7 +33,7 @@ pub(super) fn is_buffered(call: &Call<'_>) -> bool {
 pub(super) struct OpenFiles<'c> {
     pub(super) files: &'c [Option<OwnedFd>],
     pub(super) vectored: bool,
-    pub(super) mappings: &'c mut HashMap<u16, Mapping>,
+    pub(super) mappings: &'c mut HashMap<u16, FileMapping>,
 }
 
 /// Does such a call.
@@ -41,7 +41,7 @@ pub(super) fn attempt_buffered(
     open: OpenFiles<'_>,
     buffers: &Buffers,
     call: &Call<'_>,
-) -> Result<Reply, CallError> {
+) -> Result<CallReply, CallError> {
     let OpenFiles { files, vectored, mappings } = open;
     let mut buffers = buffers.open();
     let fd = |number: u16| files[usize::from(number)].as_ref().map(OwnedFd::as_fd);
@@ -49,23 +49,23 @@ pub(super) fn attempt_buffered(
         Call::Read { file, bytes } => {
             let read = if vectored { read_vector } else { read };
             let got = read(fd(file.0).ok_or(Errno::BADF)?, part(&mut buffers, bytes))?;
-            Ok(Reply::moved(got as u64, 1))
+            Ok(CallReply::moved(got as u64, 1))
         }
         Call::ReadAt { file, bytes, position } => {
             let file = fd(file.0).ok_or(Errno::BADF)?;
             let read = if vectored { read_vector_at } else { read_at };
-            Ok(Reply::moved(read(file, part(&mut buffers, bytes), position)? as u64, 1))
+            Ok(CallReply::moved(read(file, part(&mut buffers, bytes), position)? as u64, 1))
         }
         Call::ReadMapped { file, bytes, position } => {
             mappings.get(&file.0).ok_or(Errno::BADF)?.read(position, part(&mut buffers, bytes))?;
-            Ok(Reply::moved(u64::from(bytes), 1))
+            Ok(CallReply::moved(u64::from(bytes), 1))
         }
         Call::WriteMapped { file, bytes, position } => {
             mappings
                 .get_mut(&file.0)
                 .ok_or(Errno::BADF)?
                 .write(position, part(&mut buffers, bytes))?;
-            Ok(Reply::moved(u64::from(bytes), 1))
+            Ok(CallReply::moved(u64::from(bytes), 1))
         }
         Call::Write { file, bytes, .. } => {
             let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));

@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use treering_script::{
-    Call, CallError, Completion, CreateHow, Dir, Done, Entries, EntryKind, File, MAX_DIRS,
-    MAX_FILES, OpenHow, Queue, Request, Room, Subject, SyncMode,
+    AsyncRequest, Call, CallError, CallResult, CallSubject, Completion, CreateHow, DirEntries,
+    DirSlot, EntryKind, FileSlot, IoQueue, MAX_DIRS, MAX_FILES, OpenHow, StatfsSpace, SyncMode,
 };
 use treering_sys::{Errno, is_single_name};
 
-use crate::call::memory_tree::{Body, CAPACITY_BYTES, MemoryFilesystem, NodeId, ROOT, Tree};
-use crate::{Caller, LARGEST_CALL_BYTES, Reply};
+use crate::call::memory_tree::{CAPACITY_BYTES, MemoryFilesystem, NodeContent, NodeId, ROOT, Tree};
+use crate::{CallReply, Caller, LARGEST_CALL_BYTES};
 
 /// Cap on waits for other threads; no other call takes time here.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
@@ -67,21 +67,22 @@ impl MemoryCaller {
         }
     }
 
-    fn dir(&self, dir: Dir) -> Result<NodeId, Errno> {
+    fn dir(&self, dir: DirSlot) -> Result<NodeId, Errno> {
         let slot = self.dirs.get(usize::from(dir.0)).copied().flatten();
         slot.map(|open| open.node).ok_or(Errno::BADF)
     }
 
-    fn changeable(&mut self, dir: Dir) -> Result<&mut Option<OpenDirectory>, Errno> {
-        let slot = if dir == Dir::TARGET { None } else { self.dirs.get_mut(usize::from(dir.0)) };
+    fn changeable(&mut self, dir: DirSlot) -> Result<&mut Option<OpenDirectory>, Errno> {
+        let slot =
+            if dir == DirSlot::TARGET { None } else { self.dirs.get_mut(usize::from(dir.0)) };
         slot.ok_or(Errno::BADF)
     }
 
-    fn file(&mut self, file: File) -> Result<&mut OpenFile, Errno> {
+    fn file(&mut self, file: FileSlot) -> Result<&mut OpenFile, Errno> {
         self.files[usize::from(file.0)].as_mut().ok_or(Errno::BADF)
     }
 
-    fn attempt(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Reply, Errno> {
+    fn attempt(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<CallReply, Errno> {
         match *call {
             Call::OpenDir { at, path, into } => {
                 self.changeable(into)?;
@@ -121,7 +122,7 @@ impl MemoryCaller {
             }
             Call::Size { at, name } => {
                 let node = tree.find(self.dir(at)?, single(name)?)?;
-                return Ok(Reply::once(Done::Size(size(tree, node))));
+                return Ok(CallReply::once(CallResult::Size(size(tree, node))));
             }
             Call::Rename { at, from, to_at, to } => {
                 tree.rename(self.dir(at)?, single(from)?, self.dir(to_at)?, single(to)?)?;
@@ -142,17 +143,17 @@ impl MemoryCaller {
             Call::OpenRoot { .. } => return Err(Errno::BADF),
             Call::Statfs { dir } => {
                 self.dir(dir)?;
-                return Ok(Reply::once(Done::Room(room(tree))));
+                return Ok(CallReply::once(CallResult::Room(room(tree))));
             }
             // No effect in memory.
             Call::Pause { .. } | Call::Sync { .. } => {}
             _ => return self.attempt_on_file(tree, call),
         }
-        Ok(Reply::once(Done::Plain))
+        Ok(CallReply::once(CallResult::Plain))
     }
 
     /// Calls on an open file.
-    fn attempt_on_file(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<Reply, Errno> {
+    fn attempt_on_file(&mut self, tree: &mut Tree, call: &Call<'_>) -> Result<CallReply, Errno> {
         match *call {
             Call::Read { file, bytes } => return read(tree, self.file(file)?, bytes),
             Call::Write { file, bytes, .. } => return write(tree, self.file(file)?, bytes),
@@ -179,13 +180,13 @@ impl MemoryCaller {
             }
             Call::FileStat { file } => {
                 let node = self.file(file)?.node;
-                return Ok(Reply::once(Done::Size(size(tree, node))));
+                return Ok(CallReply::once(CallResult::Size(size(tree, node))));
             }
             Call::Seek { file, position } => seek(self.file(file)?, position)?,
             Call::SeekEnd { file } => {
                 let file = self.file(file)?;
                 file.position = size(tree, file.node);
-                return Ok(Reply::once(Done::Size(file.position)));
+                return Ok(CallReply::once(CallResult::Size(file.position)));
             }
             Call::Close { file } => {
                 self.files[usize::from(file.0)].take().ok_or(Errno::BADF)?;
@@ -209,25 +210,25 @@ impl MemoryCaller {
             Call::Submit { requests } => return Ok(self.submit(tree, requests)),
             Call::Reap { .. } => {
                 self.reaped = std::mem::take(&mut self.ended);
-                return Ok(Reply::once(Done::Reaped));
+                return Ok(CallReply::once(CallResult::Reaped));
             }
             // All other calls were handled before.
             _ => return Err(Errno::NOSYS),
         }
-        Ok(Reply::once(Done::Plain))
+        Ok(CallReply::once(CallResult::Plain))
     }
 
     /// Does requests at once.
-    fn submit(&mut self, tree: &mut Tree, requests: &[Request]) -> Reply {
+    fn submit(&mut self, tree: &mut Tree, requests: &[AsyncRequest]) -> CallReply {
         for request in requests {
-            let Request { file, writes, bytes, position, tag } = *request;
+            let AsyncRequest { file, writes, bytes, position, tag } = *request;
             let call = if writes {
                 Call::WriteAt { file, bytes, position }
             } else {
                 Call::ReadAt { file, bytes, position }
             };
             let result = match self.attempt_on_file(tree, &call) {
-                Ok(Reply { done: Done::Bytes(moved), .. }) => {
+                Ok(CallReply { done: CallResult::Bytes(moved), .. }) => {
                     Ok(u32::try_from(moved).unwrap_or(u32::MAX))
                 }
                 Ok(_) => Ok(0),
@@ -235,15 +236,15 @@ impl MemoryCaller {
             };
             self.ended.push(Completion { tag, result });
         }
-        Reply::once(Done::Taken(u32::try_from(requests.len()).unwrap_or(u32::MAX)))
+        CallReply::once(CallResult::Taken(u32::try_from(requests.len()).unwrap_or(u32::MAX)))
     }
 
-    fn read_dir(&mut self, tree: &Tree, dir: Dir) -> Result<Reply, Errno> {
+    fn read_dir(&mut self, tree: &Tree, dir: DirSlot) -> Result<CallReply, Errno> {
         let Self { dirs, packed, .. } = self;
         let open = dirs.get_mut(usize::from(dir.0)).and_then(Option::as_mut).ok_or(Errno::BADF)?;
         packed.clear();
         let Some(from) = open.next else {
-            return Ok(Reply::once(Done::Entries));
+            return Ok(CallReply::once(CallResult::Entries));
         };
         for (place, kind, name) in tree.entries(open.node, from)? {
             packed.push(kind as u8);
@@ -254,7 +255,7 @@ impl MemoryCaller {
                 break;
             }
         }
-        Ok(Reply::once(Done::Entries))
+        Ok(CallReply::once(CallResult::Entries))
     }
 }
 
@@ -276,9 +277,9 @@ fn create(tree: &mut Tree, at: NodeId, path: &[u8], how: CreateHow) -> Result<Op
             return Err(Errno::EXIST);
         }
         Some(node) => match &mut tree.node_mut(node).body {
-            Body::Directory { .. } => return Err(Errno::ISDIR),
-            Body::Link => return Err(Errno::LOOP),
-            Body::File { bytes } => {
+            NodeContent::Directory { .. } => return Err(Errno::ISDIR),
+            NodeContent::Link => return Err(Errno::LOOP),
+            NodeContent::File { bytes } => {
                 if matches!(how, CreateHow::Truncate | CreateHow::TruncateToRead) {
                     *bytes = 0;
                 }
@@ -304,10 +305,10 @@ fn open(tree: &Tree, at: NodeId, path: &[u8], how: OpenHow) -> Result<OpenFile, 
     let reads = matches!(how, OpenHow::Read | OpenHow::Directory | OpenHow::ReadWrite);
     let writes = !matches!(how, OpenHow::Read | OpenHow::Directory);
     match tree.node(node).body {
-        Body::Directory { .. } if writes => return Err(Errno::ISDIR),
-        Body::Link => return Err(Errno::LOOP),
-        Body::File { .. } if how == OpenHow::Directory => return Err(Errno::NOTDIR),
-        Body::Directory { .. } | Body::File { .. } => {}
+        NodeContent::Directory { .. } if writes => return Err(Errno::ISDIR),
+        NodeContent::Link => return Err(Errno::LOOP),
+        NodeContent::File { .. } if how == OpenHow::Directory => return Err(Errno::NOTDIR),
+        NodeContent::Directory { .. } | NodeContent::File { .. } => {}
     }
     let appends = how == OpenHow::Append;
     Ok(OpenFile { node, position: 0, reads, writes, appends })
@@ -320,38 +321,43 @@ fn seek(file: &mut OpenFile, position: u64) -> Result<(), Errno> {
 
 fn size(tree: &Tree, node: NodeId) -> u64 {
     match tree.node(node).body {
-        Body::File { bytes } => bytes,
-        Body::Directory { .. } | Body::Link => 0,
+        NodeContent::File { bytes } => bytes,
+        NodeContent::Directory { .. } | NodeContent::Link => 0,
     }
 }
 
 /// Reply for the same bytes moved by calls of one byte each; a read at the end takes one more call.
-fn one_by_one(reply: Reply, wanted: u32) -> Reply {
-    let Done::Bytes(bytes) = reply.done else { return reply };
+fn one_by_one(reply: CallReply, wanted: u32) -> CallReply {
+    let CallResult::Bytes(bytes) = reply.done else { return reply };
     let calls = u32::try_from(bytes).unwrap_or(u32::MAX);
-    Reply::moved(bytes, calls.saturating_add(u32::from(calls < wanted)))
+    CallReply::moved(bytes, calls.saturating_add(u32::from(calls < wanted)))
 }
 
-fn room(tree: &Tree) -> Room {
+fn room(tree: &Tree) -> StatfsSpace {
     let free_bytes = tree.free_bytes();
-    Room { capacity_bytes: CAPACITY_BYTES, free_bytes, unused_bytes: free_bytes, inodes: None }
+    StatfsSpace {
+        capacity_bytes: CAPACITY_BYTES,
+        free_bytes,
+        unused_bytes: free_bytes,
+        inodes: None,
+    }
 }
 
-fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<Reply, Errno> {
+fn read(tree: &Tree, open: &mut OpenFile, bytes: u32) -> Result<CallReply, Errno> {
     if !open.reads {
         return Err(Errno::BADF);
     }
-    let Body::File { bytes: size } = tree.node(open.node).body else {
+    let NodeContent::File { bytes: size } = tree.node(open.node).body else {
         return Err(Errno::ISDIR);
     };
     let wanted = u64::from(bytes).min(LARGEST_CALL_BYTES as u64);
     let got = wanted.min(size.saturating_sub(open.position));
     open.position += got;
-    Ok(Reply::moved(got, 1))
+    Ok(CallReply::moved(got, 1))
 }
 
-fn write(tree: &mut Tree, open: &mut OpenFile, bytes: u32) -> Result<Reply, Errno> {
-    let Body::File { bytes: size } = &mut tree.node_mut(open.node).body else {
+fn write(tree: &mut Tree, open: &mut OpenFile, bytes: u32) -> Result<CallReply, Errno> {
+    let NodeContent::File { bytes: size } = &mut tree.node_mut(open.node).body else {
         return Err(Errno::BADF);
     };
     if !open.writes {
@@ -363,12 +369,12 @@ fn write(tree: &mut Tree, open: &mut OpenFile, bytes: u32) -> Result<Reply, Errn
         *size = (*size).max(open.position);
     }
     let calls = u64::from(bytes).div_ceil(LARGEST_CALL_BYTES as u64).max(1);
-    Ok(Reply::moved(u64::from(bytes), u32::try_from(calls).unwrap_or(u32::MAX)))
+    Ok(CallReply::moved(u64::from(bytes), u32::try_from(calls).unwrap_or(u32::MAX)))
 }
 
 fn truncate(tree: &mut Tree, open: OpenFile, bytes: u64) -> Result<(), Errno> {
     match &mut tree.node_mut(open.node).body {
-        Body::File { bytes: size } if open.writes && i64::try_from(bytes).is_ok() => {
+        NodeContent::File { bytes: size } if open.writes && i64::try_from(bytes).is_ok() => {
             *size = bytes;
             Ok(())
         }
@@ -377,35 +383,35 @@ fn truncate(tree: &mut Tree, open: OpenFile, bytes: u64) -> Result<(), Errno> {
 }
 
 impl Caller for MemoryCaller {
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         if let Call::Await { signal, seen, ns } = *call {
             // Others work meanwhile.
             signal.wait(seen, Duration::from_nanos(ns).min(LONGEST_WAIT));
-            return Ok(Reply::once(Done::Plain));
+            return Ok(CallReply::once(CallResult::Plain));
         }
         let filesystem = self.filesystem.clone();
         let mut tree = filesystem.lock();
         Ok(self.attempt(&mut tree, call)?)
     }
 
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&self.packed)
+    fn entries(&self) -> DirEntries<'_> {
+        DirEntries::new(&self.packed)
     }
 
     fn reaped(&self) -> &[Completion] {
         &self.reaped
     }
 
-    fn path_of(&self, subject: Subject<'_>) -> PathBuf {
+    fn path_of(&self, subject: CallSubject<'_>) -> PathBuf {
         let tree = self.filesystem.lock();
-        let dir_path = |at: Dir| match self.dir(at) {
+        let dir_path = |at: DirSlot| match self.dir(at) {
             Ok(node) => shown(&tree, node),
             Err(_) => format!("directory slot {}", at.0).into(),
         };
         match subject {
-            Subject::Below(at, path) => dir_path(at).join(OsStr::from_bytes(path.to_bytes())),
-            Subject::Directory(dir) => dir_path(dir),
-            Subject::File(file) => match self.files[usize::from(file.0)] {
+            CallSubject::Below(at, path) => dir_path(at).join(OsStr::from_bytes(path.to_bytes())),
+            CallSubject::Directory(dir) => dir_path(dir),
+            CallSubject::File(file) => match self.files[usize::from(file.0)] {
                 Some(open) => shown(&tree, open.node),
                 None => format!("file slot {}", file.0).into(),
             },
@@ -415,7 +421,7 @@ impl Caller for MemoryCaller {
     /// Ignored: there is no page cache here.
     fn open_through(&mut self, _direct: bool, _synchronous: SyncMode) {}
 
-    fn open_queue(&mut self, _queue: Option<Queue>) -> io::Result<()> {
+    fn open_queue(&mut self, _queue: Option<IoQueue>) -> io::Result<()> {
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use treering_script::EntryKind;
 use treering_sys::{Errno, is_single_name};
 
-use crate::oracle::Snapshot;
+use crate::oracle::TreeSnapshot;
 
 /// Order in which a directory lists its entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,8 +34,8 @@ impl MemoryFilesystem {
         Self { tree: Arc::new(Mutex::new(Tree { order, ..Tree::default() })) }
     }
 
-    /// Contents of the tree as a comparable [`Snapshot`].
-    pub fn snapshot(&self) -> Snapshot {
+    /// Contents of the tree as a comparable [`TreeSnapshot`].
+    pub fn snapshot(&self) -> TreeSnapshot {
         self.lock().snapshot()
     }
 
@@ -50,7 +50,7 @@ pub(super) type NodeId = usize;
 pub(super) const ROOT: NodeId = 0;
 
 /// Place of an entry in its directory's order.
-type Place = u64;
+type EntryPosition = u64;
 
 #[derive(Debug)]
 pub(super) struct Node {
@@ -58,26 +58,26 @@ pub(super) struct Node {
     name: Vec<u8>,
     /// Number of entries that refer to the node; 1 for a directory.
     links: u32,
-    pub(super) body: Body,
+    pub(super) body: NodeContent,
 }
 
 /// The entries of a directory in their order.
-type Listing = BTreeMap<Place, (NodeId, Vec<u8>)>;
+type DirListing = BTreeMap<EntryPosition, (NodeId, Vec<u8>)>;
 
 #[derive(Debug)]
-pub(super) enum Body {
+pub(super) enum NodeContent {
     File {
         bytes: u64,
     },
     Directory {
-        children: HashMap<Vec<u8>, (NodeId, Place)>,
-        listing: Listing,
+        children: HashMap<Vec<u8>, (NodeId, EntryPosition)>,
+        listing: DirListing,
     },
     /// Symbolic link; it is never followed.
     Link,
 }
 
-impl Body {
+impl NodeContent {
     const EMPTY_FILE: Self = Self::File { bytes: 0 };
 
     fn empty_directory() -> Self {
@@ -102,7 +102,8 @@ pub(super) struct Tree {
 
 impl Default for Tree {
     fn default() -> Self {
-        let root = Node { parent: ROOT, name: Vec::new(), links: 1, body: Body::empty_directory() };
+        let root =
+            Node { parent: ROOT, name: Vec::new(), links: 1, body: NodeContent::empty_directory() };
         Self { nodes: vec![root], order: EntryOrder::Creation, made: 0 }
     }
 }
@@ -148,7 +149,7 @@ impl Tree {
 
     /// Child of this name; `None` if there is none.
     pub(super) fn child(&self, dir: NodeId, name: &[u8]) -> Result<Option<NodeId>, Errno> {
-        let Body::Directory { children, .. } = &self.nodes[dir].body else {
+        let NodeContent::Directory { children, .. } = &self.nodes[dir].body else {
             return Err(Errno::NOTDIR);
         };
         if name.len() > NAME_MAX {
@@ -175,16 +176,16 @@ impl Tree {
         }
         let id = self.nodes.len();
         let place = self.next_place();
-        let Body::Directory { children, listing } = &mut self.nodes[dir].body else {
+        let NodeContent::Directory { children, listing } = &mut self.nodes[dir].body else {
             return Err(Errno::NOTDIR);
         };
         children.insert(name.to_vec(), (id, place));
         listing.insert(place, (id, name.to_vec()));
         self.made += 1;
         let body = match kind {
-            EntryKind::Directory => Body::empty_directory(),
-            EntryKind::File => Body::EMPTY_FILE,
-            EntryKind::Other => Body::Link,
+            EntryKind::Directory => NodeContent::empty_directory(),
+            EntryKind::File => NodeContent::EMPTY_FILE,
+            EntryKind::Other => NodeContent::Link,
         };
         self.nodes.push(Node { parent: dir, name: name.to_vec(), links: 1, body });
         Ok(id)
@@ -208,16 +209,18 @@ impl Tree {
         let (dir, name) = self.parent_of(at, path)?;
         let id = self.child(dir, name)?.ok_or(Errno::NOENT)?;
         match (&self.nodes[id].body, kind) {
-            (Body::Directory { children, .. }, EntryKind::Directory) => {
+            (NodeContent::Directory { children, .. }, EntryKind::Directory) => {
                 if !children.is_empty() {
                     return Err(Errno::NOTEMPTY);
                 }
             }
-            (Body::Directory { .. }, _) => return Err(Errno::ISDIR),
-            (Body::File { .. } | Body::Link, EntryKind::Directory) => return Err(Errno::NOTDIR),
-            (Body::File { .. } | Body::Link, _) => {}
+            (NodeContent::Directory { .. }, _) => return Err(Errno::ISDIR),
+            (NodeContent::File { .. } | NodeContent::Link, EntryKind::Directory) => {
+                return Err(Errno::NOTDIR);
+            }
+            (NodeContent::File { .. } | NodeContent::Link, _) => {}
         }
-        if let Body::Directory { children, listing } = &mut self.nodes[dir].body
+        if let NodeContent::Directory { children, listing } = &mut self.nodes[dir].body
             && let Some((_, place)) = children.remove(name)
         {
             listing.remove(&place);
@@ -245,12 +248,12 @@ impl Tree {
             None => {}
         }
         let place = self.next_place();
-        if let Body::Directory { children, listing } = &mut self.nodes[dir].body
+        if let NodeContent::Directory { children, listing } = &mut self.nodes[dir].body
             && let Some((_, old)) = children.remove(from)
         {
             listing.remove(&old);
         }
-        if let Body::Directory { children, listing } = &mut self.nodes[to_dir].body {
+        if let NodeContent::Directory { children, listing } = &mut self.nodes[to_dir].body {
             children.insert(to.to_vec(), (id, place));
             listing.insert(place, (id, to.to_vec()));
         }
@@ -287,7 +290,7 @@ impl Tree {
             return Err(Errno::PERM);
         }
         let place = self.next_place();
-        if let Body::Directory { children, listing } = &mut self.nodes[to_dir].body {
+        if let NodeContent::Directory { children, listing } = &mut self.nodes[to_dir].body {
             children.insert(to.to_vec(), (id, place));
             listing.insert(place, (id, to.to_vec()));
         }
@@ -297,7 +300,7 @@ impl Tree {
     }
 
     /// Position of the next entry in its directory's order.
-    fn next_place(&self) -> Place {
+    fn next_place(&self) -> EntryPosition {
         match self.order {
             EntryOrder::Creation => self.made,
             EntryOrder::Seeded(seed) => scatter(self.made ^ seed),
@@ -307,8 +310,8 @@ impl Tree {
     /// Free bytes of the reported capacity, with file sizes rounded up to blocks.
     pub(super) fn free_bytes(&self) -> u64 {
         let used = self.nodes.iter().filter(|node| node.links > 0).map(|node| match node.body {
-            Body::File { bytes } => bytes.next_multiple_of(4096),
-            Body::Directory { .. } | Body::Link => 0,
+            NodeContent::File { bytes } => bytes.next_multiple_of(4096),
+            NodeContent::Directory { .. } | NodeContent::Link => 0,
         });
         CAPACITY_BYTES.saturating_sub(used.sum())
     }
@@ -317,9 +320,10 @@ impl Tree {
     pub(super) fn entries(
         &self,
         dir: NodeId,
-        from: Place,
-    ) -> Result<impl Iterator<Item = (Place, EntryKind, &[u8])>, Errno> {
-        let Node { links, body: Body::Directory { listing, .. }, .. } = &self.nodes[dir] else {
+        from: EntryPosition,
+    ) -> Result<impl Iterator<Item = (EntryPosition, EntryKind, &[u8])>, Errno> {
+        let Node { links, body: NodeContent::Directory { listing, .. }, .. } = &self.nodes[dir]
+        else {
             return Err(Errno::NOTDIR);
         };
         if *links == 0 {
@@ -341,26 +345,26 @@ impl Tree {
         names.iter().rev().map(AsRef::as_ref).collect::<Vec<&str>>().join("/").into()
     }
 
-    fn snapshot(&self) -> Snapshot {
+    fn snapshot(&self) -> TreeSnapshot {
         let mut found = Vec::new();
         let mut pending = vec![(ROOT, PathBuf::new())];
         while let Some((dir, path)) = pending.pop() {
-            let Body::Directory { children, .. } = &self.nodes[dir].body else {
+            let NodeContent::Directory { children, .. } = &self.nodes[dir].body else {
                 continue;
             };
             for (name, &(id, _)) in children {
                 let path = path.join(String::from_utf8_lossy(name).as_ref());
                 match self.nodes[id].body {
-                    Body::File { bytes } => found.push((path, EntryKind::File, bytes)),
-                    Body::Link => found.push((path, EntryKind::Other, 0)),
-                    Body::Directory { .. } => {
+                    NodeContent::File { bytes } => found.push((path, EntryKind::File, bytes)),
+                    NodeContent::Link => found.push((path, EntryKind::Other, 0)),
+                    NodeContent::Directory { .. } => {
                         found.push((path.clone(), EntryKind::Directory, 0));
                         pending.push((id, path));
                     }
                 }
             }
         }
-        Snapshot::new(found)
+        TreeSnapshot::new(found)
     }
 }
 

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use treering_model::Op;
 use treering_script::{
-    Buffers, Call, CallError, Completion, Done, Entries, Queue, Subject, SyncMode,
+    Buffers, Call, CallError, CallResult, CallSubject, Completion, DirEntries, IoQueue, SyncMode,
 };
 
 use crate::HeatBook;
@@ -34,7 +34,7 @@ pub trait Caller: Send {
     ///
     /// # Errors
     /// When it fails.
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError>;
+    fn call(&mut self, call: &Call<'_>) -> Result<CallReply, CallError>;
 
     /// Called before a directory of this name is made in the target; not part of the call's time.
     ///
@@ -59,13 +59,13 @@ pub trait Caller: Send {
     fn has_removed(&mut self, _name: &CStr) {}
 
     /// The entries that the last reading of a directory brought.
-    fn entries(&self) -> Entries<'_>;
+    fn entries(&self) -> DirEntries<'_>;
 
     /// The requests that the last reaping brought.
     fn reaped(&self) -> &[Completion];
 
     /// Path of the object of a call, for messages.
-    fn path_of(&self, subject: Subject<'_>) -> PathBuf;
+    fn path_of(&self, subject: CallSubject<'_>) -> PathBuf;
 
     /// Selects whether files opened from now on bypass the page cache (`O_DIRECT`), and whether
     /// they are written synchronously (`O_SYNC`, `O_DSYNC`).
@@ -87,7 +87,7 @@ pub trait Caller: Send {
     ///
     /// # Errors
     /// When the kernel, or a sandbox, has none for us.
-    fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()>;
+    fn open_queue(&mut self, queue: Option<IoQueue>) -> io::Result<()>;
 
     /// Selects buffers for the next task, which replace the payload for writing and reading.
     fn use_buffers(&mut self, _buffers: Option<Buffers>) {}
@@ -104,23 +104,23 @@ pub trait Caller: Send {
 
 /// Result of a call, and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct CallReply {
     /// Result for the task.
-    pub done: Done,
+    pub done: CallResult,
     /// Number of system calls of this kind: more than one after a short write, and for requests
     /// above [`LARGEST_CALL_BYTES`].
     pub calls: u32,
 }
 
-impl Reply {
+impl CallReply {
     /// Result of one system call.
-    pub const fn once(done: Done) -> Self {
+    pub const fn once(done: CallResult) -> Self {
         Self { done, calls: 1 }
     }
 
     /// Result of a call that moved `bytes` in `calls` system calls.
     pub(crate) const fn moved(bytes: u64, calls: u32) -> Self {
-        Self { done: Done::Bytes(bytes), calls }
+        Self { done: CallResult::Bytes(bytes), calls }
     }
 }
 
@@ -151,7 +151,7 @@ impl CallFailure {
     pub(crate) fn at<C: Caller>(
         caller: &C,
         op: Op,
-        subject: Subject<'_>,
+        subject: CallSubject<'_>,
         error: CallError,
     ) -> Self {
         let CallError { errno, calls, bytes } = error;

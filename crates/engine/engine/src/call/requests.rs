@@ -2,29 +2,29 @@
 
 use std::os::fd::{AsFd, OwnedFd};
 
-use treering_script::{Buffers, Completion, Queue, QueueKind, Request};
+use treering_script::{AsyncRequest, Buffers, Completion, IoQueue, QueueKind};
 use treering_sys::{CompletedRequest, Errno, QueueKind as Kind, RequestQueue, Transfer};
 
 use crate::{LARGEST_CALL_BYTES, Payload};
 
 /// Source of written data.
-pub(crate) struct Source<'s> {
+pub(crate) struct WriteSource<'s> {
     pub(crate) payload: &'s mut Payload,
     pub(crate) buffers: Option<&'s Buffers>,
 }
 
 /// Request queue of the task, if it has one, and its completions.
 #[derive(Debug, Default)]
-pub(crate) struct Requests {
+pub(crate) struct TaskRequests {
     queue: Option<RequestQueue>,
     ended: Vec<CompletedRequest>,
     completions: Vec<Completion>,
 }
 
-impl Requests {
+impl TaskRequests {
     /// The queue of a task, or none.
-    pub(crate) fn of(queue: Option<Queue>) -> Result<Self, Errno> {
-        let make = |Queue { kind, depth }| {
+    pub(crate) fn of(queue: Option<IoQueue>) -> Result<Self, Errno> {
+        let make = |IoQueue { kind, depth }| {
             let kind = match kind {
                 QueueKind::Libaio => Kind::Aio,
                 QueueKind::IoUring => Kind::Uring,
@@ -37,12 +37,12 @@ impl Requests {
     /// Submits requests to the kernel; returns how many were accepted.
     pub(crate) fn submit(
         &mut self,
-        requests: &[Request],
+        requests: &[AsyncRequest],
         files: &[Option<OwnedFd>],
-        source: Source<'_>,
+        source: WriteSource<'_>,
     ) -> Result<u32, Errno> {
         let queue = self.queue.as_mut().ok_or(Errno::BADF)?;
-        let Source { payload, buffers } = source;
+        let WriteSource { payload, buffers } = source;
         let length = |bytes: u32| {
             let bytes = usize::try_from(bytes).ok();
             let most = if buffers.is_some() { usize::MAX } else { LARGEST_CALL_BYTES };
@@ -60,7 +60,7 @@ impl Requests {
             buffer[head.len()..].copy_from_slice(tail);
         }
         queue.submit(requests.iter().map(|request| {
-            let Request { file, writes, bytes, position, tag } = *request;
+            let AsyncRequest { file, writes, bytes, position, tag } = *request;
             let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
             Ok(Transfer { file, writes, bytes: length(bytes)?, position, tag })
         }))

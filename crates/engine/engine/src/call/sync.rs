@@ -11,16 +11,17 @@ use std::thread::sleep;
 use std::time::{Duration, SystemTime};
 
 use treering_script::{
-    Buffers, Call, CallError, Completion, Dir, Done, Entries, EntryKind, File, MAX_DIRS, MAX_FILES,
-    Queue, Room, Subject, SyncMode, SyncScope,
+    Buffers, Call, CallError, CallResult, CallSubject, Completion, DirEntries, DirSlot, EntryKind,
+    FileSlot, IoQueue, MAX_DIRS, MAX_FILES, StatfsSpace, SyncMode, SyncScope,
 };
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileType, FilesystemFacts, IoPath, Mapping, OpenHow, advise,
-    allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget, link,
-    lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at, read_entries,
-    read_vector, read_vector_at, remove_dir, rename, seek_to, seek_to_end, set_file_xattr,
-    set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine, sync_range,
-    truncate, unlink, write, write_at, write_both, write_both_at, write_vector_at, xattr,
+    Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
+    advise, allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget,
+    link, lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at,
+    read_entries, read_vector, read_vector_at, remove_dir, rename, seek_to, seek_to_end,
+    set_file_xattr, set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine,
+    sync_range, truncate, unlink, write, write_at, write_both, write_both_at, write_vector_at,
+    xattr,
 };
 
 use std::collections::HashMap;
@@ -28,13 +29,13 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
-use crate::call::requests::{Requests, Source};
+use crate::call::requests::{TaskRequests, WriteSource};
 use crate::call::translated::{created, found, opened};
 use crate::call::whole::whole;
-use crate::call::whole_paths::{ByPath, WholePaths};
+use crate::call::whole_paths::{PathOutcome, WholePaths};
 use crate::places::manifest::{TreeManifest, announce, identify};
-use crate::{Caller, LARGEST_CALL_BYTES, Payload, Reply};
-use treering_sys::Pages;
+use crate::{CallReply, Caller, LARGEST_CALL_BYTES, Payload};
+use treering_sys::PageBuffer;
 
 /// Bytes of entries that one `getdents64` may bring, as glibc asks for.
 const ENTRY_BYTES: usize = 32 * 1024;
@@ -42,9 +43,9 @@ const ENTRY_BYTES: usize = 32 * 1024;
 const ATTRIBUTE: &CStr = c"user.DosAttrib";
 
 /// Space of a filesystem, from its `statfs` data.
-pub(crate) fn room(facts: &FilesystemFacts) -> Room {
+pub(crate) fn room(facts: &FilesystemFacts) -> StatfsSpace {
     let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, used_inodes, .. } = *facts;
-    Room { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
+    StatfsSpace { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
 }
 
 /// Slots of open files.
@@ -64,11 +65,11 @@ pub struct SyncCaller {
     dirs: Vec<Option<OwnedFd>>,
     files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
     payload: Payload,
-    reading: Pages,
+    reading: PageBuffer,
     entries: EntryBuffer,
     packed: Vec<u8>,
-    mappings: HashMap<u16, Mapping>,
-    requests: Requests,
+    mappings: HashMap<u16, FileMapping>,
+    requests: TaskRequests,
     buffers: Option<Buffers>,
     manifest: Option<Arc<dyn TreeManifest>>,
 }
@@ -96,11 +97,11 @@ impl SyncCaller {
             dirs,
             files: Box::new([const { None }; FILE_SLOTS]),
             payload,
-            reading: Pages::filled(0, LARGEST_CALL_BYTES),
+            reading: PageBuffer::filled(0, LARGEST_CALL_BYTES),
             entries: EntryBuffer::new(ENTRY_BYTES),
             packed: Vec::with_capacity(2 * ENTRY_BYTES),
             mappings: HashMap::new(),
-            requests: Requests::default(),
+            requests: TaskRequests::default(),
             buffers: None,
             manifest: None,
         })
@@ -128,26 +129,26 @@ impl SyncCaller {
     }
 
     #[inline]
-    fn dir(&self, dir: Dir) -> Result<BorrowedFd<'_>, Errno> {
+    fn dir(&self, dir: DirSlot) -> Result<BorrowedFd<'_>, Errno> {
         let slot = self.dirs.get(usize::from(dir.0)).and_then(Option::as_ref);
         slot.map(OwnedFd::as_fd).ok_or(Errno::BADF)
     }
 
     #[inline]
-    fn file(&self, file: File) -> Result<BorrowedFd<'_>, Errno> {
+    fn file(&self, file: FileSlot) -> Result<BorrowedFd<'_>, Errno> {
         self.files[usize::from(file.0)].as_ref().map(OwnedFd::as_fd).ok_or(Errno::BADF)
     }
 
     #[inline]
-    fn attempt(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+    fn attempt(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         if let Some(paths) = &mut self.whole_paths {
             match paths.attempt(call, self.through)? {
-                ByPath::Done(reply) => return Ok(reply),
-                ByPath::Opened(file, into) => {
+                PathOutcome::Done(reply) => return Ok(reply),
+                PathOutcome::Opened(file, into) => {
                     self.keep_open(file, into)?;
-                    return Ok(Reply::once(Done::Plain));
+                    return Ok(CallReply::once(CallResult::Plain));
                 }
-                ByPath::Other => {}
+                PathOutcome::Other => {}
             }
         }
         match *call {
@@ -174,7 +175,7 @@ impl SyncCaller {
             Call::FileStat { file } => return Ok(found(&attributes(self.file(file)?)?)),
             Call::Seek { file, position } => seek_to(self.file(file)?, position)?,
             Call::SeekEnd { file } => {
-                return Ok(Reply::once(Done::Size(seek_to_end(self.file(file)?)?)));
+                return Ok(CallReply::once(CallResult::Size(seek_to_end(self.file(file)?)?)));
             }
             Call::Unlink { at, path } => unlink(self.confinement, self.dir(at)?, path)?,
             Call::Fsync { file } => sync_file(self.file(file)?)?,
@@ -188,25 +189,27 @@ impl SyncCaller {
                 close(open.ok_or(Errno::BADF)?)?;
             }
             Call::ReadDir { dir } => {
-                return Ok(Reply { done: Done::Entries, calls: self.read_dir(dir)? });
+                return Ok(CallReply { done: CallResult::Entries, calls: self.read_dir(dir)? });
             }
             Call::Rename { at, from, to_at, to } => {
                 rename(self.dir(at)?, from, self.dir(to_at)?, to)?;
             }
             Call::OpenRoot { root, into } => self.open_root(root, into)?,
             Call::Statfs { dir } => {
-                return Ok(Reply::once(Done::Room(room(&filesystem_facts(self.dir(dir)?)?))));
+                return Ok(CallReply::once(CallResult::Room(room(&filesystem_facts(
+                    self.dir(dir)?,
+                )?))));
             }
             Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
             Call::Await { signal, seen, ns } => signal.wait(seen, Duration::from_nanos(ns)),
-            Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(Dir::TARGET)?)?,
+            Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(DirSlot::TARGET)?)?,
             _ => return self.attempt_seldom(call),
         }
-        Ok(Reply::once(Done::Plain))
+        Ok(CallReply::once(CallResult::Plain))
     }
 
     /// The calls that few workloads make.
-    fn attempt_seldom(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+    fn attempt_seldom(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         match *call {
             Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             Call::SyncDir { dir, data_only: true } => sync_data(self.dir(dir)?)?,
@@ -225,12 +228,18 @@ impl SyncCaller {
                 let Self { dirs, reading, .. } = self;
                 let dir = dirs.get(usize::from(at.0)).and_then(Option::as_ref);
                 let dir = dir.ok_or(Errno::BADF)?;
-                return Ok(Reply::moved(xattr(dir.as_fd(), name, ATTRIBUTE, reading)? as u64, 1));
+                return Ok(CallReply::moved(
+                    xattr(dir.as_fd(), name, ATTRIBUTE, reading)? as u64,
+                    1,
+                ));
             }
             Call::GetFileXattr { file } => {
                 let Self { files, reading, .. } = self;
                 let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
-                return Ok(Reply::moved(file_xattr(file.as_fd(), ATTRIBUTE, reading)? as u64, 1));
+                return Ok(CallReply::moved(
+                    file_xattr(file.as_fd(), ATTRIBUTE, reading)? as u64,
+                    1,
+                ));
             }
             Call::SetFileXattr { file, bytes, position } => {
                 let Self { files, payload, .. } = self;
@@ -238,7 +247,7 @@ impl SyncCaller {
                 let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES);
                 let (value, _rest) = payload.take(position, wanted);
                 set_file_xattr(file.as_fd(), ATTRIBUTE, value)?;
-                return Ok(Reply::moved(value.len() as u64, 1));
+                return Ok(CallReply::moved(value.len() as u64, 1));
             }
             Call::DataSync { file } => sync_data(self.file(file)?)?,
             Call::SyncRange { file, start, bytes, flags } => {
@@ -254,34 +263,34 @@ impl SyncCaller {
             Call::Punch { file, start, bytes } => punch(self.file(file)?, start, bytes)?,
             Call::Submit { requests } => {
                 let Self { files, payload, requests: queue, buffers, .. } = self;
-                let source = Source { payload, buffers: buffers.as_ref() };
+                let source = WriteSource { payload, buffers: buffers.as_ref() };
                 let taken = queue.submit(requests, &files[..], source)?;
-                return Ok(Reply::once(Done::Taken(taken)));
+                return Ok(CallReply::once(CallResult::Taken(taken)));
             }
             Call::Reap { least } => {
                 let calls = self.requests.reap(least, self.buffers.as_ref())?;
-                return Ok(Reply { done: Done::Reaped, calls });
+                return Ok(CallReply { done: CallResult::Reaped, calls });
             }
             _ => return Ok(self.attempt_on_mapping(call)?),
         }
-        Ok(Reply::once(Done::Plain))
+        Ok(CallReply::once(CallResult::Plain))
     }
 
-    fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<Reply, Errno> {
+    fn attempt_on_mapping(&mut self, call: &Call<'_>) -> Result<CallReply, Errno> {
         let Self { mappings, reading, payload, .. } = self;
         match *call {
             Call::Map { file, bytes, writes, random } => {
                 let length = usize::try_from(bytes).map_err(|_too_large| Errno::NOMEM)?;
-                let mapping = Mapping::new(self.file(file)?, length, writes)?;
+                let mapping = FileMapping::new(self.file(file)?, length, writes)?;
                 mapping.advise(random)?;
                 self.mappings.insert(file.0, mapping);
-                Ok(Reply::once(Done::Plain))
+                Ok(CallReply::once(CallResult::Plain))
             }
             Call::ReadMapped { file, bytes, position } => {
                 let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES);
                 let into = reading.get_mut(..wanted).ok_or(Errno::INVAL)?;
                 mappings.get(&file.0).ok_or(Errno::BADF)?.read(position, into)?;
-                Ok(Reply::moved(u64::from(bytes), 1))
+                Ok(CallReply::moved(u64::from(bytes), 1))
             }
             Call::WriteMapped { file, bytes, position } => {
                 let mapping = mappings.get_mut(&file.0).ok_or(Errno::BADF)?;
@@ -289,11 +298,11 @@ impl SyncCaller {
                 let (head, tail) = payload.take(position, wanted);
                 mapping.write(position, head)?;
                 mapping.write(position + head.len() as u64, tail)?;
-                Ok(Reply::moved((head.len() + tail.len()) as u64, 1))
+                Ok(CallReply::moved((head.len() + tail.len()) as u64, 1))
             }
             Call::SyncMapped { file } => {
                 mappings.get(&file.0).ok_or(Errno::BADF)?.sync()?;
-                Ok(Reply::once(Done::Plain))
+                Ok(CallReply::once(CallResult::Plain))
             }
             // All other calls were handled before.
             _ => Err(Errno::NOSYS),
@@ -301,7 +310,13 @@ impl SyncCaller {
     }
 
     #[inline]
-    fn open(&mut self, at: Dir, path: &CStr, how: OpenHow, into: File) -> Result<(), Errno> {
+    fn open(
+        &mut self,
+        at: DirSlot,
+        path: &CStr,
+        how: OpenHow,
+        into: FileSlot,
+    ) -> Result<(), Errno> {
         let opened = open_file(self.confinement, self.dir(at)?, path, how, self.through)?;
         self.keep_open(opened, into.0)
     }
@@ -315,12 +330,13 @@ impl SyncCaller {
     }
 
     /// A directory's slot that a script may fill and empty: any but the target's.
-    fn changeable(&mut self, dir: Dir) -> Result<&mut Option<OwnedFd>, Errno> {
-        let slot = if dir == Dir::TARGET { None } else { self.dirs.get_mut(usize::from(dir.0)) };
+    fn changeable(&mut self, dir: DirSlot) -> Result<&mut Option<OwnedFd>, Errno> {
+        let slot =
+            if dir == DirSlot::TARGET { None } else { self.dirs.get_mut(usize::from(dir.0)) };
         slot.ok_or(Errno::BADF)
     }
 
-    fn open_dir(&mut self, at: Dir, path: &CStr, into: Dir) -> Result<(), Errno> {
+    fn open_dir(&mut self, at: DirSlot, path: &CStr, into: DirSlot) -> Result<(), Errno> {
         self.changeable(into)?;
         let opened = open_dir(self.confinement, self.dir(at)?, path)?;
         // Looked up only now, since the slot may hold the directory that the path begins at.
@@ -330,17 +346,17 @@ impl SyncCaller {
         }
     }
 
-    fn open_root(&mut self, root: u16, into: Dir) -> Result<(), Errno> {
+    fn open_root(&mut self, root: u16, into: DirSlot) -> Result<(), Errno> {
         let opened = match self.roots.get(usize::from(root)) {
             Some(place) => dir_again(place)?,
             // A single place has no list of roots.
-            None if root == 0 => dir_again(self.dir(Dir::TARGET)?)?,
+            None if root == 0 => dir_again(self.dir(DirSlot::TARGET)?)?,
             None => return Err(Errno::BADF),
         };
         self.changeable(into)?.replace(opened).map_or(Ok(()), close)
     }
 
-    fn read_dir(&mut self, dir: Dir) -> Result<u32, Errno> {
+    fn read_dir(&mut self, dir: DirSlot) -> Result<u32, Errno> {
         let Self { dirs, entries, packed, .. } = self;
         let dir = dirs.get(usize::from(dir.0)).and_then(Option::as_ref).ok_or(Errno::BADF)?;
         packed.clear();
@@ -350,20 +366,25 @@ impl SyncCaller {
                 FileType::Directory => EntryKind::Directory,
                 _ => EntryKind::Other,
             };
-            Entries::pack(packed, kind, name);
+            DirEntries::pack(packed, kind, name);
         })
     }
 
-    fn read(&mut self, file: File, bytes: u32) -> Result<Reply, CallError> {
+    fn read(&mut self, file: FileSlot, bytes: u32) -> Result<CallReply, CallError> {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
         let read = if self.vectored { read_vector } else { read };
         let got = read(file.as_fd(), &mut reading[..wanted])?;
-        Ok(Reply::moved(got as u64, 1))
+        Ok(CallReply::moved(got as u64, 1))
     }
 
-    fn read_at(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
+    fn read_at(
+        &mut self,
+        file: FileSlot,
+        bytes: u32,
+        position: u64,
+    ) -> Result<CallReply, CallError> {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
@@ -373,22 +394,27 @@ impl SyncCaller {
         } else {
             read_at(file.as_fd(), into, position)?
         };
-        Ok(Reply::moved(got as u64, 1))
+        Ok(CallReply::moved(got as u64, 1))
     }
 
-    fn read_each(&mut self, file: File, bytes: u32) -> Result<Reply, CallError> {
+    fn read_each(&mut self, file: FileSlot, bytes: u32) -> Result<CallReply, CallError> {
         let Self { files, reading, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         for before in 0..bytes {
             let came = |errno| CallError { errno, calls: before + 1, bytes: u64::from(before) };
             if read(file, &mut reading[..1]).map_err(came)? == 0 {
-                return Ok(Reply::moved(u64::from(before), before + 1));
+                return Ok(CallReply::moved(u64::from(before), before + 1));
             }
         }
-        Ok(Reply::moved(u64::from(bytes), bytes))
+        Ok(CallReply::moved(u64::from(bytes), bytes))
     }
 
-    fn write_each(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
+    fn write_each(
+        &mut self,
+        file: FileSlot,
+        bytes: u32,
+        position: u64,
+    ) -> Result<CallReply, CallError> {
         let Self { files, payload, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         for before in 0..bytes {
@@ -398,11 +424,11 @@ impl SyncCaller {
                 return Err(came(Errno::IO));
             }
         }
-        Ok(Reply::moved(u64::from(bytes), bytes))
+        Ok(CallReply::moved(u64::from(bytes), bytes))
     }
 
     #[inline]
-    fn write(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
+    fn write(&mut self, file: FileSlot, bytes: u32, position: u64) -> Result<CallReply, CallError> {
         let Self { files, payload, vectored, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         whole(bytes, |written, wanted| {
@@ -412,7 +438,12 @@ impl SyncCaller {
         })
     }
 
-    fn write_at(&mut self, file: File, bytes: u32, position: u64) -> Result<Reply, CallError> {
+    fn write_at(
+        &mut self,
+        file: FileSlot,
+        bytes: u32,
+        position: u64,
+    ) -> Result<CallReply, CallError> {
         let Self { files, payload, vectored, .. } = self;
         let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
         whole(bytes, |written, wanted| {
@@ -429,14 +460,14 @@ impl SyncCaller {
     }
 
     #[cold]
-    fn buffered(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+    fn buffered(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         let Self { files, vectored, mappings, buffers, .. } = self;
         let buffers = buffers.as_ref().ok_or(Errno::BADF)?;
         let files = OpenFiles { files: &files[..], vectored: *vectored, mappings };
         attempt_buffered(files, buffers, call)
     }
 
-    fn path_in(&self, at: Dir, below: Option<&CStr>) -> PathBuf {
+    fn path_in(&self, at: DirSlot, below: Option<&CStr>) -> PathBuf {
         let by_path = self.whole_paths.as_ref().and_then(|paths| paths.below(at, below));
         if let Some(path) = by_path {
             return OsStr::from_bytes(&path).into();
@@ -452,20 +483,20 @@ impl SyncCaller {
 
 impl Caller for SyncCaller {
     #[inline]
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         self.attempt(call)
     }
 
     #[cold]
     fn will_make(&mut self, name: &CStr) -> Result<(), CallError> {
         let Some(manifest) = &self.manifest else { return Ok(()) };
-        Ok(announce(manifest.as_ref(), self.dir(Dir::TARGET)?, name)?)
+        Ok(announce(manifest.as_ref(), self.dir(DirSlot::TARGET)?, name)?)
     }
 
     #[cold]
     fn has_made(&mut self, name: &CStr) -> Result<(), CallError> {
         let Some(manifest) = &self.manifest else { return Ok(()) };
-        Ok(identify(manifest.as_ref(), self.dir(Dir::TARGET)?, name)?)
+        Ok(identify(manifest.as_ref(), self.dir(DirSlot::TARGET)?, name)?)
     }
 
     #[cold]
@@ -478,19 +509,19 @@ impl Caller for SyncCaller {
         self.manifest.iter().for_each(|manifest| manifest.removed(name));
     }
 
-    fn entries(&self) -> Entries<'_> {
-        Entries::new(&self.packed)
+    fn entries(&self) -> DirEntries<'_> {
+        DirEntries::new(&self.packed)
     }
 
     fn reaped(&self) -> &[Completion] {
         self.requests.reaped()
     }
 
-    fn path_of(&self, subject: Subject<'_>) -> PathBuf {
+    fn path_of(&self, subject: CallSubject<'_>) -> PathBuf {
         match subject {
-            Subject::Below(at, path) => self.path_in(at, Some(path)),
-            Subject::Directory(dir) => self.path_in(dir, None),
-            Subject::File(file) => {
+            CallSubject::Below(at, path) => self.path_in(at, Some(path)),
+            CallSubject::Directory(dir) => self.path_in(dir, None),
+            CallSubject::File(file) => {
                 let path = self.file(file).ok().and_then(fd_path);
                 path.unwrap_or_else(|| format!("file slot {}", file.0).into())
             }
@@ -506,13 +537,13 @@ impl Caller for SyncCaller {
     }
 
     fn by_whole_paths(&mut self, are: bool) -> io::Result<()> {
-        let paths = are.then(|| WholePaths::of(&self.given, self.dir(Dir::TARGET)?));
+        let paths = are.then(|| WholePaths::of(&self.given, self.dir(DirSlot::TARGET)?));
         self.whole_paths = paths.transpose()?;
         Ok(())
     }
 
-    fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {
-        self.requests = Requests::of(queue)?;
+    fn open_queue(&mut self, queue: Option<IoQueue>) -> io::Result<()> {
+        self.requests = TaskRequests::of(queue)?;
         Ok(())
     }
 
@@ -522,7 +553,7 @@ impl Caller for SyncCaller {
 
     fn close_all(&mut self) {
         // Waits for those that are under way.
-        self.requests = Requests::default();
+        self.requests = TaskRequests::default();
         self.mappings.clear();
         // Slots the task left open are closed here; errors of these closes are ignored.
         self.dirs.iter_mut().skip(1).for_each(|slot| *slot = None);

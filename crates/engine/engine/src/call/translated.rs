@@ -1,9 +1,9 @@
 //! Conversion between the flags and results of scripts and those of the system.
 
-use treering_script::{CreateHow, Done, OpenHow as Opened};
-use treering_sys::{Attributes, FileType, OpenHow};
+use treering_script::{CallResult, CreateHow, OpenHow as Opened};
+use treering_sys::{FileAttributes, FileType, OpenHow};
 
-use crate::Reply;
+use crate::CallReply;
 
 pub(super) const fn created(how: CreateHow) -> OpenHow {
     match how {
@@ -27,7 +27,7 @@ pub(super) const fn opened(how: Opened) -> OpenHow {
 }
 
 /// Size reply from the result of `stat`.
-pub(super) fn found(attributes: &Attributes) -> Reply {
+pub(super) fn found(attributes: &FileAttributes) -> CallReply {
     let is_file = attributes.kind == FileType::RegularFile;
-    Reply::once(Done::Size(if is_file { attributes.bytes } else { 0 }))
+    CallReply::once(CallResult::Size(if is_file { attributes.bytes } else { 0 }))
 }

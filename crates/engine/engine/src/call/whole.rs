@@ -3,14 +3,14 @@
 use treering_script::CallError;
 use treering_sys::Errno;
 
-use crate::{LARGEST_CALL_BYTES, Reply};
+use crate::{CallReply, LARGEST_CALL_BYTES};
 
 /// Writes until all is written: `once` is told how much was before and how much is wanted.
 #[inline]
 pub(super) fn whole(
     bytes: u32,
     mut once: impl FnMut(u64, usize) -> Result<usize, Errno>,
-) -> Result<Reply, CallError> {
+) -> Result<CallReply, CallError> {
     let (mut written, mut calls) = (0u64, 0u32);
     loop {
         let left = u64::from(bytes) - written;
@@ -25,7 +25,7 @@ pub(super) fn whole(
             Err(errno) => return Err(CallError { errno, calls, bytes: written }),
         }
         if written >= u64::from(bytes) {
-            return Ok(Reply::moved(written, calls));
+            return Ok(CallReply::moved(written, calls));
         }
     }
 }

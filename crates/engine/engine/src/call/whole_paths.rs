@@ -10,13 +10,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use treering_script::{Call, Dir, Done};
+use treering_script::{Call, CallResult, DirSlot};
 use treering_sys::{
     Errno, IoPath, attributes, is_single_name, make_dir_by_path, open_by_path, remove_dir_by_path,
     rename_by_path, stat_by_path, stat_top, unlink_by_path,
 };
 
-use crate::Reply;
+use crate::CallReply;
 use crate::call::translated::{created, found, opened};
 
 /// Paths of open directories, and room for the path of an item.
@@ -29,9 +29,9 @@ pub(super) struct WholePaths {
 }
 
 /// Outcome of a call by path.
-pub(super) enum ByPath {
+pub(super) enum PathOutcome {
     /// The call was made.
-    Done(Reply),
+    Done(CallReply),
     /// A file was opened for this slot.
     Opened(OwnedFd, u16),
     /// The call does not take a path.
@@ -59,7 +59,7 @@ impl WholePaths {
     }
 
     /// Path of a directory or of an entry in it, for messages.
-    pub(super) fn below(&self, at: Dir, name: Option<&CStr>) -> Option<Vec<u8>> {
+    pub(super) fn below(&self, at: DirSlot, name: Option<&CStr>) -> Option<Vec<u8>> {
         let mut path = self.dirs.get(usize::from(at.0)).cloned().flatten()?;
         path.extend_from_slice(name.unwrap_or(c".").to_bytes());
         Some(path)
@@ -67,19 +67,23 @@ impl WholePaths {
 
     /// Makes a call by its whole path, if it takes one.
     #[inline]
-    pub(super) fn attempt(&mut self, call: &Call<'_>, through: IoPath) -> Result<ByPath, Errno> {
+    pub(super) fn attempt(
+        &mut self,
+        call: &Call<'_>,
+        through: IoPath,
+    ) -> Result<PathOutcome, Errno> {
         let done = match *call {
             Call::Create { at, path, how, into } => {
                 let file = open_by_path(self.item(at, path)?, created(how), through)?;
-                return Ok(ByPath::Opened(file, into.0));
+                return Ok(PathOutcome::Opened(file, into.0));
             }
             Call::Open { at, path, how, into } => {
                 let file = open_by_path(self.item(at, path)?, opened(how), through)?;
-                return Ok(ByPath::Opened(file, into.0));
+                return Ok(PathOutcome::Opened(file, into.0));
             }
             Call::Stat { at, name } => {
                 stat_by_path(self.item(at, name)?)?;
-                Reply::once(Done::Plain)
+                CallReply::once(CallResult::Plain)
             }
             Call::Size { at, name } => found(&stat_by_path(self.item(at, name)?)?),
             Call::Unlink { at, path } => plain(unlink_by_path(self.item(at, path)?))?,
@@ -92,23 +96,23 @@ impl WholePaths {
             }
             Call::OpenDir { at, path, into } => {
                 self.keep(at, path, into)?;
-                Reply { done: Done::Plain, calls: 0 }
+                CallReply { done: CallResult::Plain, calls: 0 }
             }
-            _ => return Ok(ByPath::Other),
+            _ => return Ok(PathOutcome::Other),
         };
-        Ok(ByPath::Done(done))
+        Ok(PathOutcome::Done(done))
     }
 
     #[inline]
-    fn item(&mut self, at: Dir, name: &CStr) -> Result<&CStr, Errno> {
+    fn item(&mut self, at: DirSlot, name: &CStr) -> Result<&CStr, Errno> {
         put(&mut self.path, &self.dirs, at, name)?;
         closed(&self.path)
     }
 
-    fn keep(&mut self, at: Dir, path: &CStr, into: Dir) -> Result<(), Errno> {
+    fn keep(&mut self, at: DirSlot, path: &CStr, into: DirSlot) -> Result<(), Errno> {
         put(&mut self.path, &self.dirs, at, path)?;
         let slot = usize::from(into.0);
-        if into == Dir::TARGET {
+        if into == DirSlot::TARGET {
             return Err(Errno::BADF);
         }
         if self.dirs.len() <= slot {
@@ -123,13 +127,18 @@ impl WholePaths {
     }
 }
 
-fn plain(done: Result<(), Errno>) -> Result<Reply, Errno> {
-    done.map(|()| Reply::once(Done::Plain))
+fn plain(done: Result<(), Errno>) -> Result<CallReply, Errno> {
+    done.map(|()| CallReply::once(CallResult::Plain))
 }
 
 /// Puts the path of a name together, closed by a NUL.
 #[inline]
-fn put(into: &mut Vec<u8>, dirs: &[Option<Vec<u8>>], at: Dir, name: &CStr) -> Result<(), Errno> {
+fn put(
+    into: &mut Vec<u8>,
+    dirs: &[Option<Vec<u8>>],
+    at: DirSlot,
+    name: &CStr,
+) -> Result<(), Errno> {
     let dir = dirs.get(usize::from(at.0)).and_then(Option::as_ref).ok_or(Errno::BADF)?;
     let bytes = name.to_bytes();
     if !is_single_name(bytes) && !bytes.split(|&byte| byte == b'/').all(is_single_name) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use treering_model::{HeatCounts, HeatReport, HotData};
-use treering_stats::{Access, Heat, concentration};
+use treering_stats::{Access, HeatStatistics, concentration};
 
 /// Size of a range in bytes, as in the kernel's patches of 2012.
 const RANGE_BYTES: u64 = HeatReport::RANGE_BYTES;
@@ -19,9 +19,9 @@ const POINTS: usize = 100;
 /// Accesses to a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct FileHeat {
-    all: Heat,
+    all: HeatStatistics,
     /// Empty as long as all was in the first range.
-    ranges: BTreeMap<u64, Heat>,
+    ranges: BTreeMap<u64, HeatStatistics>,
     /// Known end of the file, in bytes.
     end: u64,
     removed: bool,
@@ -51,7 +51,7 @@ pub struct HeatBook {
     #[serde(skip)]
     names: HashMap<String, usize>,
     ranges: usize,
-    total: Heat,
+    total: HeatStatistics,
     left_out: u64,
 }
 
@@ -73,7 +73,7 @@ impl HeatBook {
 
     /// Resets the accesses, and keeps the existing files.
     pub(super) fn cool(&mut self) {
-        self.total = Heat::default();
+        self.total = HeatStatistics::default();
         (self.left_out, self.ranges) = (0, 0);
         let here = std::mem::take(&mut self.files).into_iter().filter(|(_, file)| !file.removed);
         self.files = here
@@ -172,7 +172,7 @@ impl HeatBook {
             let ours = &mut self.files[number].1;
             let had = ours.all;
             if !(ours.ranges.is_empty() && theirs.ranges.is_empty()) {
-                let first = |file: &FileHeat, all: Heat| {
+                let first = |file: &FileHeat, all: HeatStatistics| {
                     let alone = file.ranges.is_empty() && all.accesses() > 0;
                     alone.then_some((0, all))
                 };
@@ -219,7 +219,7 @@ impl HeatBook {
             })
             .collect();
         let whole = |(path, file): &'_ (String, FileHeat)| -> HotData {
-            self.reported(&Part { path, file, offset: 0, heat: &file.all })
+            self.reported(&FileRange { path, file, offset: 0, heat: &file.all })
         };
         let mut hottest_files: Vec<HotData> = Vec::new();
         for file in touched() {
@@ -247,7 +247,7 @@ impl HeatBook {
         }
     }
 
-    fn reported(&self, part: &Part<'_>) -> HotData {
+    fn reported(&self, part: &FileRange<'_>) -> HotData {
         HotData {
             path: part.path.to_owned(),
             offset: part.offset,
@@ -261,18 +261,18 @@ impl HeatBook {
 }
 
 /// A range of a file.
-struct Part<'b> {
+struct FileRange<'b> {
     path: &'b str,
     file: &'b FileHeat,
     offset: u64,
-    heat: &'b Heat,
+    heat: &'b HeatStatistics,
 }
 
 /// The ranges of a file, at least the first.
-fn of_file<'b>(path: &'b str, file: &'b FileHeat) -> impl Iterator<Item = Part<'b>> {
+fn of_file<'b>(path: &'b str, file: &'b FileHeat) -> impl Iterator<Item = FileRange<'b>> {
     let only = file.ranges.is_empty().then_some((0, &file.all));
     let ranges = file.ranges.iter().map(|(range, heat)| (range * RANGE_BYTES, heat));
-    only.into_iter().chain(ranges).map(move |(offset, heat)| Part { path, file, offset, heat })
+    only.into_iter().chain(ranges).map(move |(offset, heat)| FileRange { path, file, offset, heat })
 }
 
 /// Adds an entry; drops the coolest entries from time to time.
@@ -292,8 +292,8 @@ fn sort(list: &mut [HotData]) {
     });
 }
 
-const fn counts(heat: &Heat) -> HeatCounts {
-    let Heat { reads, writes, read_bytes, written_bytes, .. } = *heat;
+const fn counts(heat: &HeatStatistics) -> HeatCounts {
+    let HeatStatistics { reads, writes, read_bytes, written_bytes, .. } = *heat;
     HeatCounts { reads, writes, read_bytes, written_bytes }
 }
 

@@ -6,14 +6,14 @@ use std::io;
 use std::path::PathBuf;
 
 use treering_script::{
-    Buffers, Call, CallError, Completion, CreateHow, Dir, Done, Entries, File, OpenHow, Queue,
-    Subject, SyncMode,
+    Buffers, Call, CallError, CallResult, CallSubject, Completion, CreateHow, DirEntries, DirSlot,
+    FileSlot, IoQueue, OpenHow, SyncMode,
 };
 use treering_stats::Access;
 use treering_sys::monotonic_ns;
 
 use super::book::{FileNumber, HeatBook};
-use crate::{Caller, Reply};
+use crate::{CallReply, Caller};
 
 /// A file that a worker has open.
 #[derive(Clone, Copy, Debug)]
@@ -26,13 +26,13 @@ struct OpenFile {
 
 /// Wrapper that passes calls to another caller and records their accesses.
 #[derive(Debug)]
-pub(crate) struct Noting<C> {
+pub(crate) struct HeatCaller<C> {
     caller: C,
-    notes: Notes,
+    notes: AccessRecorder,
 }
 
 #[derive(Debug)]
-struct Notes {
+struct AccessRecorder {
     half_life_ns: u64,
     book: HeatBook,
     roots: Vec<String>,
@@ -41,17 +41,17 @@ struct Notes {
     files: HashMap<u16, OpenFile>,
 }
 
-impl<C> Noting<C> {
+impl<C> HeatCaller<C> {
     pub(super) fn new(caller: C, half_life_ns: u64, roots: &[String], worker: u16) -> Self {
         let own = roots.get(usize::from(worker) % roots.len().max(1)).cloned().unwrap_or_default();
-        let mut notes = Notes {
+        let mut notes = AccessRecorder {
             half_life_ns,
             book: HeatBook::new(half_life_ns),
             roots: roots.to_vec(),
             dirs: HashMap::new(),
             files: HashMap::new(),
         };
-        notes.dirs.insert(Dir::TARGET.0, as_dir(own));
+        notes.dirs.insert(DirSlot::TARGET.0, as_dir(own));
         Self { caller, notes }
     }
 }
@@ -64,13 +64,13 @@ fn as_dir(mut name: String) -> String {
     name
 }
 
-impl<C: Caller> Caller for Noting<C> {
-    fn call(&mut self, call: &Call<'_>) -> Result<Reply, CallError> {
+impl<C: Caller> Caller for HeatCaller<C> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         let reply = self.caller.call(call);
         match &reply {
             Ok(reply) => self.notes.note(call, reply.done),
             // Counts the bytes that were written before the failure.
-            Err(error) => self.notes.moved(call, Done::Bytes(error.bytes)),
+            Err(error) => self.notes.moved(call, CallResult::Bytes(error.bytes)),
         }
         reply
     }
@@ -91,7 +91,7 @@ impl<C: Caller> Caller for Noting<C> {
         self.caller.has_removed(name);
     }
 
-    fn entries(&self) -> Entries<'_> {
+    fn entries(&self) -> DirEntries<'_> {
         self.caller.entries()
     }
 
@@ -99,7 +99,7 @@ impl<C: Caller> Caller for Noting<C> {
         self.caller.reaped()
     }
 
-    fn path_of(&self, subject: Subject<'_>) -> PathBuf {
+    fn path_of(&self, subject: CallSubject<'_>) -> PathBuf {
         self.caller.path_of(subject)
     }
 
@@ -119,13 +119,13 @@ impl<C: Caller> Caller for Noting<C> {
         self.caller.use_buffers(buffers);
     }
 
-    fn open_queue(&mut self, queue: Option<Queue>) -> io::Result<()> {
+    fn open_queue(&mut self, queue: Option<IoQueue>) -> io::Result<()> {
         self.caller.open_queue(queue)
     }
 
     fn close_all(&mut self) {
         self.caller.close_all();
-        self.notes.dirs.retain(|slot, _| *slot == Dir::TARGET.0);
+        self.notes.dirs.retain(|slot, _| *slot == DirSlot::TARGET.0);
         self.notes.files.clear();
     }
 
@@ -135,14 +135,14 @@ impl<C: Caller> Caller for Noting<C> {
     }
 }
 
-impl Notes {
-    fn path(&self, at: Dir, name: &CStr) -> String {
+impl AccessRecorder {
+    fn path(&self, at: DirSlot, name: &CStr) -> String {
         let dir = self.dirs.get(&at.0).map_or("", String::as_str);
         format!("{dir}{}", name.to_string_lossy())
     }
 
     /// Records a successful call.
-    fn note(&mut self, call: &Call<'_>, done: Done) {
+    fn note(&mut self, call: &Call<'_>, done: CallResult) {
         match *call {
             Call::OpenDir { at, path, into } => {
                 let name = as_dir(self.path(at, path));
@@ -164,7 +164,7 @@ impl Notes {
             }
             Call::Open { at, path, how, into } => {
                 let number = self.open(at, path, into, how == OpenHow::Append);
-                if let (Some(number), Done::Size(bytes)) = (number, done) {
+                if let (Some(number), CallResult::Size(bytes)) = (number, done) {
                     self.book.set_end(number, bytes);
                 }
             }
@@ -193,7 +193,13 @@ impl Notes {
     }
 
     /// A file was opened into a slot.
-    fn open(&mut self, at: Dir, path: &CStr, into: File, appends: bool) -> Option<FileNumber> {
+    fn open(
+        &mut self,
+        at: DirSlot,
+        path: &CStr,
+        into: FileSlot,
+        appends: bool,
+    ) -> Option<FileNumber> {
         let name = self.path(at, path);
         let number = self.book.file(&name);
         self.files.insert(into.0, OpenFile { number, position: 0, appends });
@@ -201,8 +207,8 @@ impl Notes {
     }
 
     /// Records the data that a call moved, if any.
-    fn moved(&mut self, call: &Call<'_>, done: Done) {
-        if let (Call::Submit { requests }, Done::Taken(taken)) = (call, done) {
+    fn moved(&mut self, call: &Call<'_>, done: CallResult) {
+        if let (Call::Submit { requests }, CallResult::Taken(taken)) = (call, done) {
             let taken = usize::try_from(taken).unwrap_or(usize::MAX);
             for request in requests.iter().take(taken) {
                 let bytes = u64::from(request.bytes);
@@ -210,7 +216,7 @@ impl Notes {
             }
             return;
         }
-        let Done::Bytes(bytes) = done else { return };
+        let CallResult::Bytes(bytes) = done else { return };
         match *call {
             Call::Read { file, .. } => self.count(file, None, false, 1, bytes),
             Call::ReadEach { file, .. } => self.count(file, None, false, bytes, bytes),
@@ -227,7 +233,7 @@ impl Notes {
     }
 
     /// Counts bytes at a place, or at the file's position, which moves on.
-    fn count(&mut self, file: File, place: Option<u64>, writes: bool, count: u64, bytes: u64) {
+    fn count(&mut self, file: FileSlot, place: Option<u64>, writes: bool, count: u64, bytes: u64) {
         let Some(open) = self.files.get_mut(&file.0) else { return };
         if bytes == 0 {
             return;

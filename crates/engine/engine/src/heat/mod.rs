@@ -1,6 +1,6 @@
 //! Hot data: reads and writes as they are issued, by file and by range.
 //!
-//! Asked for, a place is wrapped in a [`Heated`] one, whose callers keep a book beside each call;
+//! Asked for, a place is wrapped in a [`HeatedPlace`] one, whose callers keep a book beside each call;
 //! not asked for, nothing of it is in the way of a call. The page cache answers many of these reads
 //! and gathers many of the writes: what reaches the disk is another matter.
 
@@ -12,13 +12,13 @@ use std::io;
 use std::time::Duration;
 
 use treering_model::{Caution, HeatReport};
-use treering_script::{Program, ProgramEnd};
+use treering_script::{ExternalProgram, ProgramEnd};
 use treering_stats::Access;
 use treering_sys::{DropCachesError, StopFlag};
 
-use crate::{EngineError, Payload, Place, TrialClock};
+use crate::{EngineError, Payload, SessionPlace, TrialClock};
 pub use book::{HeatBook, HotRange};
-pub(crate) use caller::Noting;
+pub(crate) use caller::HeatCaller;
 
 /// Record of the reads and writes in a trial.
 #[derive(Debug)]
@@ -70,23 +70,23 @@ impl HeatLog {
 }
 
 /// Place whose accesses are recorded.
-pub(crate) struct Heated<'p, P: ?Sized> {
+pub(crate) struct HeatedPlace<'p, P: ?Sized> {
     place: &'p P,
     log: &'p HeatLog,
 }
 
-impl<'p, P: Place + ?Sized> Heated<'p, P> {
+impl<'p, P: SessionPlace + ?Sized> HeatedPlace<'p, P> {
     pub(crate) const fn new(place: &'p P, log: &'p HeatLog) -> Self {
         Self { place, log }
     }
 }
 
-impl<P: Place + ?Sized> Place for Heated<'_, P> {
-    type Caller = Noting<P::Caller>;
+impl<P: SessionPlace + ?Sized> SessionPlace for HeatedPlace<'_, P> {
+    type Caller = HeatCaller<P::Caller>;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller> {
         let caller = self.place.caller(payload, worker)?;
-        Ok(Noting::new(caller, self.log.half_life_ns, &self.log.roots, worker))
+        Ok(HeatCaller::new(caller, self.log.half_life_ns, &self.log.roots, worker))
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {
@@ -99,7 +99,7 @@ impl<P: Place + ?Sized> Place for Heated<'_, P> {
 
     fn program(
         &self,
-        program: &Program,
+        program: &ExternalProgram,
         clock: TrialClock,
         stop: &StopFlag,
     ) -> io::Result<ProgramEnd> {

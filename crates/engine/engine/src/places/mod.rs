@@ -11,7 +11,7 @@ use std::io;
 use std::process;
 
 use treering_model::{Caution, CautionCode};
-use treering_script::{Program, ProgramEnd};
+use treering_script::{ExternalProgram, ProgramEnd};
 use treering_sys::{Confinement, DropCachesError, StopFlag, drop_caches};
 
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 use program::run_program;
 
 /// Place in which sessions run.
-pub trait Place {
+pub trait SessionPlace {
     /// Maker of the calls of a worker.
     type Caller: Caller;
 
@@ -54,7 +54,7 @@ pub trait Place {
     /// When it cannot be started, or nothing can be there.
     fn program(
         &self,
-        _program: &Program,
+        _program: &ExternalProgram,
         _clock: TrialClock,
         _stop: &StopFlag,
     ) -> io::Result<ProgramEnd> {
@@ -84,7 +84,7 @@ pub trait Place {
     }
 }
 
-impl Place for Target {
+impl SessionPlace for Target {
     type Caller = SyncCaller;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
@@ -104,7 +104,7 @@ impl Place for Target {
 
     fn program(
         &self,
-        program: &Program,
+        program: &ExternalProgram,
         clock: TrialClock,
         stop: &StopFlag,
     ) -> io::Result<ProgramEnd> {
@@ -119,7 +119,7 @@ impl Place for Target {
 }
 
 /// Several directories as one place: workers take turns at them, and may open all of them.
-impl Place for [Target] {
+impl SessionPlace for [Target] {
     type Caller = SyncCaller;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
@@ -128,7 +128,7 @@ impl Place for [Target] {
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {
-        self.first().map_or(Ok(()), Place::drop_caches)
+        self.first().map_or(Ok(()), SessionPlace::drop_caches)
     }
 
     fn shell(&self, command: &str) -> io::Result<()> {
@@ -137,7 +137,7 @@ impl Place for [Target] {
 
     fn program(
         &self,
-        program: &Program,
+        program: &ExternalProgram,
         clock: TrialClock,
         stop: &StopFlag,
     ) -> io::Result<ProgramEnd> {
@@ -145,7 +145,7 @@ impl Place for [Target] {
     }
 
     fn cautions(&self) -> Vec<Caution> {
-        self.first().map(Place::cautions).unwrap_or_default()
+        self.first().map(SessionPlace::cautions).unwrap_or_default()
     }
 }
 
@@ -156,7 +156,7 @@ fn turn<P>(places: &[P], worker: u16) -> io::Result<&P> {
 }
 
 /// Several filesystems in memory; a worker sees only its own.
-impl Place for [MemoryFilesystem] {
+impl SessionPlace for [MemoryFilesystem] {
     type Caller = MemoryCaller;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<MemoryCaller> {
@@ -165,7 +165,7 @@ impl Place for [MemoryFilesystem] {
 }
 
 /// A run in memory writes no payload, has nothing to drop, and nothing that a shell could do.
-impl Place for MemoryFilesystem {
+impl SessionPlace for MemoryFilesystem {
     type Caller = MemoryCaller;
 
     fn caller(&self, _payload: &Payload, _worker: u16) -> io::Result<MemoryCaller> {

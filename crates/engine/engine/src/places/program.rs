@@ -10,7 +10,7 @@ use std::process::{Child, Command};
 use std::thread;
 use std::time::Duration;
 
-use treering_script::{Program, ProgramEnd};
+use treering_script::{ExternalProgram, ProgramEnd};
 use treering_sys::{StopFlag, interrupt, leave_with_parent, memory_file, monotonic_ns};
 
 use super::watched_program::run_watched;
@@ -25,7 +25,7 @@ const SAID_BYTES_MAX: u64 = 256 << 20;
 /// end; its output still counts.
 pub(crate) fn run_program(
     target: &Target,
-    program: &Program,
+    program: &ExternalProgram,
     clock: TrialClock,
     stop: &StopFlag,
 ) -> io::Result<ProgramEnd> {

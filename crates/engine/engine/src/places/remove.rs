@@ -17,7 +17,7 @@ use treering_sys::{
 
 /// Numbers of removed entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Removed {
+pub struct RemovalCounts {
     /// Files, and whatever else is no directory.
     pub files: u64,
     /// Directories.
@@ -58,11 +58,11 @@ pub enum RemoveError {
     },
     /// The `progress` callback requested a stop.
     #[error("stopped after {} files and {} directories", .0.files, .0.dirs)]
-    Stopped(Removed),
+    Stopped(RemovalCounts),
 }
 
 /// Directory that is being emptied.
-struct Level {
+struct DirLevel {
     name: CString,
     dir: OwnedFd,
     /// Subdirectories still to be removed.
@@ -81,14 +81,14 @@ pub fn remove_tree(
     dir: BorrowedFd<'_>,
     confinement: Confinement,
     (name, made): (&str, &FileIdentity),
-    progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
-) -> Result<Removed, RemoveError> {
+    progress: &mut dyn FnMut(&RemovalCounts) -> ControlFlow<()>,
+) -> Result<RemovalCounts, RemoveError> {
     let plain = CString::new(name).ok().filter(|name| is_single_name(name.to_bytes()));
     let plain = plain.ok_or_else(|| RemoveError::NotPlain { name: name.to_owned() })?;
-    let mut removal = Removal {
+    let mut removal = TreeRemoval {
         confinement,
         buffer: EntryBuffer::new(32 * 1024),
-        removed: Removed::default(),
+        removed: RemovalCounts::default(),
         progress,
     };
     let mut top = removal.open(dir, plain)?;
@@ -136,25 +136,25 @@ pub(crate) fn remove_file(
     }
 }
 
-struct Removal<'p> {
+struct TreeRemoval<'p> {
     confinement: Confinement,
     buffer: EntryBuffer,
-    removed: Removed,
-    progress: &'p mut dyn FnMut(&Removed) -> ControlFlow<()>,
+    removed: RemovalCounts,
+    progress: &'p mut dyn FnMut(&RemovalCounts) -> ControlFlow<()>,
 }
 
-impl Removal<'_> {
+impl TreeRemoval<'_> {
     /// Opens a directory.
-    fn open(&self, parent: BorrowedFd<'_>, name: CString) -> Result<Level, RemoveError> {
+    fn open(&self, parent: BorrowedFd<'_>, name: CString) -> Result<DirLevel, RemoveError> {
         let dir = open_subdir(self.confinement, parent, &name).map_err(|errno| match errno {
             Errno::XDEV => RemoveError::OtherMount { path: path_of(parent, Some(&name)) },
             errno => failed("open", parent, Some(&name), errno),
         })?;
-        Ok(Level { name, dir, pending: Vec::new(), progressed: false })
+        Ok(DirLevel { name, dir, pending: Vec::new(), progressed: false })
     }
 
     /// Removes the files of a directory and collects its subdirectories.
-    fn empty(&mut self, level: &mut Level) -> Result<(), RemoveError> {
+    fn empty(&mut self, level: &mut DirLevel) -> Result<(), RemoveError> {
         let dir = level.dir.as_fd();
         loop {
             let mut names = Vec::new();
@@ -188,8 +188,8 @@ impl Removal<'_> {
     fn leave(
         &mut self,
         parent: BorrowedFd<'_>,
-        mut level: Level,
-    ) -> Result<Option<Level>, RemoveError> {
+        mut level: DirLevel,
+    ) -> Result<Option<DirLevel>, RemoveError> {
         match remove_dir(parent, &level.name) {
             Ok(()) => {
                 self.removed.dirs += 1;

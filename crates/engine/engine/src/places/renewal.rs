@@ -6,13 +6,13 @@ use std::error::Error;
 use std::io;
 
 use treering_model::Caution;
-use treering_script::{Program, ProgramEnd};
+use treering_script::{ExternalProgram, ProgramEnd};
 use treering_sys::{DropCachesError, StopFlag};
 
-use crate::{EngineError, Payload, Place, SyncCaller, Target, TrialClock};
+use crate::{EngineError, Payload, SessionPlace, SyncCaller, Target, TrialClock};
 
 /// Target that can be renewed; nothing of it may be open meanwhile.
-pub trait Renewable {
+pub trait RenewableTarget {
     /// Current target.
     fn target(&self) -> &Target;
 
@@ -24,18 +24,18 @@ pub trait Renewable {
 }
 
 /// A renewable target as a place of sessions.
-pub struct Renewing<'r> {
-    holder: RefCell<&'r mut dyn Renewable>,
+pub struct RenewablePlace<'r> {
+    holder: RefCell<&'r mut dyn RenewableTarget>,
 }
 
-impl<'r> Renewing<'r> {
+impl<'r> RenewablePlace<'r> {
     /// The place that a holder has.
-    pub fn new(holder: &'r mut dyn Renewable) -> Self {
+    pub fn new(holder: &'r mut dyn RenewableTarget) -> Self {
         Self { holder: RefCell::new(holder) }
     }
 }
 
-impl Place for Renewing<'_> {
+impl SessionPlace for RenewablePlace<'_> {
     type Caller = SyncCaller;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
@@ -52,7 +52,7 @@ impl Place for Renewing<'_> {
 
     fn program(
         &self,
-        program: &Program,
+        program: &ExternalProgram,
         clock: TrialClock,
         stop: &StopFlag,
     ) -> io::Result<ProgramEnd> {

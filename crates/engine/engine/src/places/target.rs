@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_script::{Room, TargetFacts};
+use treering_script::{StatfsSpace, TargetFacts};
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileIdentity, FileType, FilesystemFacts, LockError, dir_again,
     fd_path, filesystem_facts, identity_in, lock_exclusive, open_subdir, open_top, read_entries,
@@ -16,7 +16,7 @@ use treering_sys::{
 use crate::call::sync::room;
 use crate::places::manifest::{TreeManifest, make_recorded};
 use crate::places::remove::remove_file;
-use crate::{RemoveError, Removed, TargetError, remove_tree};
+use crate::{RemovalCounts, RemoveError, TargetError, remove_tree};
 
 /// Open directory under test. All names of a run are beneath it, even if the directory is moved.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ impl Target {
     ///
     /// # Errors
     /// As `fstatfs`.
-    pub fn room(&self) -> Result<Room, TargetError> {
+    pub fn room(&self) -> Result<StatfsSpace, TargetError> {
         Ok(room(&self.filesystem()?))
     }
 
@@ -176,8 +176,8 @@ impl Target {
         &self,
         name: &str,
         made: &FileIdentity,
-        progress: &mut dyn FnMut(&Removed) -> ControlFlow<()>,
-    ) -> Result<Removed, RemoveError> {
+        progress: &mut dyn FnMut(&RemovalCounts) -> ControlFlow<()>,
+    ) -> Result<RemovalCounts, RemoveError> {
         remove_tree(self.dir(), self.confinement, (name, made), progress)
     }
 

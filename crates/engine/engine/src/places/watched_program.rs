@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use treering_model::Cpu;
-use treering_script::{Program, ProgramEnd, Watch};
+use treering_model::CpuTime;
+use treering_script::{ExternalProgram, ProgramEnd, ProgramWatch};
 use treering_sys::{
     ChildEnd, StopFlag, adopt_orphans, children, leave_with_parent, monotonic_ns,
     process_descriptor, read_without_waiting, signal_child, signal_group, sync_filesystem,
@@ -40,8 +40,8 @@ const PIECE_BYTES: usize = 64 << 10;
 /// reported as an end, too.
 pub(crate) fn run_watched(
     target: &Target,
-    program: &Program,
-    watch: &Watch,
+    program: &ExternalProgram,
+    watch: &ProgramWatch,
     clock: TrialClock,
     stop: &StopFlag,
 ) -> io::Result<ProgramEnd> {
@@ -50,7 +50,7 @@ pub(crate) fn run_watched(
     command
         .args(program.arguments.iter().map(|word| placed(OsStr::new(word), &directory)))
         .current_dir(&directory)
-        .env(Watch::DIRECTORY, &directory)
+        .env(ProgramWatch::DIRECTORY, &directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -64,8 +64,8 @@ pub(crate) fn run_watched(
         }
     };
     let mut pipes = [
-        Pipe::new(child.stdout.take().map(OwnedFd::from), watch.kept_bytes)?,
-        Pipe::new(child.stderr.take().map(OwnedFd::from), watch.kept_bytes)?,
+        PipeReader::new(child.stdout.take().map(OwnedFd::from), watch.kept_bytes)?,
+        PipeReader::new(child.stderr.take().map(OwnedFd::from), watch.kept_bytes)?,
     ];
     let end = wait(&child, &mut pipes, stop)?;
     let wall_ns = monotonic_ns() - began;
@@ -86,7 +86,7 @@ pub(crate) fn run_watched(
         wall_ns,
         signal: end.signal,
         not_started: None,
-        cpu: Cpu { user_ns: end.cpu.user_ns, system_ns: end.cpu.system_ns },
+        cpu: CpuTime { user_ns: end.cpu.user_ns, system_ns: end.cpu.system_ns },
         read_bytes: end.read_bytes,
         written_bytes: end.written_bytes,
         sync_ns,
@@ -97,7 +97,7 @@ pub(crate) fn run_watched(
 fn placed(word: &OsStr, directory: &Path) -> OsString {
     let Some(text) = word.to_str() else { return word.to_owned() };
     let mut placed = OsString::new();
-    for (number, part) in text.split(Watch::PLACE).enumerate() {
+    for (number, part) in text.split(ProgramWatch::PLACE).enumerate() {
         if number > 0 {
             placed.push(directory);
         }
@@ -106,7 +106,7 @@ fn placed(word: &OsStr, directory: &Path) -> OsString {
     placed
 }
 
-fn wait(child: &Child, pipes: &mut [Pipe; 2], stop: &StopFlag) -> io::Result<ChildEnd> {
+fn wait(child: &Child, pipes: &mut [PipeReader; 2], stop: &StopFlag) -> io::Result<ChildEnd> {
     let process = child.id();
     let descriptor = process_descriptor(process).ok();
     let longest = if descriptor.is_some() { ASK_EVERY } else { ASK_OFTEN };
@@ -132,16 +132,16 @@ fn wait(child: &Child, pipes: &mut [Pipe; 2], stop: &StopFlag) -> io::Result<Chi
 }
 
 /// Read end of a pipe, until its write end is closed.
-struct Pipe {
+struct PipeReader {
     file: Option<File>,
-    kept: Kept,
+    kept: HeadAndTail,
 }
 
-impl Pipe {
+impl PipeReader {
     fn new(from: Option<OwnedFd>, kept_bytes: usize) -> io::Result<Self> {
         let file = from.map(File::from);
         file.as_ref().map_or(Ok(()), read_without_waiting)?;
-        Ok(Self { file, kept: Kept::new(kept_bytes) })
+        Ok(Self { file, kept: HeadAndTail::new(kept_bytes) })
     }
 
     /// Reads at most `pieces` pieces of the available data.
@@ -164,7 +164,7 @@ impl Pipe {
 
 /// The beginning and the end of something that may be long.
 #[derive(Debug)]
-struct Kept {
+struct HeadAndTail {
     first: Vec<u8>,
     last: Vec<u8>,
     left_out: u64,
@@ -172,7 +172,7 @@ struct Kept {
     most: usize,
 }
 
-impl Kept {
+impl HeadAndTail {
     fn new(most: usize) -> Self {
         Self { first: Vec::new(), last: Vec::new(), left_out: 0, most }
     }
@@ -207,12 +207,12 @@ impl Kept {
 
 /// Reaper of processes that outlive the programs of a run: they become our children, and are ended
 /// after the run.
-pub(crate) struct Outlived {
+pub(crate) struct OrphanReaper {
     /// Children that existed before the run.
     before: Vec<u32>,
 }
 
-impl Outlived {
+impl OrphanReaper {
     pub(crate) fn begin() -> Self {
         // Without it, only processes that the programs end themselves are ended.
         let _not_possible = adopt_orphans(true);
@@ -263,18 +263,18 @@ impl Outlived {
 
 #[cfg(test)]
 mod tests {
-    use super::{Kept, placed};
+    use super::{HeadAndTail, placed};
     use std::ffi::OsStr;
     use std::path::Path;
 
     #[test]
     fn of_a_long_output_the_beginning_and_the_end_are_kept() {
-        let mut kept = Kept::new(4);
+        let mut kept = HeadAndTail::new(4);
         (0..1000).for_each(|_| kept.add(b"xy"));
         kept.add(b"END!");
         assert!(kept.last.capacity() < 64);
         assert_eq!(kept.bytes(), b"xyxy\n[1996 bytes left out]\nEND!");
-        let mut short = Kept::new(4);
+        let mut short = HeadAndTail::new(4);
         short.add(b"abcdefg");
         assert_eq!(short.bytes(), b"abcdefg");
     }

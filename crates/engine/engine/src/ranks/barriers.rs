@@ -2,7 +2,7 @@
 
 /// The barriers before the groups of a phase that all ranks had a part in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Barriers {
+pub struct PhaseBarriers {
     /// Times from the arrival of the last rank to the start of the last rank, in nanoseconds,
     /// ascending.
     pub took_ns: Vec<u64>,
@@ -10,7 +10,7 @@ pub struct Barriers {
     pub start_spreads_ns: Vec<u64>,
 }
 
-impl Barriers {
+impl PhaseBarriers {
     /// Adds a barrier that the last rank came to at a time, with when each rank began then.
     pub(crate) fn add(&mut self, met_ns: u64, began_ns: impl Iterator<Item = u64> + Clone) {
         let (Some(first), Some(last)) = (began_ns.clone().min(), began_ns.max()) else { return };
@@ -31,11 +31,11 @@ pub fn middle_ns(sorted: &[u64]) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Barriers, middle_ns};
+    use super::{PhaseBarriers, middle_ns};
 
     #[test]
     fn barriers_are_kept_in_their_order() {
-        let mut barriers = Barriers::default();
+        let mut barriers = PhaseBarriers::default();
         barriers.add(100, [150, 170, 160].into_iter());
         barriers.add(200, [210, 211].into_iter());
         // A clock that is not known better than this may say that it began before.

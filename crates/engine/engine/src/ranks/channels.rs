@@ -3,27 +3,27 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use crate::Link;
+use crate::RankLink;
 
 /// Sender and content of a message.
-type Message = (usize, Arc<[u8]>);
+type ChannelMessage = (usize, Arc<[u8]>);
 
 /// Channel endpoint of one rank.
 #[derive(Debug)]
-pub struct Channels {
+pub struct RankChannels {
     rank: usize,
-    to: Vec<Sender<Message>>,
-    from: Receiver<Message>,
+    to: Vec<Sender<ChannelMessage>>,
+    from: Receiver<ChannelMessage>,
 }
 
 /// Connected endpoints of `ranks` ranks.
-pub fn channels(ranks: usize) -> Vec<Channels> {
+pub fn channels(ranks: usize) -> Vec<RankChannels> {
     let (to, from): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
-    let end = |(rank, from)| Channels { rank, to: to.clone(), from };
+    let end = |(rank, from)| RankChannels { rank, to: to.clone(), from };
     from.into_iter().enumerate().map(end).collect()
 }
 
-impl Link for Channels {
+impl RankLink for RankChannels {
     fn rank(&self) -> usize {
         self.rank
     }

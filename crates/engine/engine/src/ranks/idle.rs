@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// Waits a little, and longer each time: other ranks may need this CPU.
 #[derive(Default)]
-pub(super) struct Idle {
+pub(super) struct IdleBackoff {
     turns: u32,
 }
 
@@ -15,7 +15,7 @@ const YIELDS: u32 = 20;
 const LONGER: Duration = Duration::from_micros(20);
 pub(crate) const LONGEST_REST: Duration = Duration::from_micros(500);
 
-impl Idle {
+impl IdleBackoff {
     pub(super) fn rest(&mut self) {
         self.turns = self.turns.saturating_add(1);
         match self.turns.checked_sub(YIELDS) {

@@ -128,7 +128,7 @@ impl Launcher {
             .collect()
     }
 
-    fn start(&self, ranks: u32, job: &Value) -> io::Result<Launched> {
+    fn start(&self, ranks: u32, job: &Value) -> io::Result<RunningLauncher> {
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
         // A file: a pipe would wait for a launcher that does not read.
@@ -145,7 +145,7 @@ impl Launcher {
         }
         let mut child = leave_with_parent(&mut command).spawn()?;
         let output = child.stdout.take();
-        Ok(Launched { child, errors, said: String::new(), lines: output.map(lines) })
+        Ok(RunningLauncher { child, errors, said: String::new(), lines: output.map(lines) })
     }
 
     /// Launches `ranks` ranks, passes the first its job, and forwards its reports except for the
@@ -171,9 +171,9 @@ impl Launcher {
                 ends_at = Some(Instant::now() + LEAVING_MAX);
             }
             match launched.hear() {
-                Heard::Closed => break,
-                Heard::Nothing => {}
-                Heard::Report(report) => match *report {
+                LauncherOutput::Closed => break,
+                LauncherOutput::Nothing => {}
+                LauncherOutput::Report(report) => match *report {
                     last @ (RankReport::Done | RankReport::Refused(_)) => {
                         last_word.get_or_insert(last);
                         ends_at.get_or_insert(Instant::now() + LEAVING_MAX);
@@ -196,7 +196,7 @@ impl Launcher {
 }
 
 /// Running launcher; it is ended when this is dropped.
-struct Launched {
+struct RunningLauncher {
     child: Child,
     /// Standard error of the launcher.
     errors: File,
@@ -205,7 +205,7 @@ struct Launched {
     lines: Option<Receiver<Vec<u8>>>,
 }
 
-impl Drop for Launched {
+impl Drop for RunningLauncher {
     fn drop(&mut self) {
         if !self.has_ended() {
             terminate(&self.child);
@@ -214,29 +214,33 @@ impl Drop for Launched {
     }
 }
 
-enum Heard {
+enum LauncherOutput {
     Nothing,
     Report(Box<RankReport>),
     Closed,
 }
 
-impl Launched {
+impl RunningLauncher {
     /// Listens for a moment.
-    fn hear(&mut self) -> Heard {
+    fn hear(&mut self) -> LauncherOutput {
         let line = match self.lines.as_ref().map(|lines| lines.recv_timeout(STEP)) {
             Some(Ok(line)) => line,
             Some(Err(RecvTimeoutError::Timeout)) => {
-                return if self.has_ended() { Heard::Closed } else { Heard::Nothing };
+                return if self.has_ended() {
+                    LauncherOutput::Closed
+                } else {
+                    LauncherOutput::Nothing
+                };
             }
-            Some(Err(RecvTimeoutError::Disconnected)) | None => return Heard::Closed,
+            Some(Err(RecvTimeoutError::Disconnected)) | None => return LauncherOutput::Closed,
         };
         match serde_json::from_slice(&line) {
-            Ok(report) => Heard::Report(Box::new(report)),
+            Ok(report) => LauncherOutput::Report(Box::new(report)),
             Err(_) => {
                 if (self.said.len() as u64) < TAIL_BYTES {
                     self.said += &String::from_utf8_lossy(&line);
                 }
-                Heard::Nothing
+                LauncherOutput::Nothing
             }
         }
     }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 /// Connection of one rank with all others.
-pub trait Link {
+pub trait RankLink {
     /// Number of this rank, counted from 0.
     fn rank(&self) -> usize;
 
@@ -23,9 +23,9 @@ pub trait Link {
 
 /// Link of a single process, without other ranks.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
+pub struct SoloLink;
 
-impl Link for Alone {
+impl RankLink for SoloLink {
     fn rank(&self) -> usize {
         0
     }

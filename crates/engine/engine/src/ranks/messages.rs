@@ -2,7 +2,7 @@
 
 /// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub(super) enum MessageKind {
     /// Part of a meeting: from a rank to rank 0, or from rank 0 to a single rank.
     Meeting = b'm' as isize,
     /// Broadcast of rank 0.
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     Farewell = b'f' as isize,
 }
 
-impl Kind {
+impl MessageKind {
     const ALL: [Self; 8] = [
         Self::Meeting,
         Self::Told,

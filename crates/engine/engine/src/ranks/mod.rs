@@ -1,6 +1,6 @@
 //! Ranks: one run by several processes, on as many machines as there are clients of a filesystem.
 //!
-//! Every rank runs the same session, of each group only its own share of the tasks. A [`Link`]
+//! Every rank runs the same session, of each group only its own share of the tasks. A [`RankLink`]
 //! carries messages between them (MPI, or channels in tests), a [`World`] makes meetings of these
 //! that nobody waits in for ever.
 
@@ -18,13 +18,13 @@ mod skew;
 mod spread;
 mod world;
 
-pub use barriers::{Barriers, middle_ns};
-pub use channels::{Channels, channels};
+pub use barriers::{PhaseBarriers, middle_ns};
+pub use channels::{RankChannels, channels};
 pub use clocks::ClockRelation;
 pub use launch::{
     LaunchEnd, LaunchError, Launcher, RankReport, USUAL_LAUNCHER, find_program, is_rank_of_plan,
 };
-pub use link::{Alone, Link};
+pub use link::{RankLink, SoloLink};
 pub use share::own_directory;
 pub use skew::RankSkew;
 pub use world::{RankError, World};

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use treering_model::Interval;
+use treering_model::IntervalTotals;
 use treering_sys::{StopFlag, monotonic_ns};
 
 use crate::ranks::idle::LONGEST_REST;
@@ -22,7 +22,7 @@ pub fn own_directory(rank: usize) -> String {
 
 /// Message of a rank that is ready for a phase or a group.
 #[derive(Serialize, Deserialize)]
-struct Ready {
+struct ReadyMessage {
     /// Name of the next step, which must be equal on all ranks.
     what: String,
     signal: Option<i32>,
@@ -31,7 +31,7 @@ struct Ready {
 
 /// Start message of rank 0.
 #[derive(Serialize, Deserialize)]
-struct Go {
+struct StartMessage {
     /// Start time, by the clock of rank 0.
     at_ns: u64,
     signal: Option<i32>,
@@ -40,12 +40,12 @@ struct Go {
 }
 
 /// Result of a task: run by this rank, or reported by another.
-pub(crate) enum Answer {
+pub(crate) enum TaskAnswer {
     Here(Box<TaskRun>),
     Told(Box<ReportedRun>),
 }
 
-impl Answer {
+impl TaskAnswer {
     /// Run of a task that was done here, or by ranks with the same clock.
     pub(crate) fn run(self) -> TaskRun {
         match self {
@@ -84,7 +84,7 @@ impl World<'_> {
         own: Result<(), EngineError>,
     ) -> Result<u64, EngineError> {
         let problem = own.as_ref().err().map(EngineError::why);
-        let ready = Ready { what: what.to_owned(), signal: stop.signal(), problem };
+        let ready = ReadyMessage { what: what.to_owned(), signal: stop.signal(), problem };
         let go = self.ask(&ready, begins_after).map_err(EngineError::Rank);
         // The local error says more than the one relayed by rank 0.
         own?;
@@ -99,7 +99,7 @@ impl World<'_> {
         Ok(self.by_own(go.at_ns))
     }
 
-    fn ask(&self, ready: &Ready, begins_after: Duration) -> Result<Go, RankError> {
+    fn ask(&self, ready: &ReadyMessage, begins_after: Duration) -> Result<StartMessage, RankError> {
         let bytes = serde_json::to_vec(ready).unwrap_or_default();
         if !self.is_first() {
             self.gather(&bytes)?;
@@ -109,10 +109,14 @@ impl World<'_> {
         }
         let (parts, lost) = self.gather_most(&bytes);
         self.have_met();
-        let mut go = Go { at_ns: 0, signal: None, problem: lost.map(|lost| (lost.rank, lost.why)) };
+        let mut go = StartMessage {
+            at_ns: 0,
+            signal: None,
+            problem: lost.map(|lost| (lost.rank, lost.why)),
+        };
         for (rank, part) in parts.iter().enumerate() {
             let Some(part) = part else { continue };
-            match serde_json::from_slice::<Ready>(part) {
+            match serde_json::from_slice::<ReadyMessage>(part) {
                 Err(error) => go.fail(rank, format!("it is not understood: {error}")),
                 Ok(other) => {
                     go.signal = go.signal.or(other.signal);
@@ -145,7 +149,7 @@ impl World<'_> {
         tasks: usize,
         own: Vec<TaskRun>,
         stop: &StopFlag,
-    ) -> Result<Vec<Answer>, EngineError> {
+    ) -> Result<Vec<TaskAnswer>, EngineError> {
         // The tasks of others would go on for nothing.
         if own.iter().any(|run| !matches!(run.end, TaskEnd::Finished)) {
             self.halt(stop.signal());
@@ -156,18 +160,18 @@ impl World<'_> {
         let told = self.told(own, stop);
         self.gather(&packed(&told)).map_err(EngineError::Rank)?;
         let all = self.broadcast(&[]).map_err(EngineError::Rank)?;
-        let (signal, parts) = Parts::split(&all);
+        let (signal, parts) = MessageParts::split(&all);
         if parts.len() != tasks {
             let why = format!("it told of {} tasks, not of {tasks}", parts.len());
             return Err(EngineError::Rank(self.error(0, why)));
         }
         signal.into_iter().for_each(|signal| stop.raise(signal));
-        Ok(parts.into_iter().map(|part| Answer::Told(Box::new(told_run(part)))).collect())
+        Ok(parts.into_iter().map(|part| TaskAnswer::Told(Box::new(told_run(part)))).collect())
     }
 
     /// The tasks of this rank as bytes.
     fn told(&self, own: Vec<TaskRun>, stop: &StopFlag) -> Vec<u8> {
-        let mut parts = Parts::of(stop.signal());
+        let mut parts = MessageParts::of(stop.signal());
         for mut run in own {
             run.began_ns = self.to_first(run.began_ns);
             let run = ReportedRun::of(run);
@@ -182,14 +186,14 @@ impl World<'_> {
         tasks: usize,
         own: Vec<TaskRun>,
         stop: &StopFlag,
-    ) -> Result<Vec<Answer>, EngineError> {
-        let mut answers: Vec<Answer> = Vec::with_capacity(tasks);
+    ) -> Result<Vec<TaskAnswer>, EngineError> {
+        let mut answers: Vec<TaskAnswer> = Vec::with_capacity(tasks);
         let (told, lost) = self.gather_most(&[]);
         let (mut slim, mut signal) = (Vec::with_capacity(tasks), stop.signal());
         for run in own {
             let run = ReportedRun::of(run);
             slim.push(serde_json::to_vec(&run.slim()).unwrap_or_default());
-            answers.push(Answer::Here(Box::new(run.into_run())));
+            answers.push(TaskAnswer::Here(Box::new(run.into_run())));
         }
         for (rank, told) in told.into_iter().enumerate().skip(1) {
             let share = share(rank, self.size(), tasks);
@@ -198,23 +202,23 @@ impl World<'_> {
                 lost.map_or_else(|| self.error(rank, "lost".to_owned()), RankError::clone)
             };
             let told = told.and_then(|told| unpacked(&told).ok()).unwrap_or_default();
-            let (asked, parts) = Parts::split(&told);
+            let (asked, parts) = MessageParts::split(&told);
             signal = signal.or(asked);
             if parts.len() != share.len() {
                 for _ in share {
                     let run = ReportedRun::of(TaskRun::lost(why().to_string(), monotonic_ns()));
                     slim.push(serde_json::to_vec(&run).unwrap_or_default());
-                    answers.push(Answer::Here(Box::new(run.into_run())));
+                    answers.push(TaskAnswer::Here(Box::new(run.into_run())));
                 }
                 continue;
             }
             for part in parts {
                 let run = told_run(part);
                 slim.push(serde_json::to_vec(&run.slim()).unwrap_or_default());
-                answers.push(Answer::Told(Box::new(run)));
+                answers.push(TaskAnswer::Told(Box::new(run)));
             }
         }
-        let mut all = Parts::of(signal);
+        let mut all = MessageParts::of(signal);
         slim.iter().for_each(|part| all.add(part));
         self.broadcast(&all.bytes).map_err(EngineError::Rank)?;
         signal.into_iter().for_each(|signal| stop.raise(signal));
@@ -222,15 +226,18 @@ impl World<'_> {
     }
 
     /// Run of an answer, with its times converted to the local clock.
-    pub(crate) fn run_of(&self, answer: Answer) -> TaskRun {
-        let is_by_first = matches!(answer, Answer::Told(_));
+    pub(crate) fn run_of(&self, answer: TaskAnswer) -> TaskRun {
+        let is_by_first = matches!(answer, TaskAnswer::Told(_));
         let run = answer.run();
         let began_ns = if is_by_first { self.by_own(run.began_ns) } else { run.began_ns };
         TaskRun { began_ns, ..run }
     }
 
     /// Calls and bytes of all ranks in each second of a phase, at rank 0; the own ones elsewhere.
-    pub(crate) fn merge_seconds(&self, own: &[Interval]) -> Result<Vec<Interval>, RankError> {
+    pub(crate) fn merge_seconds(
+        &self,
+        own: &[IntervalTotals],
+    ) -> Result<Vec<IntervalTotals>, RankError> {
         let told = serde_json::to_vec(own).unwrap_or_default();
         let Some(parts) = self.gather(&told)? else { return Ok(own.to_vec()) };
         let read = |part: &Vec<u8>| serde_json::from_slice(part).unwrap_or_default();
@@ -238,7 +245,7 @@ impl World<'_> {
     }
 }
 
-impl Go {
+impl StartMessage {
     fn fail(&mut self, rank: usize, why: String) {
         self.problem.get_or_insert((rank, why));
     }
@@ -252,11 +259,11 @@ fn share(rank: usize, ranks: usize, tasks: usize) -> Range<usize> {
 }
 
 /// Several pieces of bytes as one, after the signal that a rank has seen.
-struct Parts {
+struct MessageParts {
     bytes: Vec<u8>,
 }
 
-impl Parts {
+impl MessageParts {
     fn of(signal: Option<i32>) -> Self {
         Self { bytes: signal.unwrap_or(0).to_le_bytes().to_vec() }
     }
@@ -283,7 +290,7 @@ impl Parts {
 
 #[cfg(test)]
 mod tests {
-    use super::{Parts, share};
+    use super::{MessageParts, share};
 
     #[test]
     fn shares_are_all_tasks_in_their_order() {
@@ -297,13 +304,16 @@ mod tests {
 
     #[test]
     fn pieces_come_back_and_what_is_cut_off_is_left_out() {
-        let mut parts = Parts::of(Some(15));
+        let mut parts = MessageParts::of(Some(15));
         parts.add(b"one");
         parts.add(b"");
-        assert_eq!(Parts::split(&parts.bytes), (Some(15), vec![&b"one"[..], b""]));
+        assert_eq!(MessageParts::split(&parts.bytes), (Some(15), vec![&b"one"[..], b""]));
         let cut = &parts.bytes[..parts.bytes.len() - 1];
-        assert_eq!(Parts::split(cut), (Some(15), vec![&b"one"[..]]));
-        assert_eq!(Parts::split(b"x"), (None, Vec::new()));
-        assert_eq!(Parts::split(&[0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]).1.len(), 0);
+        assert_eq!(MessageParts::split(cut), (Some(15), vec![&b"one"[..]]));
+        assert_eq!(MessageParts::split(b"x"), (None, Vec::new()));
+        assert_eq!(
+            MessageParts::split(&[0, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255]).1.len(),
+            0
+        );
     }
 }

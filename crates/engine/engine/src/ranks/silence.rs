@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Reason why a rank counts as lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Overdue {
+pub(crate) enum SilenceKind {
     /// No message was received within the limit.
     Silent,
     /// The rank responds, but its call count does not change.
@@ -64,18 +64,18 @@ impl SilenceWatch {
     }
 
     /// Reason why a rank counts as lost; `None` if it does not.
-    pub(crate) fn overdue(&self, rank: usize, limit: Duration) -> Option<Overdue> {
+    pub(crate) fn overdue(&self, rank: usize, limit: Duration) -> Option<SilenceKind> {
         let (calls, since) = self.calls[rank];
         if self.watched.saturating_sub(self.heard[rank]) > limit {
-            return Some(Overdue::Silent);
+            return Some(SilenceKind::Silent);
         }
-        (self.watched.saturating_sub(since) > limit).then_some(Overdue::Stuck { calls })
+        (self.watched.saturating_sub(since) > limit).then_some(SilenceKind::Stuck { calls })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Overdue, SilenceWatch, beat_interval};
+    use super::{SilenceKind, SilenceWatch, beat_interval};
     use std::time::{Duration, Instant};
 
     const LIMIT: Duration = Duration::from_secs(300);
@@ -97,7 +97,7 @@ mod tests {
         let began = Instant::now();
         let mut watch = SilenceWatch::new(2, began);
         assert_eq!(looks(&mut watch, began, |_, _| ()), 3001);
-        assert_eq!(watch.overdue(1, LIMIT), Some(Overdue::Silent));
+        assert_eq!(watch.overdue(1, LIMIT), Some(SilenceKind::Silent));
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
             watch.count(1, u64::from(look.min(1000)));
         };
         assert_eq!(looks(&mut watch, began, beats), 1000 + 3001);
-        assert_eq!(watch.overdue(1, LIMIT), Some(Overdue::Stuck { calls: 1000 }));
+        assert_eq!(watch.overdue(1, LIMIT), Some(SilenceKind::Stuck { calls: 1000 }));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Imbalance of the ranks in a phase, by the time each of them worked.
 
-use crate::ranks::barriers::{Barriers, middle_ns};
+use crate::ranks::barriers::{PhaseBarriers, middle_ns};
 
 /// The work of the ranks in a phase: of each the time from its first beginning to its last end,
 /// summed over the groups that all ranks had a part in.
@@ -19,7 +19,7 @@ pub struct RankSkew {
     /// Number of ranks that worked.
     pub ranks: usize,
     /// Barriers of the phase.
-    pub barriers: Barriers,
+    pub barriers: PhaseBarriers,
 }
 
 impl RankSkew {
@@ -33,7 +33,7 @@ impl RankSkew {
         phase: u32,
         name: &str,
         worked_ns: &[u64],
-        barriers: Barriers,
+        barriers: PhaseBarriers,
     ) -> Option<Self> {
         let with_rank = worked_ns.iter().copied().zip(0..);
         let mut all: Vec<(u64, usize)> =
@@ -52,15 +52,15 @@ impl RankSkew {
 
 #[cfg(test)]
 mod tests {
-    use super::{Barriers, RankSkew};
+    use super::{PhaseBarriers, RankSkew};
 
     #[test]
     fn the_slowest_is_told_with_its_share() {
         let skew =
-            RankSkew::of(2, "create", &[100, 100, 0, 150, 100], Barriers::default()).unwrap();
+            RankSkew::of(2, "create", &[100, 100, 0, 150, 100], PhaseBarriers::default()).unwrap();
         assert_eq!((skew.slowest, skew.slowest_ns, skew.median_ns), (3, 150, 100));
         assert_eq!(skew.ranks, 4);
         assert!((skew.percent() - 50.0).abs() < 1e-9);
-        assert_eq!(RankSkew::of(0, "", &[1, 0], Barriers::default()), None);
+        assert_eq!(RankSkew::of(0, "", &[1, 0], PhaseBarriers::default()), None);
     }
 }

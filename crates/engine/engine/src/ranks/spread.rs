@@ -12,12 +12,12 @@ pub(super) const LONG: usize = 512;
 /// Header of a broadcast: its number, as two may arrive by different ways, and whether it is to be
 /// passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Heading {
+pub(super) struct BroadcastHeader {
     pub(super) number: u32,
     pub(super) is_passed_on: bool,
 }
 
-impl Heading {
+impl BroadcastHeader {
     /// Message with its header.
     pub(super) fn head(self, bytes: &[u8]) -> Vec<u8> {
         [&self.number.to_le_bytes(), &[u8::from(self.is_passed_on)][..], bytes].concat()
@@ -45,7 +45,7 @@ pub(super) fn before(rank: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Heading, before, next_ranks};
+    use super::{BroadcastHeader, before, next_ranks};
 
     #[test]
     fn every_rank_is_reached_once_by_the_one_before_it() {
@@ -64,8 +64,8 @@ mod tests {
 
     #[test]
     fn headings_come_back() {
-        let heading = Heading { number: 70_000, is_passed_on: true };
-        assert_eq!(Heading::split(&heading.head(b"word")), Some((heading, &b"word"[..])));
-        assert_eq!(Heading::split(b"1234"), None);
+        let heading = BroadcastHeader { number: 70_000, is_passed_on: true };
+        assert_eq!(BroadcastHeader::split(&heading.head(b"word")), Some((heading, &b"word"[..])));
+        assert_eq!(BroadcastHeader::split(b"1234"), None);
     }
 }

@@ -12,12 +12,12 @@ use std::time::{Duration, Instant};
 
 use treering_sys::{StopFlag, monotonic_ns};
 
-use crate::ranks::idle::Idle;
-use crate::ranks::messages::{Kind, number};
+use crate::ranks::idle::IdleBackoff;
+use crate::ranks::messages::{MessageKind, number};
 use crate::ranks::packed::{packed, unpacked};
-use crate::ranks::silence::{Overdue, SilenceWatch, beat_interval};
-use crate::ranks::spread::{Heading, LONG, before, next_ranks};
-use crate::{ClockRelation, Link, RankSkew};
+use crate::ranks::silence::{SilenceKind, SilenceWatch, beat_interval};
+use crate::ranks::spread::{BroadcastHeader, LONG, before, next_ranks};
+use crate::{ClockRelation, RankLink, RankSkew};
 
 /// Failure of a rank.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,23 +37,23 @@ const QUESTIONS: usize = 24;
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// Request of another rank to stop the current group.
-struct Halt {
+struct StopRequest {
     /// Signal that caused the halt.
     signal: Option<i32>,
 }
 
 /// Set of all ranks of a run, as seen by one of them.
 pub struct World<'l> {
-    link: &'l dyn Link,
+    link: &'l dyn RankLink,
     limit: Cell<Duration>,
-    state: RefCell<State>,
+    state: RefCell<WorldState>,
     /// Number of calls made by this rank.
     calls: Cell<u64>,
     beaten: Cell<Instant>,
 }
 
-struct State {
-    inbox: HashMap<(Kind, usize), VecDeque<Vec<u8>>>,
+struct WorldState {
+    inbox: HashMap<(MessageKind, usize), VecDeque<Vec<u8>>>,
     silence: SilenceWatch,
     /// True while a group works that has not exchanged its results yet.
     works: bool,
@@ -75,9 +75,9 @@ struct State {
 
 impl<'l> World<'l> {
     /// Connected by this link; a rank that is not heard of for longer than the limit is lost.
-    pub fn new(link: &'l dyn Link, limit: Duration) -> Self {
+    pub fn new(link: &'l dyn RankLink, limit: Duration) -> Self {
         let (size, now) = (link.size(), Instant::now());
-        let state = State {
+        let state = WorldState {
             inbox: HashMap::new(),
             silence: SilenceWatch::new(size, now),
             works: false,
@@ -159,7 +159,7 @@ impl<'l> World<'l> {
     /// When a rank is lost or has left.
     pub fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, RankError> {
         if !self.is_first() {
-            self.send(0, Kind::Meeting, bytes);
+            self.send(0, MessageKind::Meeting, bytes);
             return Ok(None);
         }
         let (parts, lost) = self.gather_most(bytes);
@@ -209,8 +209,8 @@ impl<'l> World<'l> {
         hurried: Option<Instant>,
     ) -> Result<Vec<u8>, RankError> {
         match lost.filter(|lost| lost.rank == from) {
-            Some(lost) => self.take(Kind::Meeting, from).ok_or_else(|| lost.clone()),
-            None => self.next(Kind::Meeting, from, hurried),
+            Some(lost) => self.take(MessageKind::Meeting, from).ok_or_else(|| lost.clone()),
+            None => self.next(MessageKind::Meeting, from, hurried),
         }
     }
 
@@ -234,8 +234,8 @@ impl<'l> World<'l> {
         // The children of a lost rank would wait in vain.
         let is_passed_on = bytes.len() > LONG && self.lost().is_none();
         let to = if is_passed_on { next_ranks(0, self.size()) } else { 1..self.size() };
-        let heading = Heading { number, is_passed_on };
-        self.send_to(to, Kind::Told, &heading.head(&packed(bytes)));
+        let heading = BroadcastHeader { number, is_passed_on };
+        self.send_to(to, MessageKind::Told, &heading.head(&packed(bytes)));
         Ok(bytes.to_vec())
     }
 
@@ -243,8 +243,8 @@ impl<'l> World<'l> {
     fn take_told(&self, number: u32) -> Option<Vec<u8>> {
         let mut state = self.state.borrow_mut();
         [0, before(self.rank())].into_iter().find_map(|from| {
-            let queue = state.inbox.get_mut(&(Kind::Told, from))?;
-            let (heading, word) = Heading::split(queue.front()?)?;
+            let queue = state.inbox.get_mut(&(MessageKind::Told, from))?;
+            let (heading, word) = BroadcastHeader::split(queue.front()?)?;
             if heading.number != number {
                 return None;
             }
@@ -274,18 +274,22 @@ impl<'l> World<'l> {
                 let mut relation = ClockRelation { offset_ns: 0, uncertainty_ns: u64::MAX };
                 for _ in 0..QUESTIONS {
                     let asked_ns = monotonic_ns();
-                    self.send(rank, Kind::Ask, &[]);
-                    let said = self.next(Kind::Said, rank, None)?;
+                    self.send(rank, MessageKind::Ask, &[]);
+                    let said = self.next(MessageKind::Said, rank, None)?;
                     let answered_ns = monotonic_ns();
                     let said_ns = number(&said);
                     relation = relation.surer(ClockRelation::of(asked_ns, answered_ns, said_ns));
                 }
-                self.send(rank, Kind::Meeting, &serde_json::to_vec(&relation).unwrap_or_default());
+                self.send(
+                    rank,
+                    MessageKind::Meeting,
+                    &serde_json::to_vec(&relation).unwrap_or_default(),
+                );
                 self.state.borrow_mut().clocks[rank] = relation;
             }
             return Ok(());
         }
-        let own = serde_json::from_slice(&self.next(Kind::Meeting, 0, None)?);
+        let own = serde_json::from_slice(&self.next(MessageKind::Meeting, 0, None)?);
         let own = own.map_err(|error| self.error(0, format!("it is not understood: {error}")))?;
         self.state.borrow_mut().clocks[self.rank()] = own;
         Ok(())
@@ -338,7 +342,7 @@ impl<'l> World<'l> {
         };
         let signal = u64::from(signal.unwrap_or(0).unsigned_abs());
         let word = [group.to_le_bytes(), signal.to_le_bytes()].concat();
-        self.send_to(self.others(), Kind::Halt, &word);
+        self.send_to(self.others(), MessageKind::Halt, &word);
     }
 
     /// Receives messages and reports that this rank is alive; to be called regularly while tasks
@@ -359,18 +363,18 @@ impl<'l> World<'l> {
         }
         match self.take_halt() {
             None => {}
-            Some(Halt { signal: Some(signal) }) => stop.raise(signal),
-            Some(Halt { signal: None }) => stop.halt(),
+            Some(StopRequest { signal: Some(signal) }) => stop.raise(signal),
+            Some(StopRequest { signal: None }) => stop.halt(),
         }
     }
 
     /// Takes a request of another rank to stop the current group, with the signal that caused it.
     /// Rank 0 passes it on to the others.
-    fn take_halt(&self) -> Option<Halt> {
+    fn take_halt(&self) -> Option<StopRequest> {
         let (halts, group) = {
             let mut state = self.state.borrow_mut();
-            let of_halt = |(key, queue): (&(Kind, usize), &mut VecDeque<Vec<u8>>)| {
-                (key.0 == Kind::Halt).then(|| queue.drain(..).collect::<Vec<_>>())
+            let of_halt = |(key, queue): (&(MessageKind, usize), &mut VecDeque<Vec<u8>>)| {
+                (key.0 == MessageKind::Halt).then(|| queue.drain(..).collect::<Vec<_>>())
             };
             let halts = state.inbox.iter_mut().filter_map(of_halt).flatten().collect::<Vec<_>>();
             (halts, state.group)
@@ -381,7 +385,7 @@ impl<'l> World<'l> {
         if self.is_first() {
             self.halt(signal);
         }
-        Some(Halt { signal })
+        Some(StopRequest { signal })
     }
 
     /// Leaves the run early, or because of a failure: ranks that wait for this one get the reason,
@@ -389,14 +393,14 @@ impl<'l> World<'l> {
     pub fn leave(&self, why: &str) {
         let told = self.state.borrow().told;
         let word = [&told.to_le_bytes(), why.as_bytes()].concat();
-        self.send_to(self.others(), Kind::Left, &word);
+        self.send_to(self.others(), MessageKind::Left, &word);
     }
 
     /// Reason why a rank has left; `None` while a broadcast it sent before may still arrive through
     /// other ranks.
     fn has_left(&self, from: usize, awaited: u32, began: Instant) -> Option<RankError> {
         let mut state = self.state.borrow_mut();
-        let queue = state.inbox.get_mut(&(Kind::Left, from))?;
+        let queue = state.inbox.get_mut(&(MessageKind::Left, from))?;
         let (told, why) = queue.front()?.split_first_chunk()?;
         let is_under_way = from == 0 && awaited <= u32::from_le_bytes(*told);
         if is_under_way && began.elapsed() < FAREWELL.min(self.limit.get()) {
@@ -418,7 +422,7 @@ impl<'l> World<'l> {
     /// When a rank does not come.
     pub fn farewell(&self) -> Result<(), RankError> {
         if !self.is_first() {
-            self.send(0, Kind::Farewell, &[]);
+            self.send(0, MessageKind::Farewell, &[]);
             return self.wait_for_farewell(0, None);
         }
         let until = Instant::now() + FAREWELL.min(self.limit.get());
@@ -430,15 +434,15 @@ impl<'l> World<'l> {
             };
             missing = missing.and(came);
         }
-        self.send_to(1..self.size(), Kind::Farewell, &[]);
+        self.send_to(1..self.size(), MessageKind::Farewell, &[]);
         missing
     }
 
     fn wait_for_farewell(&self, from: usize, until: Option<Instant>) -> Result<(), RankError> {
-        let mut idle = Idle::default();
+        let mut idle = IdleBackoff::default();
         loop {
             self.listen();
-            if self.take(Kind::Farewell, from).is_some() {
+            if self.take(MessageKind::Farewell, from).is_some() {
                 return Ok(());
             }
             if until.is_some_and(|until| Instant::now() > until) {
@@ -452,11 +456,11 @@ impl<'l> World<'l> {
     /// instant.
     fn next(
         &self,
-        kind: Kind,
+        kind: MessageKind,
         from: usize,
         hurried: Option<Instant>,
     ) -> Result<Vec<u8>, RankError> {
-        let is_gathering = kind == Kind::Meeting && self.is_first() && hurried.is_none();
+        let is_gathering = kind == MessageKind::Meeting && self.is_first() && hurried.is_none();
         // The messages of lower ranks have been taken already.
         let awaited = if is_gathering { from..self.size() } else { 0..0 };
         self.wait_for((from, u32::MAX), hurried, &mut || {
@@ -474,11 +478,11 @@ impl<'l> World<'l> {
         take: &mut dyn FnMut() -> Option<Result<Vec<u8>, RankError>>,
     ) -> Result<Vec<u8>, RankError> {
         let began = Instant::now();
-        let mut idle = Idle::default();
+        let mut idle = IdleBackoff::default();
         loop {
             if self.listen() {
                 // A rank that asks for the clock asks again at once.
-                idle = Idle::default();
+                idle = IdleBackoff::default();
             }
             if let Some(message) = take() {
                 return message;
@@ -508,10 +512,10 @@ impl<'l> World<'l> {
         let seconds = limit.as_secs_f64();
         let why = match overdue.filter(|_| rank != 0) {
             None => return Ok(()),
-            Some(Overdue::Silent) => {
+            Some(SilenceKind::Silent) => {
                 format!("not a word for {seconds} s (--rank-timeout): it hangs, or is gone")
             }
-            Some(Overdue::Stuck { calls }) => format!(
+            Some(SilenceKind::Stuck { calls }) => format!(
                 "none of its calls has ended for {seconds} s (--rank-timeout); it has made {calls}"
             ),
         };
@@ -526,27 +530,27 @@ impl<'l> World<'l> {
 
     fn has_come(&self, rank: usize) -> bool {
         let state = self.state.borrow();
-        state.inbox.get(&(Kind::Meeting, rank)).is_some_and(|queue| !queue.is_empty())
+        state.inbox.get(&(MessageKind::Meeting, rank)).is_some_and(|queue| !queue.is_empty())
     }
 
     fn is_silent(&self, rank: usize) -> bool {
-        self.state.borrow().silence.overdue(rank, self.limit.get()) == Some(Overdue::Silent)
+        self.state.borrow().silence.overdue(rank, self.limit.get()) == Some(SilenceKind::Silent)
     }
 
     pub(crate) fn error(&self, rank: usize, why: String) -> RankError {
         RankError { rank, host: self.state.borrow().hosts[rank].clone(), why }
     }
 
-    fn take(&self, kind: Kind, from: usize) -> Option<Vec<u8>> {
+    fn take(&self, kind: MessageKind, from: usize) -> Option<Vec<u8>> {
         self.state.borrow_mut().inbox.get_mut(&(kind, from))?.pop_front()
     }
 
-    fn send(&self, to: usize, kind: Kind, bytes: &[u8]) {
+    fn send(&self, to: usize, kind: MessageKind, bytes: &[u8]) {
         self.send_to(to..to + 1, kind, bytes);
     }
 
     /// Sends a message to several ranks, from one allocation.
-    fn send_to(&self, to: Range<usize>, kind: Kind, bytes: &[u8]) {
+    fn send_to(&self, to: Range<usize>, kind: MessageKind, bytes: &[u8]) {
         let message: Arc<[u8]> = [&[kind as u8], bytes].concat().into();
         self.state.borrow_mut().sent_bytes += (message.len() * to.len()) as u64;
         to.for_each(|to| self.link.send(to, &message));
@@ -559,23 +563,23 @@ impl<'l> World<'l> {
         while let Some((from, message)) = self.link.receive() {
             has_come = true;
             let Some((kind, bytes)) = message.split_first() else { continue };
-            let Some(kind) = Kind::of(*kind) else { continue };
-            if kind == Kind::Ask {
-                self.send(from, Kind::Said, &monotonic_ns().to_le_bytes());
+            let Some(kind) = MessageKind::of(*kind) else { continue };
+            if kind == MessageKind::Ask {
+                self.send(from, MessageKind::Said, &monotonic_ns().to_le_bytes());
                 continue;
             }
             let mut state = self.state.borrow_mut();
             state.received_bytes += message.len() as u64;
             state.silence.hear(from);
-            if kind == Kind::Beat {
+            if kind == MessageKind::Beat {
                 state.silence.count(from, number(bytes));
                 continue;
             }
-            let passes_on = kind == Kind::Told
-                && Heading::split(bytes).is_some_and(|(heading, _)| heading.is_passed_on);
+            let passes_on = kind == MessageKind::Told
+                && BroadcastHeader::split(bytes).is_some_and(|(heading, _)| heading.is_passed_on);
             if passes_on {
                 drop(state);
-                self.send_to(next_ranks(self.rank(), self.size()), Kind::Told, bytes);
+                self.send_to(next_ranks(self.rank(), self.size()), MessageKind::Told, bytes);
                 state = self.state.borrow_mut();
             }
             state.inbox.entry((kind, from)).or_default().push_back(bytes.to_vec());
@@ -590,6 +594,6 @@ impl<'l> World<'l> {
             return;
         }
         self.beaten.set(Instant::now());
-        self.send(0, Kind::Beat, &self.calls.get().to_le_bytes());
+        self.send(0, MessageKind::Beat, &self.calls.get().to_le_bytes());
     }
 }

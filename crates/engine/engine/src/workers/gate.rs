@@ -7,55 +7,55 @@ use std::sync::{Condvar, Mutex, PoisonError};
 
 /// Lets a number of workers go at once.
 #[derive(Debug)]
-pub(crate) struct Gate {
-    state: Mutex<State>,
+pub(crate) struct StartGate {
+    state: Mutex<GateState>,
     changed: Condvar,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum GateState {
     /// Number of workers still missing.
     Waiting(usize),
     Open,
     Cancelled,
 }
 
-impl Gate {
+impl StartGate {
     /// Gate that opens when `workers` workers wait at it.
     pub(crate) const fn new(workers: usize) -> Self {
-        Self { state: Mutex::new(State::Waiting(workers)), changed: Condvar::new() }
+        Self { state: Mutex::new(GateState::Waiting(workers)), changed: Condvar::new() }
     }
 
     /// Waits for the others. Whether to go: `false` when the start was cancelled.
     pub(crate) fn pass(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let State::Waiting(missing) = *state {
-            *state = if missing <= 1 { State::Open } else { State::Waiting(missing - 1) };
+        if let GateState::Waiting(missing) = *state {
+            *state = if missing <= 1 { GateState::Open } else { GateState::Waiting(missing - 1) };
         }
-        if *state == State::Open {
+        if *state == GateState::Open {
             self.changed.notify_all();
         }
-        let waiting = |state: &mut State| matches!(state, State::Waiting(_));
+        let waiting = |state: &mut GateState| matches!(state, GateState::Waiting(_));
         let state = self.changed.wait_while(state, waiting);
-        *state.unwrap_or_else(PoisonError::into_inner) == State::Open
+        *state.unwrap_or_else(PoisonError::into_inner) == GateState::Open
     }
 
     /// Sends everybody home.
     pub(crate) fn cancel(&self) {
-        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = State::Cancelled;
+        *self.state.lock().unwrap_or_else(PoisonError::into_inner) = GateState::Cancelled;
         self.changed.notify_all();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Gate;
+    use super::StartGate;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
     #[test]
     fn nobody_passes_before_all_are_there() {
-        let (gate, there) = (Gate::new(8), AtomicUsize::new(0));
+        let (gate, there) = (StartGate::new(8), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_start_holds_nobody() {
-        let gate = Gate::new(2);
+        let gate = StartGate::new(2);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| gate.pass());
             gate.cancel();

@@ -28,7 +28,7 @@ pub(crate) struct ProcessState {
 
 /// Signals for a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Remedy {
+pub(crate) enum ProcessAction {
     /// Ends the run: the task of the process is lost.
     Halt,
     /// SIGCONT.
@@ -57,7 +57,11 @@ impl ProcessWatch {
     }
 
     /// Counts the time since the last check and decides what is done.
-    pub(crate) fn check(&mut self, state: ProcessState, since_last: Duration) -> Option<Remedy> {
+    pub(crate) fn check(
+        &mut self,
+        state: ProcessState,
+        since_last: Duration,
+    ) -> Option<ProcessAction> {
         let passed = since_last.min(COUNTED_MAX);
         self.stopped = if state.is_stopped { self.stopped + passed } else { Duration::ZERO };
         self.leaving = if state.may_work { Duration::ZERO } else { self.leaving + passed };
@@ -67,24 +71,24 @@ impl ProcessWatch {
             self.fault.get_or_insert_with(|| {
                 format!("{stopped}did not end within {seconds} s of being asked to")
             });
-            return Some(Remedy::Kill);
+            return Some(ProcessAction::Kill);
         }
         if self.leaving >= LEAVING_MAX && !self.is_terminated {
             self.is_terminated = true;
-            return Some(Remedy::Terminate);
+            return Some(ProcessAction::Terminate);
         }
         if !state.is_stopped {
             return None;
         }
         if state.is_flagged {
-            return Some(Remedy::Resume);
+            return Some(ProcessAction::Resume);
         }
         if self.stopped >= self.limit && self.fault.is_none() {
             let seconds = self.limit.as_secs_f64();
             self.fault = Some(format!(
                 "it was stopped by a signal (SIGSTOP or the like) for {seconds} s (--rank-timeout)"
             ));
-            return Some(Remedy::Halt);
+            return Some(ProcessAction::Halt);
         }
         None
     }
@@ -97,7 +101,7 @@ impl ProcessWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHECK_EVERY, LEAVING_MAX, ProcessState, ProcessWatch, Remedy};
+    use super::{CHECK_EVERY, LEAVING_MAX, ProcessAction, ProcessState, ProcessWatch};
     use std::time::Duration;
 
     const LIMIT: Duration = Duration::from_secs(300);
@@ -108,7 +112,7 @@ mod tests {
         ProcessState { is_stopped: false, may_work: false, is_flagged: true };
 
     /// Number of checks until the first remedy, and the remedy.
-    fn checks(watch: &mut ProcessWatch, state: ProcessState) -> (u128, Remedy) {
+    fn checks(watch: &mut ProcessWatch, state: ProcessState) -> (u128, ProcessAction) {
         (1..1 << 20)
             .find_map(|number| Some((number, watch.check(state, CHECK_EVERY)?)))
             .expect("a remedy")
@@ -121,9 +125,9 @@ mod tests {
     #[test]
     fn a_process_stopped_for_the_limit_halts_the_run_and_is_named() {
         let mut watch = ProcessWatch::new(LIMIT);
-        assert_eq!(checks(&mut watch, STOPPED), (times(LIMIT), Remedy::Halt));
+        assert_eq!(checks(&mut watch, STOPPED), (times(LIMIT), ProcessAction::Halt));
         let halted = ProcessState { is_stopped: true, ..LEAVES };
-        assert_eq!(watch.check(halted, CHECK_EVERY), Some(Remedy::Resume));
+        assert_eq!(watch.check(halted, CHECK_EVERY), Some(ProcessAction::Resume));
         let fault = watch.into_fault().unwrap();
         assert_eq!(
             fault,
@@ -154,8 +158,8 @@ mod tests {
     fn a_process_that_does_not_leave_is_terminated_then_killed() {
         let mut watch = ProcessWatch::new(LIMIT);
         let leaving = times(LEAVING_MAX);
-        assert_eq!(checks(&mut watch, LEAVES), (leaving, Remedy::Terminate));
-        assert_eq!(checks(&mut watch, LEAVES), (leaving, Remedy::Kill));
+        assert_eq!(checks(&mut watch, LEAVES), (leaving, ProcessAction::Terminate));
+        assert_eq!(checks(&mut watch, LEAVES), (leaving, ProcessAction::Kill));
         assert_eq!(watch.into_fault().unwrap(), "did not end within 40 s of being asked to");
     }
 
@@ -166,8 +170,15 @@ mod tests {
         let remedies: Vec<_> =
             (0..2 * times(LEAVING_MAX)).map(|_| watch.check(stopped, CHECK_EVERY)).collect();
         let count = |remedy| remedies.iter().filter(|given| **given == Some(remedy)).count();
-        assert_eq!((count(Remedy::Terminate), count(Remedy::Kill), count(Remedy::Halt)), (1, 1, 0));
-        assert_eq!(remedies[0], Some(Remedy::Resume));
+        assert_eq!(
+            (
+                count(ProcessAction::Terminate),
+                count(ProcessAction::Kill),
+                count(ProcessAction::Halt)
+            ),
+            (1, 1, 0)
+        );
+        assert_eq!(remedies[0], Some(ProcessAction::Resume));
         assert!(watch.into_fault().unwrap().starts_with("it was stopped by a signal, and"));
     }
 
@@ -175,7 +186,7 @@ mod tests {
     fn a_process_that_finishes_its_task_is_continued_and_has_all_the_time() {
         let mut watch = ProcessWatch::new(LIMIT);
         let finishes = ProcessState { is_stopped: true, may_work: true, is_flagged: true };
-        assert_eq!(watch.check(finishes, CHECK_EVERY), Some(Remedy::Resume));
+        assert_eq!(watch.check(finishes, CHECK_EVERY), Some(ProcessAction::Resume));
         let works = ProcessState { is_stopped: false, ..finishes };
         for _ in 0..4 * times(LEAVING_MAX) {
             assert_eq!(watch.check(works, CHECK_EVERY), None);

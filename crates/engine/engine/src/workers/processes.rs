@@ -11,10 +11,10 @@ use treering_sys::{
     ForkEnd, ForkGate, ForkedProcess, fork_worker, monotonic_ns, own_session, read_answers,
 };
 
-use crate::workers::process_watch::{CHECK_EVERY, ProcessState, ProcessWatch, Remedy};
+use crate::workers::process_watch::{CHECK_EVERY, ProcessAction, ProcessState, ProcessWatch};
 use crate::workers::reported::ReportedRun;
 use crate::workers::start::cannot_start;
-use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
+use crate::workers::worker::{StopConditions, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
 /// No child says more: histograms of all kinds of calls take a few MiB at most.
@@ -37,7 +37,7 @@ pub(crate) fn on_processes<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
     options: ProcessOptions,
-    halting: Halting<'_>,
+    halting: StopConditions<'_>,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let runs = forked(workers, tasks, options, halting);
     halting.stop.lift_halt();
@@ -48,7 +48,7 @@ fn forked<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
     options: ProcessOptions,
-    halting: Halting<'_>,
+    halting: StopConditions<'_>,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let wanted = tasks.len();
     let cannot = |worker| move |source| cannot_start(worker, wanted, source);
@@ -78,7 +78,7 @@ fn forked<C: Caller>(
 fn watch(
     children: &mut [ForkedProcess],
     stopped_max: Duration,
-    halting: Halting<'_>,
+    halting: StopConditions<'_>,
 ) -> io::Result<Vec<ProcessWatch>> {
     let mut watches: Vec<_> = children.iter().map(|_| ProcessWatch::new(stopped_max)).collect();
     let mut checked = Instant::now();
@@ -100,10 +100,10 @@ fn watch(
             };
             match watch.check(state, since_last) {
                 None => {}
-                Some(Remedy::Halt) => halting.stop.halt(),
-                Some(Remedy::Resume) => child.resume(),
-                Some(Remedy::Terminate) => child.terminate(),
-                Some(Remedy::Kill) => child.kill(),
+                Some(ProcessAction::Halt) => halting.stop.halt(),
+                Some(ProcessAction::Resume) => child.resume(),
+                Some(ProcessAction::Terminate) => child.terminate(),
+                Some(ProcessAction::Kill) => child.kill(),
             }
         }
     }
@@ -111,7 +111,11 @@ fn watch(
 }
 
 /// Runs the task in the child; returns its serialized result.
-fn answer<C: Caller>(worker: &mut Worker<C>, task: &mut Task, halting: Halting<'_>) -> Vec<u8> {
+fn answer<C: Caller>(
+    worker: &mut Worker<C>,
+    task: &mut Task,
+    halting: StopConditions<'_>,
+) -> Vec<u8> {
     let run = worker.run(task, halting);
     if matches!(run.end, TaskEnd::Failed(_) | TaskEnd::Panicked(_)) {
         halting.stop.halt();

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Serialize};
-use treering_model::{Counters, Cpu, Interval, Latency, Op, OpTotals};
+use treering_model::{Counters, CpuTime, IntervalTotals, Latency, Op, OpTotals};
 
 use crate::workers::worker::{SyncShare, TaskEnd, TaskRun};
 use crate::{CallFailure, HeatBook};
@@ -15,14 +15,14 @@ pub(crate) struct ReportedRun {
     end: ReportedEnd,
     began_ns: u64,
     wall_ns: u64,
-    cpu: Cpu,
+    cpu: CpuTime,
     sync_wall_ns: u64,
-    sync_cpu: Cpu,
+    sync_cpu: CpuTime,
     files: u64,
     ops: Vec<OpTotals>,
     /// Counters as JSON text, and their bulk data.
     counters: (String, Vec<u64>),
-    intervals: Vec<Interval>,
+    intervals: Vec<IntervalTotals>,
     heat: Option<HeatBook>,
 }
 
@@ -109,7 +109,7 @@ impl TaskRun {
             end: TaskEnd::Lost(why),
             began_ns,
             wall_ns: 0,
-            cpu: Cpu::default(),
+            cpu: CpuTime::default(),
             sync: SyncShare::default(),
             files: 0,
             ops: Vec::new(),

@@ -5,9 +5,9 @@ use std::thread;
 
 use treering_script::{GroupStart, Task};
 
-use crate::workers::gate::Gate;
+use crate::workers::gate::StartGate;
 use crate::workers::start::cannot_start;
-use crate::workers::worker::{Halting, TaskEnd, TaskRun, Worker};
+use crate::workers::worker::{StopConditions, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
 /// Runs each task on a thread of its own; the group decides when they start. A failing task stops
@@ -16,11 +16,11 @@ pub(crate) fn on_threads<C: Caller>(
     workers: &mut [Worker<C>],
     tasks: &mut [Task],
     start: GroupStart,
-    halting: Halting<'_>,
+    halting: StopConditions<'_>,
 ) -> Result<Vec<TaskRun>, EngineError> {
     let stop = halting.stop;
     let wanted = tasks.len();
-    let gate = Gate::new(if start == GroupStart::Together { tasks.len() } else { 1 });
+    let gate = StartGate::new(if start == GroupStart::Together { tasks.len() } else { 1 });
     let runs = thread::scope(|scope| {
         let mut threads = Vec::with_capacity(tasks.len());
         for (number, (worker, task)) in workers.iter_mut().zip(tasks).enumerate() {

@@ -7,11 +7,11 @@ use std::thread;
 use treering_script::TimeLimit;
 
 /// Timer that marks the deadline as reached, unless it is dropped before.
-pub(crate) struct Timer {
+pub(crate) struct DeadlineTimer {
     _ends_it_when_dropped: Sender<()>,
 }
 
-impl Timer {
+impl DeadlineTimer {
     /// The time begins now.
     pub(crate) fn begin(limit: &TimeLimit) -> io::Result<Self> {
         let TimeLimit { after, deadline } = limit.clone();

@@ -1,6 +1,6 @@
 //! Worker: runs the code of one task, and measures its time and CPU.
 //!
-//! [`Calls::call`] is the hottest of the program: one call of the concrete caller, a few counters.
+//! [`TaskCalls::call`] is the hottest of the program: one call of the concrete caller, a few counters.
 //! Everything that allocates happens before or after it.
 
 use std::any::Any;
@@ -8,10 +8,10 @@ use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use treering_model::{Counters, Cpu, Interval, Op, OpTotals};
+use treering_model::{Counters, CpuTime, IntervalTotals, Op, OpTotals};
 use treering_script::{
-    Call, CallError, Completion, Dir, Done, Entries, File, Identity, Io, Scheduling, Script, Spent,
-    Stop, Subject, Task, Usage,
+    Call, CallError, CallResult, CallSubject, Completion, Credentials, DirEntries, DirSlot,
+    FileSlot, Io, ResourceUsage, SchedulingParameters, Script, Stop, Task, TaskUsage,
 };
 use treering_sys::{
     RunAs, SchedulingGuard, StopFlag, ThreadCpu, ThreadUsage, monotonic_ns, thread_cpu,
@@ -20,7 +20,7 @@ use treering_sys::{
 
 use crate::progress::ProgressLine;
 use crate::workers::handicap::lag;
-use crate::{CallFailure, Caller, HeatBook, Recorder, Reply, TrialClock};
+use crate::{CallFailure, CallRecorder, CallReply, Caller, HeatBook, TrialClock};
 
 /// Worker and its private state.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Worker<C> {
     /// Number in the group, counted over all ranks.
     pub(crate) number: usize,
     pub(crate) caller: C,
-    pub(crate) recorder: Recorder,
+    pub(crate) recorder: CallRecorder,
     pub(crate) handicap_percent: u32,
     pub(crate) line: Arc<ProgressLine>,
     pub(crate) clock: TrialClock,
@@ -36,13 +36,13 @@ pub(crate) struct Worker<C> {
 
 /// Conditions that end a task early.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Halting<'a> {
+pub(crate) struct StopConditions<'a> {
     pub(crate) stop: &'a StopFlag,
     /// True if only the run itself ends the task, not a signal.
     pub(crate) finishes: bool,
 }
 
-impl Halting<'_> {
+impl StopConditions<'_> {
     #[inline]
     pub(crate) fn is_over(self) -> bool {
         self.stop.is_raised() && (!self.finishes || self.stop.is_halted())
@@ -70,13 +70,13 @@ pub(crate) struct TaskRun {
     pub(crate) end: TaskEnd,
     pub(crate) began_ns: u64,
     pub(crate) wall_ns: u64,
-    pub(crate) cpu: Cpu,
+    pub(crate) cpu: CpuTime,
     pub(crate) sync: SyncShare,
     pub(crate) files: u64,
     pub(crate) ops: Vec<OpTotals>,
     pub(crate) counters: Counters,
     /// The rate of each second, of a worker in a process of its own.
-    pub(crate) intervals: Vec<Interval>,
+    pub(crate) intervals: Vec<IntervalTotals>,
     /// Recorded accesses, if heat is recorded.
     pub(crate) heat: Option<HeatBook>,
 }
@@ -85,12 +85,12 @@ pub(crate) struct TaskRun {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SyncShare {
     pub(crate) wall_ns: u64,
-    pub(crate) cpu: Cpu,
+    pub(crate) cpu: CpuTime,
 }
 
 /// Counts of a script's run that survive a panic.
 #[derive(Debug, Default)]
-struct Tally {
+struct RunTally {
     files: u64,
     sync: SyncShare,
 }
@@ -98,8 +98,8 @@ struct Tally {
 impl<C: Caller> Worker<C> {
     /// Runs a task to its end, or until the flag is raised or a call fails. A panic of the script
     /// or of the caller ends the task, not the process.
-    pub(crate) fn run(&mut self, task: &mut Task, halting: Halting<'_>) -> TaskRun {
-        let mut tally = Tally::default();
+    pub(crate) fn run(&mut self, task: &mut Task, halting: StopConditions<'_>) -> TaskRun {
+        let mut tally = RunTally::default();
         let queue = self.caller.open_queue(task.queue);
         let paths = self.caller.by_whole_paths(task.whole_paths);
         let before = thread_usage();
@@ -125,7 +125,7 @@ impl<C: Caller> Worker<C> {
                 return TaskEnd::Lost(format!("no way to the directory by its path: {error}"));
             }
             let Self { caller, recorder, line, clock, .. } = self;
-            let calls = Calls {
+            let calls = TaskCalls {
                 caller,
                 recorder,
                 line,
@@ -136,14 +136,14 @@ impl<C: Caller> Worker<C> {
                 before,
                 timed: None,
                 tally: &mut tally,
-                failed: FailedCall { op: task.file_op, subject: OwnSubject::default() },
+                failed: FailedCall { op: task.file_op, subject: OwnedSubject::default() },
             };
             let end = calls.follow(task.script.as_mut());
             lag(self.handicap_percent, began_ns, halting.stop);
             end
         }));
         let wall_ns = monotonic_ns() - began_ns;
-        let Spent { cpu, usage } = spent_since(&before);
+        let TaskUsage { cpu, usage } = spent_since(&before);
         self.caller.close_all();
         let end = ended.unwrap_or_else(|panic| TaskEnd::Panicked(message(panic.as_ref())));
         let ops = self.recorder.end_task();
@@ -161,19 +161,19 @@ impl<C: Caller> Worker<C> {
 }
 
 /// Calls of one task.
-struct Calls<'w, C> {
+struct TaskCalls<'w, C> {
     caller: &'w mut C,
-    recorder: &'w mut Recorder,
+    recorder: &'w mut CallRecorder,
     line: &'w ProgressLine,
     clock: TrialClock,
-    halting: Halting<'w>,
+    halting: StopConditions<'w>,
     file_op: Op,
     began_ns: u64,
     /// Resource usage of the thread at the start of the task.
     before: ThreadUsage,
     /// Start and end of the last call by the monotonic clock, if it was timed.
     timed: Option<(u64, u64)>,
-    tally: &'w mut Tally,
+    tally: &'w mut RunTally,
     failed: FailedCall,
 }
 
@@ -188,14 +188,14 @@ impl<'c> TreeCall<'c> {
     #[inline]
     fn of(call: &Call<'c>) -> Option<Self> {
         match *call {
-            Call::MakeDir { at: Dir::TARGET, name } => Some(Self::Make(name)),
-            Call::RemoveDir { at: Dir::TARGET, name } => Some(Self::Remove(name)),
+            Call::MakeDir { at: DirSlot::TARGET, name } => Some(Self::Make(name)),
+            Call::RemoveDir { at: DirSlot::TARGET, name } => Some(Self::Remove(name)),
             _ => None,
         }
     }
 }
 
-impl<C: Caller> Calls<'_, C> {
+impl<C: Caller> TaskCalls<'_, C> {
     #[cold]
     fn announce(&mut self, call: &Call<'_>, name: &CStr) -> Result<(), Stop> {
         let announced = self.caller.will_make(name);
@@ -210,8 +210,8 @@ impl<C: Caller> Calls<'_, C> {
     fn record(
         &mut self,
         of_tree: TreeCall<'_>,
-        replied: Result<Reply, CallError>,
-    ) -> Result<Reply, CallError> {
+        replied: Result<CallReply, CallError>,
+    ) -> Result<CallReply, CallError> {
         match (of_tree, &replied) {
             (TreeCall::Make(name), Ok(_)) => return self.caller.has_made(name).and(replied),
             (TreeCall::Make(name), Err(_)) => self.caller.has_not_made(name),
@@ -235,9 +235,9 @@ impl<C: Caller> Calls<'_, C> {
     }
 }
 
-impl<C: Caller> Io for Calls<'_, C> {
+impl<C: Caller> Io for TaskCalls<'_, C> {
     #[inline]
-    fn call(&mut self, call: &Call<'_>) -> Result<Done, Stop> {
+    fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         if self.halting.is_over() {
             return Err(Stop::Asked);
         }
@@ -251,9 +251,11 @@ impl<C: Caller> Io for Calls<'_, C> {
         let began = self.recorder.before(op);
         let replied = self.caller.call(call);
         let (calls, bytes) = match &replied {
-            Ok(Reply { done: Done::Bytes(bytes), calls }) => (*calls, *bytes),
-            Ok(Reply { done: Done::Reaped, calls }) => (*calls, moved(self.caller.reaped())),
-            Ok(Reply { calls, .. }) => (*calls, 0),
+            Ok(CallReply { done: CallResult::Bytes(bytes), calls }) => (*calls, *bytes),
+            Ok(CallReply { done: CallResult::Reaped, calls }) => {
+                (*calls, moved(self.caller.reaped()))
+            }
+            Ok(CallReply { calls, .. }) => (*calls, 0),
             Err(error) => (error.calls, error.bytes),
         };
         self.timed = self.recorder.after(op, began, calls, bytes, replied.is_err());
@@ -276,7 +278,7 @@ impl<C: Caller> Io for Calls<'_, C> {
         }
     }
 
-    fn entries(&self) -> Entries<'_> {
+    fn entries(&self) -> DirEntries<'_> {
         self.caller.entries()
     }
 
@@ -294,17 +296,17 @@ impl<C: Caller> Io for Calls<'_, C> {
         self.clock.at_ns(self.began_ns)
     }
 
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> TaskUsage {
         spent_since(&self.before)
     }
 }
 
 /// Resource usage of the calling thread since `before`.
-fn spent_since(before: &ThreadUsage) -> Spent {
+fn spent_since(before: &ThreadUsage) -> TaskUsage {
     let now = thread_usage();
-    Spent {
+    TaskUsage {
         cpu: in_words(now.cpu).minus(in_words(before.cpu)),
-        usage: Usage {
+        usage: ResourceUsage {
             switches: now.switches - before.switches,
             major_faults: now.major_faults - before.major_faults,
             minor_faults: now.minor_faults - before.minor_faults,
@@ -317,14 +319,14 @@ fn spent_since(before: &ThreadUsage) -> Spent {
 #[derive(Debug)]
 struct FailedCall {
     op: Op,
-    subject: OwnSubject,
+    subject: OwnedSubject,
 }
 
-/// Owned copy of a [`Subject`].
+/// Owned copy of a [`CallSubject`].
 #[derive(Debug, Default)]
-struct OwnSubject {
-    at: Dir,
-    file: Option<File>,
+struct OwnedSubject {
+    at: DirSlot,
+    file: Option<FileSlot>,
     /// Name with its terminating NUL; empty for the directory itself.
     name: Vec<u8>,
 }
@@ -335,29 +337,29 @@ impl FailedCall {
         self.subject.name.clear();
         self.subject.file = None;
         match call.subject() {
-            Subject::Below(at, name) => {
+            CallSubject::Below(at, name) => {
                 self.subject.at = at;
                 self.subject.name.extend_from_slice(name.to_bytes_with_nul());
             }
-            Subject::Directory(at) => self.subject.at = at,
-            Subject::File(file) => self.subject.file = Some(file),
+            CallSubject::Directory(at) => self.subject.at = at,
+            CallSubject::File(file) => self.subject.file = Some(file),
         }
     }
 }
 
-impl OwnSubject {
-    fn as_subject(&self) -> Subject<'_> {
+impl OwnedSubject {
+    fn as_subject(&self) -> CallSubject<'_> {
         match (self.file, CStr::from_bytes_with_nul(&self.name)) {
-            (Some(file), _) => Subject::File(file),
-            (None, Ok(name)) => Subject::Below(self.at, name),
-            (None, Err(_)) => Subject::Directory(self.at),
+            (Some(file), _) => CallSubject::File(file),
+            (None, Ok(name)) => CallSubject::Below(self.at, name),
+            (None, Err(_)) => CallSubject::Directory(self.at),
         }
     }
 }
 
 /// Takes the share of a sync.
 struct SyncTimer {
-    cpu: Cpu,
+    cpu: CpuTime,
     began_ns: u64,
 }
 
@@ -380,15 +382,15 @@ fn moved(completions: &[Completion]) -> u64 {
 }
 
 /// Switches the worker to another identity until the result is dropped.
-fn run_as(identity: Identity) -> Result<RunAs, String> {
-    let Identity { user, group } = identity;
+fn run_as(identity: Credentials) -> Result<RunAs, String> {
+    let Credentials { user, group } = identity;
     RunAs::put_on(user, group)
         .map_err(|errno| format!("cannot work as user {user}, group {group}: {errno}"))
 }
 
 /// The worker is scheduled as its task asks until this is dropped.
-fn scheduled(asked: &Scheduling) -> Result<Option<SchedulingGuard>, String> {
-    if *asked == Scheduling::default() {
+fn scheduled(asked: &SchedulingParameters) -> Result<Option<SchedulingGuard>, String> {
+    if *asked == SchedulingParameters::default() {
         return Ok(None);
     }
     let put_on = SchedulingGuard::put_on(asked);
@@ -396,12 +398,12 @@ fn scheduled(asked: &Scheduling) -> Result<Option<SchedulingGuard>, String> {
 }
 
 /// CPU of the calling thread, in the model's word.
-fn cpu_now() -> Cpu {
+fn cpu_now() -> CpuTime {
     in_words(thread_cpu())
 }
 
-fn in_words(cpu: ThreadCpu) -> Cpu {
-    Cpu { user_ns: cpu.user_ns, system_ns: cpu.system_ns }
+fn in_words(cpu: ThreadCpu) -> CpuTime {
+    CpuTime { user_ns: cpu.user_ns, system_ns: cpu.system_ns }
 }
 
 /// Text of a panic payload.

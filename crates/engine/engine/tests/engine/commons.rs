@@ -8,27 +8,28 @@ use std::time::Duration;
 use treering_engine::{EngineError, StopFlag, Target};
 use treering_model::{Counters, Metric, TaskTotals, TrialEvent};
 use treering_script::{
-    Board, Conductor, CreateHow, Deadline, Dir, Expect, Identity, Io, ParallelGroup, Phase, Script,
-    Session, SessionResult, SideBySide, Stop, Task, TaskListener, WorkerKind,
+    Conductor, CounterBoard, CreateHow, Credentials, Deadline, DirSlot, ExpectedErrors, Io,
+    ParallelGroup, ParallelOptions, Phase, Script, Session, SessionResult, Stop, Task,
+    TaskListener, WorkerKind,
 };
 
-use crate::operations::{Operation, name};
-use crate::stage::{Play, group, perform, task, task_of};
+use crate::operations::{OwnedCall, name};
+use crate::stage::{ScriptedSession, group, perform, task, task_of};
 
 /// Asks for the same name again and again, counts that, and ends when a deadline is reached.
-struct Counting {
-    board: Board,
+struct DeadlineLoop {
+    board: CounterBoard,
     deadline: Deadline,
 }
 
-impl Script for Counting {
+impl Script for DeadlineLoop {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         loop {
             self.board.cell(0).fetch_add(1, Ordering::Relaxed);
             if self.deadline.is_reached() {
                 return Ok(());
             }
-            let _missing = io.stat(Dir::TARGET, c"nothing").or_errno()?;
+            let _missing = io.stat(DirSlot::TARGET, c"nothing").or_errno()?;
         }
     }
 
@@ -38,24 +39,27 @@ impl Script for Counting {
 }
 
 /// Rings at the third tick.
-struct Ticking {
+struct TickingSession {
     group: Option<ParallelGroup>,
-    boards: Vec<Board>,
+    boards: Vec<CounterBoard>,
     deadline: Deadline,
     elapsed: Vec<u64>,
     reported: Vec<u64>,
 }
 
-impl Ticking {
+impl TickingSession {
     fn new(workers: WorkerKind, tasks: usize) -> Self {
-        let boards: Vec<Board> = (0..tasks).map(|_| Board::new()).collect();
+        let boards: Vec<CounterBoard> = (0..tasks).map(|_| CounterBoard::new()).collect();
         let deadline = Deadline::default();
         let tasks = boards.iter().map(|board| {
-            task_of("a", Box::new(Counting { board: board.clone(), deadline: deadline.clone() }))
+            task_of(
+                "a",
+                Box::new(DeadlineLoop { board: board.clone(), deadline: deadline.clone() }),
+            )
         });
         let group = ParallelGroup {
             tasks: tasks.collect(),
-            side_by_side: SideBySide { workers, ..SideBySide::default() },
+            side_by_side: ParallelOptions { workers, ..ParallelOptions::default() },
             tick_every: Some(Duration::from_millis(5)),
             ..ParallelGroup::default()
         };
@@ -64,7 +68,7 @@ impl Ticking {
     }
 }
 
-impl TaskListener for Ticking {
+impl TaskListener for TickingSession {
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         self.elapsed.push(elapsed_ns);
         let counts: Vec<u64> =
@@ -80,7 +84,7 @@ impl TaskListener for Ticking {
     }
 }
 
-impl Session for Ticking {
+impl Session for TickingSession {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         conductor.phase(Phase { name: "p".to_owned(), tasks: 1 })?;
         self.group.take().map_or(Ok(()), |group| conductor.group(group, self))
@@ -102,7 +106,7 @@ fn ticks_hear_boards_and_ring_deadlines_of_threads_and_processes() {
     {
         let place = tempfile::tempdir().unwrap();
         let target = Target::open(place.path()).unwrap();
-        let mut session = Ticking::new(workers, tasks);
+        let mut session = TickingSession::new(workers, tasks);
         let (result, heard) = perform(&mut session, &target, &StopFlag::new());
         result.unwrap();
         assert!(session.elapsed.len() >= 3 && session.elapsed.is_sorted(), "{workers:?}");
@@ -121,8 +125,8 @@ fn ticks_hear_boards_and_ring_deadlines_of_threads_and_processes() {
     }
 }
 
-fn as_another(operations: Vec<Operation>) -> Task {
-    Task { identity: Some(Identity { user: 12_345, group: 54_321 }), ..task("a", operations) }
+fn as_another(operations: Vec<OwnedCall>) -> Task {
+    Task { identity: Some(Credentials { user: 12_345, group: 54_321 }), ..task("a", operations) }
 }
 
 #[test]
@@ -130,10 +134,11 @@ fn a_worker_is_another_user_for_its_task_alone() {
     let place = tempfile::tempdir().unwrap();
     std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o777)).unwrap();
     let target = Target::open(place.path()).unwrap();
-    let make = |file: &str| vec![Operation::Create(0, name(file), CreateHow::Exclusive, 0)];
+    let make = |file: &str| vec![OwnedCall::Create(0, name(file), CreateHow::Exclusive, 0)];
     let groups =
         vec![group(vec![as_another(make("theirs"))]), group(vec![task("b", make("ours"))])];
-    let (result, _heard) = perform(&mut Play::new(vec![("p", groups)]), &target, &StopFlag::new());
+    let (result, _heard) =
+        perform(&mut ScriptedSession::new(vec![("p", groups)]), &target, &StopFlag::new());
     let own = std::fs::metadata(place.path()).unwrap();
     if own.uid() != 0 {
         assert!(matches!(result, Err(EngineError::Lost { why, .. }) if why.contains("12345")));

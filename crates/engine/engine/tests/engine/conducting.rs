@@ -3,22 +3,24 @@
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
     Confinement, EngineError, EntryOrder, LatencyMode, MemoryCaller, MemoryFilesystem, Payload,
-    Place, Progress, Run, RunOptions, StopFlag, Target,
+    RunOptions, RunProgress, RunSessions, SessionPlace, StopFlag, Target,
 };
 use treering_model::{CautionCode, Metric, Op, SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{
-    Caches, Conductor, CreateHow, EntryKind, NoListener, ParallelGroup, Session, SessionError,
+    CachePolicy, Conductor, CreateHow, EntryKind, NoListener, ParallelGroup, Session, SessionError,
     SessionResult,
 };
 use treering_sys::DropCachesError;
 
-use crate::operations::{Operation, OperationScript, Panicking, Raising, make_tree, name};
-use crate::stage::{Heard, Play, group, options, perform, task, task_of};
+use crate::operations::{
+    FlagRaisingScript, OperationScript, OwnedCall, PanickingScript, make_tree, name,
+};
+use crate::stage::{EventRecorder, ScriptedSession, group, options, perform, task, task_of};
 
-fn two_phases() -> Play {
+fn two_phases() -> ScriptedSession {
     let phases = vec![
         (
             "create",
@@ -29,18 +31,18 @@ fn two_phases() -> Play {
         ),
         ("read", vec![group(vec![task("tree-0", reading("tree-0"))])]),
     ];
-    let mut play = Play::new(phases);
+    let mut play = ScriptedSession::new(phases);
     play.syncs = true;
     play
 }
 
-fn reading(tree: &str) -> Vec<Operation> {
+fn reading(tree: &str) -> Vec<OwnedCall> {
     let path = name(&format!("{tree}/file-3"));
     vec![
-        Operation::Open(0, path, 0),
-        Operation::Read(0, 8192),
-        Operation::Read(0, 8192),
-        Operation::Close(0),
+        OwnedCall::Open(0, path, 0),
+        OwnedCall::Read(0, 8192),
+        OwnedCall::Read(0, 8192),
+        OwnedCall::Close(0),
     ]
 }
 
@@ -107,7 +109,7 @@ fn the_error_of_a_session_ends_its_phase_and_then_the_run() {
     assert_eq!(heard.phases()[0].tasks, 1);
 }
 
-fn check_two_phases(heard: &Heard, reported: &[TaskTotals]) {
+fn check_two_phases(heard: &EventRecorder, reported: &[TaskTotals]) {
     assert_eq!(
         heard.order(),
         [
@@ -166,7 +168,7 @@ fn a_session_on_a_directory_and_in_memory_leaves_the_same() {
     result.unwrap();
     check_two_phases(&heard, &play.reported);
     let tree = memory.snapshot();
-    assert_eq!(tree, Snapshot::of_directory(place.path()).unwrap());
+    assert_eq!(tree, TreeSnapshot::of_directory(place.path()).unwrap());
     let files = tree.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File);
     assert_eq!(files.count(), 30);
 }
@@ -174,8 +176,8 @@ fn a_session_on_a_directory_and_in_memory_leaves_the_same() {
 #[test]
 fn progress_counts_everything() {
     let memory = MemoryFilesystem::default();
-    let progress = Progress::new();
-    let mut heard = Heard::default();
+    let progress = RunProgress::new();
+    let mut heard = EventRecorder::default();
     let mut play = two_phases();
     let options = options(LatencyMode::Off);
     memory
@@ -193,9 +195,9 @@ fn a_signal_stops_and_what_was_done_is_reported() {
     let memory = MemoryFilesystem::default();
     let stop = StopFlag::new();
     let first = group(vec![task("tree-0", make_tree("tree-0", 3, 10))]);
-    let raising = Raising { stop: stop.clone(), signal: 15, calls: 0 };
+    let raising = FlagRaisingScript { stop: stop.clone(), signal: 15, calls: 0 };
     let second = group(vec![task_of("x", Box::new(raising))]);
-    let mut play = Play::new(vec![("mixed", vec![first, second])]);
+    let mut play = ScriptedSession::new(vec![("mixed", vec![first, second])]);
     let (result, heard) = perform(&mut play, &memory, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })), "{result:?}");
     assert_eq!(heard.order(), ["phase 0", "task 0", "end 0 by 0", "task 1", "end of phase 0"]);
@@ -221,8 +223,9 @@ fn a_failing_call_names_its_path_and_its_task() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let mut operations = make_tree("tree-0", 3, 10);
-    operations.push(Operation::Create(0, name("tree-0/file-1"), CreateHow::Exclusive, 0));
-    let mut play = Play::new(vec![("create", vec![group(vec![task("tree-0", operations)])])]);
+    operations.push(OwnedCall::Create(0, name("tree-0/file-1"), CreateHow::Exclusive, 0));
+    let mut play =
+        ScriptedSession::new(vec![("create", vec![group(vec![task("tree-0", operations)])])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     let path = target.path().join("tree-0/file-1");
@@ -238,7 +241,10 @@ fn a_failing_call_names_its_path_and_its_task() {
 
 #[test]
 fn a_panic_is_an_error() {
-    let mut play = Play::new(vec![("p", vec![group(vec![task_of("x", Box::new(Panicking))])])]);
+    let mut play = ScriptedSession::new(vec![(
+        "p",
+        vec![group(vec![task_of("x", Box::new(PanickingScript))])],
+    )]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     let text = result.unwrap_err().to_string();
     assert_eq!(text, "create x: the worker panicked: a defect, for the test");
@@ -247,25 +253,26 @@ fn a_panic_is_an_error() {
 
 #[test]
 fn slots_are_closed_between_tasks() {
-    let open = vec![Operation::MakeDir(0, name("d")), Operation::OpenDir(0, name("d"), 5)];
-    let use_it = vec![Operation::Stat(5, name("x"))];
+    let open = vec![OwnedCall::MakeDir(0, name("d")), OwnedCall::OpenDir(0, name("d"), 5)];
+    let use_it = vec![OwnedCall::Stat(5, name("x"))];
     let groups = vec![group(vec![task("a", open)]), group(vec![task("b", use_it)])];
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let (result, _) = perform(&mut Play::new(vec![("p", groups)]), &target, &StopFlag::new());
+    let (result, _) =
+        perform(&mut ScriptedSession::new(vec![("p", groups)]), &target, &StopFlag::new());
     let text = result.unwrap_err().to_string();
     assert_eq!(text, "stat directory slot 5/x: Bad file descriptor (os error 9)");
 }
 
 /// Place that is not allowed to drop caches, and counts the requests.
-struct Unprivileged {
+struct UnprivilegedPlace {
     memory: MemoryFilesystem,
     asked: AtomicU32,
 }
 
-impl Run for Unprivileged {}
+impl RunSessions for UnprivilegedPlace {}
 
-impl Place for Unprivileged {
+impl SessionPlace for UnprivilegedPlace {
     type Caller = MemoryCaller;
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<MemoryCaller> {
@@ -280,12 +287,12 @@ impl Place for Unprivileged {
 
 #[test]
 fn caches_that_stay_are_reported_once_and_not_asked_for_again() {
-    let place = Unprivileged { memory: MemoryFilesystem::default(), asked: AtomicU32::new(0) };
+    let place = UnprivilegedPlace { memory: MemoryFilesystem::default(), asked: AtomicU32::new(0) };
     let dropping = |subject: &str| ParallelGroup {
-        caches: Caches::Drop,
+        caches: CachePolicy::Drop,
         ..group(vec![task(subject, make_tree(subject, 1, 1))])
     };
-    let mut play = Play::new(vec![
+    let mut play = ScriptedSession::new(vec![
         ("one", vec![group(Vec::new()), dropping("a"), dropping("b")]),
         ("two", vec![dropping("c")]),
     ]);
@@ -311,9 +318,9 @@ fn a_place_walked_in_is_said_first() {
 }
 
 /// Listener that fails at its third event.
-struct Deaf(u32);
+struct FailingListener(u32);
 
-impl TrialSink for Deaf {
+impl TrialSink for FailingListener {
     fn accept(&mut self, _event: &TrialEvent) -> Result<(), SinkError> {
         self.0 += 1;
         if self.0 == 3 { Err(SinkError::new("write the store", "disk full")) } else { Ok(()) }
@@ -323,26 +330,31 @@ impl TrialSink for Deaf {
 #[test]
 fn a_listener_that_fails_ends_the_run() {
     let memory = MemoryFilesystem::default();
-    let (stop, progress) = (StopFlag::new(), Progress::new());
+    let (stop, progress) = (StopFlag::new(), RunProgress::new());
     let options = options(LatencyMode::Sampled);
-    let result =
-        memory.run(&mut two_phases(), RunOptions::new(&options, &mut Deaf(0), &progress, &stop));
+    let result = memory.run(
+        &mut two_phases(),
+        RunOptions::new(&options, &mut FailingListener(0), &progress, &stop),
+    );
     assert_eq!(result.unwrap_err().to_string(), "write the store: disk full");
 }
 
 #[test]
 fn samples_are_few_but_every_sync_is_timed() {
     let memory = MemoryFilesystem::default();
-    let script = OperationScript::new(vec![Operation::Stat(0, name("d"))], 3200);
-    let mut operations = vec![Operation::MakeDir(0, name("d"))];
-    operations.extend(vec![Operation::Sync; 20]);
+    let script = OperationScript::new(vec![OwnedCall::Stat(0, name("d"))], 3200);
+    let mut operations = vec![OwnedCall::MakeDir(0, name("d"))];
+    operations.extend(vec![OwnedCall::Sync; 20]);
     let groups =
         vec![group(vec![task("a", operations)]), group(vec![task_of("b", Box::new(script))])];
-    let mut heard = Heard::default();
+    let mut heard = EventRecorder::default();
     let options = options(LatencyMode::Sampled);
-    let mut play = Play::new(vec![("p", groups)]);
+    let mut play = ScriptedSession::new(vec![("p", groups)]);
     memory
-        .run(&mut play, RunOptions::new(&options, &mut heard, &Progress::new(), &StopFlag::new()))
+        .run(
+            &mut play,
+            RunOptions::new(&options, &mut heard, &RunProgress::new(), &StopFlag::new()),
+        )
         .unwrap();
     let phase = heard.phases()[0];
     let samples =

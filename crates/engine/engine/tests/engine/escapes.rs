@@ -4,22 +4,22 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
 
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{Caller, Confinement, Payload, PayloadKind, SyncCaller, Target};
 use treering_script::{CallError, CreateHow, Errno};
 
-use crate::operations::{Operation, name};
+use crate::operations::{OwnedCall, name};
 
 const HOWS: [CreateHow; 4] =
     [CreateHow::Append, CreateHow::Truncate, CreateHow::TruncateToRead, CreateHow::Exclusive];
 
-struct Scene {
+struct EscapeFixture {
     inside: tempfile::TempDir,
     outside: tempfile::TempDir,
     caller: SyncCaller,
 }
 
-impl Scene {
+impl EscapeFixture {
     /// Target with links to a directory, to a file, and to a missing file, all outside.
     fn new(confinement: Confinement) -> Self {
         let (inside, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -37,28 +37,28 @@ impl Scene {
         Self { inside, outside, caller }
     }
 
-    fn fail(&mut self, operation: &Operation) -> CallError {
+    fn fail(&mut self, operation: &OwnedCall) -> CallError {
         match self.caller.call(&operation.call()) {
             Ok(reply) => panic!("{operation:?} was done: {reply:?}"),
             Err(error) => error,
         }
     }
 
-    fn done(&mut self, operation: &Operation) {
+    fn done(&mut self, operation: &OwnedCall) {
         self.caller.call(&operation.call()).unwrap();
     }
 
     fn assert_untouched(&self) {
         let victim = fs::read(self.outside.path().join("victim")).unwrap();
         assert_eq!(victim, b"precious");
-        let outside = Snapshot::of_directory(self.outside.path()).unwrap();
+        let outside = TreeSnapshot::of_directory(self.outside.path()).unwrap();
         assert_eq!(outside.entries.len(), 2, "{outside:?}");
     }
 }
 
-fn both(test: impl Fn(Scene)) {
+fn both(test: impl Fn(EscapeFixture)) {
     for confinement in [Confinement::Kernel, Confinement::Walk] {
-        test(Scene::new(confinement));
+        test(EscapeFixture::new(confinement));
     }
 }
 
@@ -66,7 +66,7 @@ fn both(test: impl Fn(Scene)) {
 fn directories_are_not_opened_through_links() {
     both(|mut scene| {
         for path in ["dirlink", "dirlink/dir", "sub/dirlink", "sub/dirlink/dir", "filelink"] {
-            let failure = scene.fail(&Operation::OpenDir(0, name(path), 1));
+            let failure = scene.fail(&OwnedCall::OpenDir(0, name(path), 1));
             assert!([Errno::LOOP, Errno::NOTDIR].contains(&failure.errno), "{failure:?}");
         }
         scene.assert_untouched();
@@ -79,9 +79,9 @@ fn files_are_neither_created_nor_opened_through_links() {
         let links = ["filelink", "dangling", "sub/filelink", "sub/dangling", "dirlink/new"];
         for path in links.into_iter().chain(["sub/dirlink/new", "dirlink/victim"]) {
             for how in HOWS {
-                scene.fail(&Operation::Create(0, name(path), how, 0));
+                scene.fail(&OwnedCall::Create(0, name(path), how, 0));
             }
-            scene.fail(&Operation::Open(0, name(path), 0));
+            scene.fail(&OwnedCall::Open(0, name(path), 0));
         }
         scene.assert_untouched();
     });
@@ -90,10 +90,10 @@ fn files_are_neither_created_nor_opened_through_links() {
 #[test]
 fn files_are_not_removed_through_links_but_links_are() {
     both(|mut scene| {
-        scene.fail(&Operation::Unlink(0, name("dirlink/victim")));
-        scene.fail(&Operation::Unlink(0, name("sub/dirlink/victim")));
+        scene.fail(&OwnedCall::Unlink(0, name("dirlink/victim")));
+        scene.fail(&OwnedCall::Unlink(0, name("sub/dirlink/victim")));
         for link in ["filelink", "dangling", "dirlink", "sub/filelink", "sub/dirlink"] {
-            scene.done(&Operation::Unlink(0, name(link)));
+            scene.done(&OwnedCall::Unlink(0, name(link)));
             assert!(scene.inside.path().join(link).symlink_metadata().is_err());
         }
         scene.assert_untouched();
@@ -104,10 +104,10 @@ fn files_are_not_removed_through_links_but_links_are() {
 fn directories_are_neither_made_nor_removed_through_links() {
     both(|mut scene| {
         for path in ["dirlink", "dangling", "dirlink/new", "sub/new", "/new", ".."] {
-            scene.fail(&Operation::MakeDir(0, name(path)));
+            scene.fail(&OwnedCall::MakeDir(0, name(path)));
         }
         for path in ["dirlink", "dirlink/dir", "filelink", "sub/.."] {
-            scene.fail(&Operation::RemoveDir(0, name(path)));
+            scene.fail(&OwnedCall::RemoveDir(0, name(path)));
         }
         scene.assert_untouched();
     });
@@ -119,12 +119,12 @@ fn names_upward_are_refused_everywhere() {
         let victim = scene.outside.path().join("victim");
         for path in ["..", "../x", "sub/../../x", victim.to_str().unwrap()] {
             for how in HOWS {
-                scene.fail(&Operation::Create(0, name(path), how, 0));
+                scene.fail(&OwnedCall::Create(0, name(path), how, 0));
             }
-            scene.fail(&Operation::Open(0, name(path), 0));
-            scene.fail(&Operation::OpenDir(0, name(path), 1));
-            scene.fail(&Operation::Unlink(0, name(path)));
-            scene.fail(&Operation::Stat(0, name(path)));
+            scene.fail(&OwnedCall::Open(0, name(path), 0));
+            scene.fail(&OwnedCall::OpenDir(0, name(path), 1));
+            scene.fail(&OwnedCall::Unlink(0, name(path)));
+            scene.fail(&OwnedCall::Stat(0, name(path)));
         }
         scene.assert_untouched();
     });
@@ -133,15 +133,15 @@ fn names_upward_are_refused_everywhere() {
 #[test]
 fn the_target_itself_can_be_neither_closed_nor_replaced() {
     both(|mut scene| {
-        assert_eq!(scene.fail(&Operation::CloseDir(0)).errno, Errno::BADF);
-        assert_eq!(scene.fail(&Operation::OpenDir(0, name("sub"), 0)).errno, Errno::BADF);
-        assert_eq!(scene.fail(&Operation::OpenDir(0, name("sub"), 1024)).errno, Errno::BADF);
-        scene.done(&Operation::MakeDir(0, name("deep")));
-        scene.done(&Operation::OpenDir(0, name("deep"), 1023));
-        scene.done(&Operation::MakeDir(1023, name("deeper")));
+        assert_eq!(scene.fail(&OwnedCall::CloseDir(0)).errno, Errno::BADF);
+        assert_eq!(scene.fail(&OwnedCall::OpenDir(0, name("sub"), 0)).errno, Errno::BADF);
+        assert_eq!(scene.fail(&OwnedCall::OpenDir(0, name("sub"), 1024)).errno, Errno::BADF);
+        scene.done(&OwnedCall::MakeDir(0, name("deep")));
+        scene.done(&OwnedCall::OpenDir(0, name("deep"), 1023));
+        scene.done(&OwnedCall::MakeDir(1023, name("deeper")));
         // The slot that a path begins at may be the one it is opened into.
-        scene.done(&Operation::OpenDir(1023, name("deeper"), 1023));
-        let missing = Operation::Stat(1023, name("x"));
+        scene.done(&OwnedCall::OpenDir(1023, name("deeper"), 1023));
+        let missing = OwnedCall::Stat(1023, name("x"));
         scene.fail(&missing);
         let path = scene.caller.path_of(missing.call().subject());
         assert!(path.ends_with("deep/deeper/x"), "{}", path.display());

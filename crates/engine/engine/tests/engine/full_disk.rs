@@ -3,10 +3,10 @@
 use treering_engine::{Caller, EngineError, Payload, PayloadKind, StopFlag, SyncCaller, Target};
 use treering_model::Op;
 use treering_model::filesystems::by_magic;
-use treering_script::{CallError, CreateHow, Errno, Expect, Stop};
+use treering_script::{CallError, CreateHow, Errno, ExpectedErrors, Stop};
 
-use crate::operations::{Operation, make_tree, name};
-use crate::stage::{Play, TinyMount, group, perform, task};
+use crate::operations::{OwnedCall, make_tree, name};
+use crate::stage::{ScriptedSession, TinyMount, group, perform, task};
 
 #[test]
 fn a_write_that_does_not_fit_fails_after_what_fitted() {
@@ -14,10 +14,10 @@ fn a_write_that_does_not_fit_fails_after_what_fitted() {
     let Some(_mount) = TinyMount::new(place.path(), "size=1m") else { return };
     let target = Target::open(place.path()).unwrap();
     let operations = vec![
-        Operation::Create(0, name("big"), CreateHow::Exclusive, 0),
-        Operation::Write(0, 4 << 20, 0),
+        OwnedCall::Create(0, name("big"), CreateHow::Exclusive, 0),
+        OwnedCall::Write(0, 4 << 20, 0),
     ];
-    let mut play = Play::new(vec![("fill", vec![group(vec![task("big", operations)])])]);
+    let mut play = ScriptedSession::new(vec![("fill", vec![group(vec![task("big", operations)])])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     let text = format!(
@@ -43,8 +43,10 @@ fn too_many_files_fail_with_the_name_of_the_first_that_did_not_fit() {
     let target = Target::open(place.path()).unwrap();
     assert!(target.facts().unwrap().free_inodes.unwrap() < 20);
     assert!(by_magic(target.filesystem().unwrap().type_magic).unwrap().is_in_memory);
-    let mut play =
-        Play::new(vec![("fill", vec![group(vec![task("many", make_tree("many", 100, 1))])])]);
+    let mut play = ScriptedSession::new(vec![(
+        "fill",
+        vec![group(vec![task("many", make_tree("many", 100, 1))])],
+    )]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     let text = result.unwrap_err().to_string();
     let tree = target.path().join("many");
@@ -60,22 +62,22 @@ fn code_that_expects_a_full_filesystem_learns_of_it_and_of_what_fitted() {
     let target = Target::open(place.path()).unwrap();
     let payload = Payload::new(PayloadKind::Zeros, 0);
     let mut caller = SyncCaller::new(target.dir(), target.confinement(), payload).unwrap();
-    let mut tell = |operation: &Operation| match caller.call(&operation.call()) {
+    let mut tell = |operation: &OwnedCall| match caller.call(&operation.call()) {
         Ok(_) | Err(CallError { errno: Errno::EXIST, .. }) => None,
         Err(error) => {
             let full = Err::<(), _>(Stop::Failed(error)).unless_full();
             Some(full.expect("nothing else fails").unwrap_err())
         }
     };
-    let create = |file: &str| Operation::Create(0, name(file), CreateHow::TruncateToRead, 0);
+    let create = |file: &str| OwnedCall::Create(0, name(file), CreateHow::TruncateToRead, 0);
     assert_eq!(tell(&create("big")), None);
-    let fitted = tell(&Operation::Write(0, 4 << 20, 0)).unwrap();
+    let fitted = tell(&OwnedCall::Write(0, 4 << 20, 0)).unwrap();
     assert!((900 << 10..=1 << 20).contains(&fitted), "{fitted}");
     assert_eq!(std::fs::metadata(place.path().join("big")).unwrap().len(), fitted);
     assert!(std::fs::read(place.path().join("big")).unwrap().iter().all(|&byte| byte == 0));
-    assert_eq!(tell(&Operation::MakeDir(0, name("a"))), None);
+    assert_eq!(tell(&OwnedCall::MakeDir(0, name("a"))), None);
     let full = (0..9).filter_map(|n| tell(&create(&format!("f{n}")))).count();
     assert!((5..9).contains(&full), "{full}");
-    assert_eq!(tell(&Operation::MakeDir(0, name("b"))), Some(0));
-    assert_eq!(tell(&Operation::MakeDir(0, name("a"))), None);
+    assert_eq!(tell(&OwnedCall::MakeDir(0, name("b"))), Some(0));
+    assert_eq!(tell(&OwnedCall::MakeDir(0, name("a"))), None);
 }

@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 
 use treering_engine::{EngineError, MemoryFilesystem, StopFlag, Target};
 use treering_model::Op;
-use treering_script::{Dir, Expect, File, Io, OpenHow, Script, Stop};
+use treering_script::{DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop};
 
-use crate::operations::{Operation, Panicking, Raising, make_tree, name};
-use crate::stage::{Play, endless, group, perform, task, task_of};
+use crate::operations::{FlagRaisingScript, OwnedCall, PanickingScript, make_tree, name};
+use crate::stage::{ScriptedSession, endless, group, perform, task, task_of};
 
 fn trees(count: u32) -> Vec<treering_script::Task> {
     let tree = |number: u32| {
@@ -21,7 +21,8 @@ fn trees(count: u32) -> Vec<treering_script::Task> {
 fn workers_work_side_by_side_and_are_reported_in_order() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let mut play = Play::new(vec![("create", vec![group(trees(2)), group(trees_from(2, 6))])]);
+    let mut play =
+        ScriptedSession::new(vec![("create", vec![group(trees(2)), group(trees_from(2, 6))])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
     let order = heard.order();
@@ -58,9 +59,9 @@ fn trees_from(first: u32, end: u32) -> Vec<treering_script::Task> {
 
 #[test]
 fn one_that_fails_stops_the_others_and_the_finished_are_reported() {
-    let failing = vec![Operation::Open(0, name("missing"), 0)];
+    let failing = vec![OwnedCall::Open(0, name("missing"), 0)];
     let tasks = vec![endless("a"), task("failing", failing), endless("b")];
-    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+    let mut play = ScriptedSession::new(vec![("p", vec![group(tasks)])]);
     let stop = StopFlag::new();
     let began = Instant::now();
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &stop);
@@ -75,13 +76,13 @@ fn one_that_fails_stops_the_others_and_the_finished_are_reported() {
 }
 
 /// Script that waits for a directory, gives its maker time to end, and fails.
-struct FailsLate;
+struct LateFailingScript;
 
-impl Script for FailsLate {
+impl Script for LateFailingScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        while io.stat(Dir::TARGET, c"sign").unless_missing()?.is_none() {}
+        while io.stat(DirSlot::TARGET, c"sign").unless_missing()?.is_none() {}
         std::thread::sleep(Duration::from_millis(300));
-        io.open(Dir::TARGET, c"missing", OpenHow::Read, File(0))
+        io.open(DirSlot::TARGET, c"missing", OpenHow::Read, FileSlot(0))
     }
 }
 
@@ -89,9 +90,9 @@ impl Script for FailsLate {
 fn what_was_finished_before_a_failure_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let quick = task("quick", vec![Operation::MakeDir(0, name("sign"))]);
-    let tasks = vec![task_of("late", Box::new(FailsLate)), quick];
-    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+    let quick = task("quick", vec![OwnedCall::MakeDir(0, name("sign"))]);
+    let tasks = vec![task_of("late", Box::new(LateFailingScript)), quick];
+    let mut play = ScriptedSession::new(vec![("p", vec![group(tasks)])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { .. })));
     let done: Vec<_> = heard.tasks().iter().map(|task| task.subject.clone()).collect();
@@ -101,8 +102,8 @@ fn what_was_finished_before_a_failure_is_reported() {
 
 #[test]
 fn a_panic_stops_the_others() {
-    let tasks = vec![endless("a"), task_of("broken", Box::new(Panicking)), endless("b")];
-    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+    let tasks = vec![endless("a"), task_of("broken", Box::new(PanickingScript)), endless("b")];
+    let mut play = ScriptedSession::new(vec![("p", vec![group(tasks)])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Panicked { task, .. }) if task == "create broken"));
     assert_eq!(heard.phases().len(), 1);
@@ -111,9 +112,9 @@ fn a_panic_stops_the_others() {
 #[test]
 fn a_signal_stops_all() {
     let stop = StopFlag::new();
-    let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
+    let raising = FlagRaisingScript { stop: stop.clone(), signal: 2, calls: 0 };
     let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
-    let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+    let mut play = ScriptedSession::new(vec![("p", vec![group(tasks)])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
     assert_eq!(heard.order(), ["phase 0", "task 0", "task 1", "end of phase 0"]);

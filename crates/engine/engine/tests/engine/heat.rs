@@ -4,57 +4,59 @@
 use std::time::Duration;
 
 use treering_engine::{
-    EngineOptions, HeatLog, LatencyMode, PayloadKind, Progress, Run, RunOptions, StopFlag, Target,
+    EngineOptions, HeatLog, LatencyMode, PayloadKind, RunOptions, RunProgress, RunSessions,
+    StopFlag, Target,
 };
 use treering_model::{HeatReport, HotData};
-use treering_script::{CreateHow, OpenHow, ParallelGroup, SideBySide, Task, WorkerKind};
+use treering_script::{CreateHow, OpenHow, ParallelGroup, ParallelOptions, Task, WorkerKind};
 
-use crate::operations::{Operation, name};
-use crate::stage::{Heard, Play, group, task};
+use crate::operations::{OwnedCall, name};
+use crate::stage::{EventRecorder, ScriptedSession, group, task};
 
 const MIB: u64 = 1 << 20;
 
 /// Steps on a file that is written, appended to, read at two offsets and renamed, and on another
 /// that is removed.
-fn operations(dir: &str) -> Vec<Operation> {
+fn operations(dir: &str) -> Vec<OwnedCall> {
     let (old, new) = (name("old"), name("new"));
     vec![
-        Operation::MakeDir(0, name(dir)),
-        Operation::OpenDir(0, name(dir), 1),
-        Operation::Create(1, old.clone(), CreateHow::Truncate, 0),
-        Operation::Write(0, 4096, 0),
-        Operation::Write(0, 4096, 4096),
-        Operation::WriteAt(0, 100, 3 * MIB),
-        Operation::Close(0),
-        Operation::OpenTo(OpenHow::Append, 1, old.clone(), 0),
-        Operation::Write(0, 50, 0),
-        Operation::Close(0),
-        Operation::Open(1, old.clone(), 0),
-        Operation::Seek(0, MIB),
-        Operation::Read(0, 10),
-        Operation::Seek(0, 8192),
-        Operation::ReadEach(0, 3),
-        Operation::Close(0),
-        Operation::Rename(1, old, 1, new),
-        Operation::Create(1, name("gone"), CreateHow::Truncate, 0),
-        Operation::Write(0, 7, 0),
-        Operation::Close(0),
-        Operation::Unlink(1, name("gone")),
-        Operation::CloseDir(1),
+        OwnedCall::MakeDir(0, name(dir)),
+        OwnedCall::OpenDir(0, name(dir), 1),
+        OwnedCall::Create(1, old.clone(), CreateHow::Truncate, 0),
+        OwnedCall::Write(0, 4096, 0),
+        OwnedCall::Write(0, 4096, 4096),
+        OwnedCall::WriteAt(0, 100, 3 * MIB),
+        OwnedCall::Close(0),
+        OwnedCall::OpenTo(OpenHow::Append, 1, old.clone(), 0),
+        OwnedCall::Write(0, 50, 0),
+        OwnedCall::Close(0),
+        OwnedCall::Open(1, old.clone(), 0),
+        OwnedCall::Seek(0, MIB),
+        OwnedCall::Read(0, 10),
+        OwnedCall::Seek(0, 8192),
+        OwnedCall::ReadEach(0, 3),
+        OwnedCall::Close(0),
+        OwnedCall::Rename(1, old, 1, new),
+        OwnedCall::Create(1, name("gone"), CreateHow::Truncate, 0),
+        OwnedCall::Write(0, 7, 0),
+        OwnedCall::Close(0),
+        OwnedCall::Unlink(1, name("gone")),
+        OwnedCall::CloseDir(1),
     ]
 }
 
 fn report(workers: WorkerKind) -> HeatReport {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let side_by_side = SideBySide { workers, ..SideBySide::default() };
+    let side_by_side = ParallelOptions { workers, ..ParallelOptions::default() };
     let tasks: Vec<Task> = ["a", "b"].map(|dir| task(dir, operations(dir))).into();
-    let mut play = Play::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
+    let mut play =
+        ScriptedSession::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let log = HeatLog::new(Duration::from_secs(1), vec![place.path().display().to_string()]);
     assert_eq!(log.take_report(), None);
-    let (progress, stop, targets) = (Progress::new(), StopFlag::new(), [target]);
-    let mut heard = Heard::default();
+    let (progress, stop, targets) = (RunProgress::new(), StopFlag::new(), [target]);
+    let mut heard = EventRecorder::default();
     targets
         .run(
             &mut play,

@@ -4,29 +4,29 @@
 use std::time::{Duration, Instant};
 
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, Progress, Run,
-    RunOptions, StopFlag, Target,
+    EngineError, EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions,
+    RunProgress, RunSessions, StopFlag, Target,
 };
 use treering_model::Counters;
 use treering_script::{
-    CreateHow, Deadline, Dir, Expect, File, Io, ParallelGroup, Script, SideBySide, Stop, Task,
-    TimeLimit, Unfinished,
+    CreateHow, Deadline, DirSlot, ExpectedErrors, FileSlot, Io, ParallelGroup, ParallelOptions,
+    Script, Stop, Task, TimeLimit, UnfinishedTasks,
 };
 
-use crate::operations::{Operation, name};
-use crate::stage::{Heard, Play, endless, group, perform, task, task_of};
+use crate::operations::{OwnedCall, name};
+use crate::stage::{EventRecorder, ScriptedSession, endless, group, perform, task, task_of};
 
 /// Works until the deadline is reached.
-struct UntilDeadline {
+struct DeadlineScript {
     deadline: Deadline,
     calls: u64,
 }
 
-impl Script for UntilDeadline {
+impl Script for DeadlineScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         while !self.deadline.is_reached() {
             self.calls += 1;
-            io.stat(Dir::TARGET, c"nothing").unless_missing()?;
+            io.stat(DirSlot::TARGET, c"nothing").unless_missing()?;
         }
         Ok(())
     }
@@ -37,7 +37,7 @@ impl Script for UntilDeadline {
 }
 
 fn until_deadline(subject: &str, deadline: &Deadline) -> Task {
-    task_of(subject, Box::new(UntilDeadline { deadline: deadline.clone(), calls: 0 }))
+    task_of(subject, Box::new(DeadlineScript { deadline: deadline.clone(), calls: 0 }))
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn a_deadline_ends_all_workers_of_a_group() {
         let after = Duration::from_millis(50);
         let time_limit = Some(TimeLimit { after, deadline: deadline.clone() });
         let timed = ParallelGroup { time_limit, ..group(tasks.collect()) };
-        let mut play = Play::new(vec![("p", vec![timed])]);
+        let mut play = ScriptedSession::new(vec![("p", vec![timed])]);
         perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
         assert_eq!(play.reported.len(), workers);
         assert!(deadline.is_reached());
@@ -62,7 +62,7 @@ fn a_deadline_does_not_ring_for_a_group_that_is_over() {
     let after = Duration::from_millis(200);
     let time_limit = Some(TimeLimit { after, deadline: deadline.clone() });
     let short = ParallelGroup { time_limit, ..group(vec![task("a", Vec::new())]) };
-    let mut play = Play::new(vec![("p", vec![short])]);
+    let mut play = ScriptedSession::new(vec![("p", vec![short])]);
     let began = Instant::now();
     perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new()).0.unwrap();
     // On a machine so busy that the group outlasted its time, the deadline was due.
@@ -75,10 +75,12 @@ fn a_deadline_does_not_ring_for_a_group_that_is_over() {
 #[test]
 fn what_was_cut_short_is_reported_where_it_counts() {
     let failing =
-        task("failing", vec![Operation::MakeDir(0, name("x")), Operation::Open(0, name("y"), 0)]);
-    let side_by_side = SideBySide { unfinished: Unfinished::Reported, ..SideBySide::default() };
+        task("failing", vec![OwnedCall::MakeDir(0, name("x")), OwnedCall::Open(0, name("y"), 0)]);
+    let side_by_side =
+        ParallelOptions { unfinished: UnfinishedTasks::Reported, ..ParallelOptions::default() };
     let tasks = vec![endless("a"), failing];
-    let mut play = Play::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
+    let mut play =
+        ScriptedSession::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
     let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { task, .. }) if task == "create failing"));
     let reported: Vec<_> = play.reported.iter().map(|task| task.subject.as_str()).collect();
@@ -93,21 +95,21 @@ fn a_command_is_run_before_the_tasks_and_may_fail() {
     let target = Target::open(place.path()).unwrap();
     let sign = place.path().join("sign");
     let command = format!("mkdir '{}'; exit 3", sign.display());
-    let seen = task("seen", vec![Operation::OpenDir(0, name("sign"), 1)]);
+    let seen = task("seen", vec![OwnedCall::OpenDir(0, name("sign"), 1)]);
     let group = ParallelGroup { command: Some(command), ..group(vec![seen]) };
-    let mut play = Play::new(vec![("p", vec![group])]);
+    let mut play = ScriptedSession::new(vec![("p", vec![group])]);
     perform(&mut play, &target, &StopFlag::new()).0.unwrap();
     assert!(sign.is_dir());
 }
 
 /// Makes a file in each of two roots, whosever turn it is.
-struct InBoth;
+struct TwoRootsScript;
 
-impl Script for InBoth {
+impl Script for TwoRootsScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         for root in 0..2 {
-            io.open_root(root, Dir(1 + root))?;
-            io.create(Dir(1 + root), c"file", CreateHow::Exclusive, File(0))?;
+            io.open_root(root, DirSlot(1 + root))?;
+            io.create(DirSlot(1 + root), c"file", CreateHow::Exclusive, FileSlot(0))?;
         }
         Ok(())
     }
@@ -117,11 +119,12 @@ impl Script for InBoth {
 fn a_worker_can_open_the_roots_of_the_others() {
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let targets = places.each_ref().map(|place| Target::open(place.path()).unwrap());
-    let script = InBoth;
-    let mut play = Play::new(vec![("p", vec![group(vec![task_of("a", Box::new(script))])])]);
+    let script = TwoRootsScript;
+    let mut play =
+        ScriptedSession::new(vec![("p", vec![group(vec![task_of("a", Box::new(script))])])]);
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
-    let (progress, stop) = (Progress::new(), StopFlag::new());
-    let mut heard = Heard::default();
+    let (progress, stop) = (RunProgress::new(), StopFlag::new());
+    let mut heard = EventRecorder::default();
     targets.run(&mut play, RunOptions::new(&options, &mut heard, &progress, &stop)).unwrap();
     assert!(places.iter().all(|place| place.path().join("file").is_file()));
 }
@@ -131,10 +134,10 @@ fn direct_files_take_whole_blocks_only() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = Target::open(place.path()).unwrap();
     let write = |bytes| {
-        let create = Operation::Create(0, name("file"), CreateHow::Truncate, 0);
-        let operations = vec![create, Operation::Write(0, bytes, 0), Operation::Close(0)];
+        let create = OwnedCall::Create(0, name("file"), CreateHow::Truncate, 0);
+        let operations = vec![create, OwnedCall::Write(0, bytes, 0), OwnedCall::Close(0)];
         let direct = Task { direct: true, ..task("a", operations) };
-        let mut play = Play::new(vec![("p", vec![group(vec![direct])])]);
+        let mut play = ScriptedSession::new(vec![("p", vec![group(vec![direct])])]);
         perform(&mut play, &target, &StopFlag::new()).0
     };
     match write(8192) {

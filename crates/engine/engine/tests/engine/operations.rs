@@ -3,11 +3,13 @@
 use std::ffi::CString;
 
 use treering_engine::StopFlag;
-use treering_script::{Call, CreateHow, Dir, Expect, File, Io, OpenHow, Script, Stop, SyncScope};
+use treering_script::{
+    Call, CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop, SyncScope,
+};
 
 /// Call with owned names; numbers are slots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum OwnedCall {
     OpenDir(u16, CString, u16),
     CloseDir(u16),
     ReadDir(u16),
@@ -39,57 +41,59 @@ pub(crate) enum Operation {
     Sync,
 }
 
-impl Operation {
+impl OwnedCall {
     pub(crate) fn call(&self) -> Call<'_> {
         match self {
-            Self::OpenDir(at, path, into) => Call::OpenDir { at: Dir(*at), path, into: Dir(*into) },
-            Self::CloseDir(dir) => Call::CloseDir { dir: Dir(*dir) },
-            Self::ReadDir(dir) => Call::ReadDir { dir: Dir(*dir) },
-            Self::MakeDir(at, name) => Call::MakeDir { at: Dir(*at), name },
-            Self::MakeAgain(dir) => Call::MakeAgain { dir: Dir(*dir) },
-            Self::RemoveDir(at, name) => Call::RemoveDir { at: Dir(*at), name },
+            Self::OpenDir(at, path, into) => {
+                Call::OpenDir { at: DirSlot(*at), path, into: DirSlot(*into) }
+            }
+            Self::CloseDir(dir) => Call::CloseDir { dir: DirSlot(*dir) },
+            Self::ReadDir(dir) => Call::ReadDir { dir: DirSlot(*dir) },
+            Self::MakeDir(at, name) => Call::MakeDir { at: DirSlot(*at), name },
+            Self::MakeAgain(dir) => Call::MakeAgain { dir: DirSlot(*dir) },
+            Self::RemoveDir(at, name) => Call::RemoveDir { at: DirSlot(*at), name },
             Self::Create(at, path, how, into) => {
-                Call::Create { at: Dir(*at), path, how: *how, into: File(*into) }
+                Call::Create { at: DirSlot(*at), path, how: *how, into: FileSlot(*into) }
             }
             Self::Open(at, path, into) => {
-                Call::Open { at: Dir(*at), path, how: OpenHow::Read, into: File(*into) }
+                Call::Open { at: DirSlot(*at), path, how: OpenHow::Read, into: FileSlot(*into) }
             }
             Self::OpenTo(how, at, path, into) => {
-                Call::Open { at: Dir(*at), path, how: *how, into: File(*into) }
+                Call::Open { at: DirSlot(*at), path, how: *how, into: FileSlot(*into) }
             }
-            Self::Read(file, bytes) => Call::Read { file: File(*file), bytes: *bytes },
+            Self::Read(file, bytes) => Call::Read { file: FileSlot(*file), bytes: *bytes },
             Self::Write(file, bytes, position) => {
-                Call::Write { file: File(*file), bytes: *bytes, position: *position }
+                Call::Write { file: FileSlot(*file), bytes: *bytes, position: *position }
             }
-            Self::Seek(file, position) => Call::Seek { file: File(*file), position: *position },
-            Self::Truncate(file, bytes) => Call::Truncate { file: File(*file), bytes: *bytes },
-            Self::Fsync(file) => Call::Fsync { file: File(*file) },
-            Self::Close(file) => Call::Close { file: File(*file) },
-            Self::Unlink(at, path) => Call::Unlink { at: Dir(*at), path },
+            Self::Seek(file, position) => Call::Seek { file: FileSlot(*file), position: *position },
+            Self::Truncate(file, bytes) => Call::Truncate { file: FileSlot(*file), bytes: *bytes },
+            Self::Fsync(file) => Call::Fsync { file: FileSlot(*file) },
+            Self::Close(file) => Call::Close { file: FileSlot(*file) },
+            Self::Unlink(at, path) => Call::Unlink { at: DirSlot(*at), path },
             Self::Rename(at, from, to_at, to) => {
-                Call::Rename { at: Dir(*at), from, to_at: Dir(*to_at), to }
+                Call::Rename { at: DirSlot(*at), from, to_at: DirSlot(*to_at), to }
             }
             Self::Link(at, from, to_at, to) => {
-                Call::Link { at: Dir(*at), from, to_at: Dir(*to_at), to }
+                Call::Link { at: DirSlot(*at), from, to_at: DirSlot(*to_at), to }
             }
-            Self::Symlink(at, name) => Call::Symlink { at: Dir(*at), name, target: c"a/b" },
-            Self::SetTimes(at, name) => Call::SetTimes { at: Dir(*at), name },
+            Self::Symlink(at, name) => Call::Symlink { at: DirSlot(*at), name, target: c"a/b" },
+            Self::SetTimes(at, name) => Call::SetTimes { at: DirSlot(*at), name },
             Self::SyncDir(dir, data_only) => {
-                Call::SyncDir { dir: Dir(*dir), data_only: *data_only }
+                Call::SyncDir { dir: DirSlot(*dir), data_only: *data_only }
             }
-            Self::FileStat(file) => Call::FileStat { file: File(*file) },
+            Self::FileStat(file) => Call::FileStat { file: FileSlot(*file) },
             Self::ReadAt(file, bytes, position) => {
-                Call::ReadAt { file: File(*file), bytes: *bytes, position: *position }
+                Call::ReadAt { file: FileSlot(*file), bytes: *bytes, position: *position }
             }
             Self::WriteAt(file, bytes, position) => {
-                Call::WriteAt { file: File(*file), bytes: *bytes, position: *position }
+                Call::WriteAt { file: FileSlot(*file), bytes: *bytes, position: *position }
             }
-            Self::ReadEach(file, bytes) => Call::ReadEach { file: File(*file), bytes: *bytes },
+            Self::ReadEach(file, bytes) => Call::ReadEach { file: FileSlot(*file), bytes: *bytes },
             Self::WriteEach(file, bytes) => {
-                Call::WriteEach { file: File(*file), bytes: *bytes, position: 0 }
+                Call::WriteEach { file: FileSlot(*file), bytes: *bytes, position: 0 }
             }
-            Self::Size(at, name) => Call::Size { at: Dir(*at), name },
-            Self::Stat(at, name) => Call::Stat { at: Dir(*at), name },
+            Self::Size(at, name) => Call::Size { at: DirSlot(*at), name },
+            Self::Stat(at, name) => Call::Stat { at: DirSlot(*at), name },
             Self::Sync => Call::Sync { scope: SyncScope::Target },
         }
     }
@@ -101,31 +105,31 @@ pub(crate) fn name(text: &str) -> CString {
 }
 
 /// Steps that make a directory with `files` files of `bytes` bytes, and sync.
-pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<Operation> {
+pub(crate) fn make_tree(tree: &str, files: u32, bytes: u32) -> Vec<OwnedCall> {
     let mut operations =
-        vec![Operation::MakeDir(0, name(tree)), Operation::OpenDir(0, name(tree), 1)];
+        vec![OwnedCall::MakeDir(0, name(tree)), OwnedCall::OpenDir(0, name(tree), 1)];
     for number in 0..files {
-        operations.push(Operation::Create(
+        operations.push(OwnedCall::Create(
             1,
             name(&format!("file-{number}")),
             CreateHow::Exclusive,
             0,
         ));
-        operations.push(Operation::Write(0, bytes, 0));
-        operations.push(Operation::Close(0));
+        operations.push(OwnedCall::Write(0, bytes, 0));
+        operations.push(OwnedCall::Close(0));
     }
-    operations.extend([Operation::CloseDir(1), Operation::Sync]);
+    operations.extend([OwnedCall::CloseDir(1), OwnedCall::Sync]);
     operations
 }
 
 /// Script that runs operations repeatedly.
 pub(crate) struct OperationScript {
-    operations: Vec<Operation>,
+    operations: Vec<OwnedCall>,
     rounds: usize,
 }
 
 impl OperationScript {
-    pub(crate) fn new(operations: Vec<Operation>, rounds: usize) -> Self {
+    pub(crate) fn new(operations: Vec<OwnedCall>, rounds: usize) -> Self {
         Self { operations, rounds }
     }
 }
@@ -143,28 +147,28 @@ impl Script for OperationScript {
 
 /// A script without end that raises a flag before its hundredth call, as a signal would: that call
 /// is not made.
-pub(crate) struct Raising {
+pub(crate) struct FlagRaisingScript {
     pub(crate) stop: StopFlag,
     pub(crate) signal: i32,
     pub(crate) calls: u32,
 }
 
-impl Script for Raising {
+impl Script for FlagRaisingScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         loop {
             self.calls += 1;
             if self.calls == 100 {
                 self.stop.raise(self.signal);
             }
-            io.stat(Dir::TARGET, c"nothing").unless_missing()?;
+            io.stat(DirSlot::TARGET, c"nothing").unless_missing()?;
         }
     }
 }
 
 /// Script that panics before its first call.
-pub(crate) struct Panicking;
+pub(crate) struct PanickingScript;
 
-impl Script for Panicking {
+impl Script for PanickingScript {
     fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
         panic!("a defect, for the test")
     }

@@ -5,14 +5,14 @@ use std::os::fd::AsFd;
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 use proptest::{collection, sample};
-use treering_engine::oracle::Snapshot;
+use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
     Caller, Confinement, EntryOrder, LARGEST_CALL_BYTES, MemoryCaller, MemoryFilesystem, Payload,
     PayloadKind, SyncCaller,
 };
-use treering_script::{CreateHow, Done, OpenHow};
+use treering_script::{CallResult, CreateHow, OpenHow};
 
-use crate::operations::{Operation, name};
+use crate::operations::{OwnedCall, name};
 
 fn names() -> impl Strategy<Value = std::ffi::CString> {
     sample::select(vec!["a", "b", "c"]).prop_map(name)
@@ -48,61 +48,61 @@ fn opens() -> impl Strategy<Value = OpenHow> {
     ])
 }
 
-fn operations() -> impl Strategy<Value = Operation> {
+fn operations() -> impl Strategy<Value = OwnedCall> {
     let (dir, slot, file) = (|| 0..3u16, || 0..3u16, || 0..2u16);
     prop_oneof![
         3 => (dir(), paths(), slot())
-            .prop_map(|(at, path, into)| Operation::OpenDir(at, path, into)),
-        1 => dir().prop_map(Operation::CloseDir),
-        2 => dir().prop_map(Operation::ReadDir),
-        5 => (dir(), names()).prop_map(|(at, name)| Operation::MakeDir(at, name)),
-        2 => (dir(), names()).prop_map(|(at, name)| Operation::RemoveDir(at, name)),
+            .prop_map(|(at, path, into)| OwnedCall::OpenDir(at, path, into)),
+        1 => dir().prop_map(OwnedCall::CloseDir),
+        2 => dir().prop_map(OwnedCall::ReadDir),
+        5 => (dir(), names()).prop_map(|(at, name)| OwnedCall::MakeDir(at, name)),
+        2 => (dir(), names()).prop_map(|(at, name)| OwnedCall::RemoveDir(at, name)),
         6 => (dir(), paths(), hows(), file())
-            .prop_map(|(at, path, how, into)| Operation::Create(at, path, how, into)),
+            .prop_map(|(at, path, how, into)| OwnedCall::Create(at, path, how, into)),
         4 => (dir(), paths(), opens(), file())
-            .prop_map(|(at, path, how, into)| Operation::OpenTo(how, at, path, into)),
+            .prop_map(|(at, path, how, into)| OwnedCall::OpenTo(how, at, path, into)),
         2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
-            .prop_map(|(file, position)| Operation::Seek(file, position)),
+            .prop_map(|(file, position)| OwnedCall::Seek(file, position)),
         2 => (dir(), names(), dir(), names())
-            .prop_map(|(at, from, to_at, to)| Operation::Rename(at, from, to_at, to)),
+            .prop_map(|(at, from, to_at, to)| OwnedCall::Rename(at, from, to_at, to)),
         1 => (dir(), names(), dir(), names())
-            .prop_map(|(at, from, to_at, to)| Operation::Link(at, from, to_at, to)),
+            .prop_map(|(at, from, to_at, to)| OwnedCall::Link(at, from, to_at, to)),
         // A name of their own: what a link on the way is refused with depends on who walks it.
-        1 => dir().prop_map(|at| Operation::Symlink(at, name("link"))),
-        1 => dir().prop_map(|at| Operation::Unlink(at, name("link"))),
-        1 => (dir(), names()).prop_map(|(at, name)| Operation::SetTimes(at, name)),
-        1 => (dir(), any::<bool>()).prop_map(|(dir, data_only)| Operation::SyncDir(dir, data_only)),
+        1 => dir().prop_map(|at| OwnedCall::Symlink(at, name("link"))),
+        1 => dir().prop_map(|at| OwnedCall::Unlink(at, name("link"))),
+        1 => (dir(), names()).prop_map(|(at, name)| OwnedCall::SetTimes(at, name)),
+        1 => (dir(), any::<bool>()).prop_map(|(dir, data_only)| OwnedCall::SyncDir(dir, data_only)),
         2 => (file(), 0..9000u32, 0..20_000u64)
-            .prop_map(|(file, bytes, position)| Operation::ReadAt(file, bytes, position)),
+            .prop_map(|(file, bytes, position)| OwnedCall::ReadAt(file, bytes, position)),
         2 => (file(), 0..9000u32, 0..20_000u64)
-            .prop_map(|(file, bytes, position)| Operation::WriteAt(file, bytes, position)),
-        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Operation::ReadEach(file, bytes)),
-        1 => (file(), 1..20u32).prop_map(|(file, bytes)| Operation::WriteEach(file, bytes)),
-        2 => file().prop_map(Operation::FileStat),
-        3 => (file(), 0..9000u32).prop_map(|(file, bytes)| Operation::Read(file, bytes)),
+            .prop_map(|(file, bytes, position)| OwnedCall::WriteAt(file, bytes, position)),
+        1 => (file(), 1..20u32).prop_map(|(file, bytes)| OwnedCall::ReadEach(file, bytes)),
+        1 => (file(), 1..20u32).prop_map(|(file, bytes)| OwnedCall::WriteEach(file, bytes)),
+        2 => file().prop_map(OwnedCall::FileStat),
+        3 => (file(), 0..9000u32).prop_map(|(file, bytes)| OwnedCall::Read(file, bytes)),
         5 => (file(), 0..9000u32, 0..100_000u64)
-            .prop_map(|(file, bytes, position)| Operation::Write(file, bytes, position)),
+            .prop_map(|(file, bytes, position)| OwnedCall::Write(file, bytes, position)),
         2 => (file(), prop_oneof![9 => 0..20_000u64, 1 => Just(u64::MAX)])
-            .prop_map(|(file, bytes)| Operation::Truncate(file, bytes)),
-        1 => dir().prop_map(Operation::MakeAgain),
-        1 => file().prop_map(Operation::Fsync),
-        2 => file().prop_map(Operation::Close),
-        3 => (dir(), paths()).prop_map(|(at, path)| Operation::Unlink(at, path)),
-        2 => (dir(), names()).prop_map(|(at, name)| Operation::Stat(at, name)),
-        2 => (dir(), names()).prop_map(|(at, name)| Operation::Size(at, name)),
+            .prop_map(|(file, bytes)| OwnedCall::Truncate(file, bytes)),
+        1 => dir().prop_map(OwnedCall::MakeAgain),
+        1 => file().prop_map(OwnedCall::Fsync),
+        2 => file().prop_map(OwnedCall::Close),
+        3 => (dir(), paths()).prop_map(|(at, path)| OwnedCall::Unlink(at, path)),
+        2 => (dir(), names()).prop_map(|(at, name)| OwnedCall::Stat(at, name)),
+        2 => (dir(), names()).prop_map(|(at, name)| OwnedCall::Size(at, name)),
     ]
 }
 
 /// Comparable form of a step's result. Entries are only counted at the end of a directory: their
 /// order, and the reporting of concurrent changes, depend on the filesystem.
-fn result(caller: &mut impl Caller, operation: &Operation) -> String {
+fn result(caller: &mut impl Caller, operation: &OwnedCall) -> String {
     match caller.call(&operation.call()) {
         Ok(reply) => format!("{:?}", reply.done),
         Err(error) => format!("{} failed: {}", operation.call().op(), error.errno),
     }
 }
 
-fn compare(confinement: Confinement, operations: &[Operation], seed: u64) {
+fn compare(confinement: Confinement, operations: &[OwnedCall], seed: u64) {
     let place = tempfile::tempdir().unwrap();
     let dir = File::open(place.path()).unwrap();
     let payload = Payload::new(PayloadKind::Classic, 0);
@@ -113,10 +113,10 @@ fn compare(confinement: Confinement, operations: &[Operation], seed: u64) {
         let (by_kernel, by_oracle) = (result(&mut real, operation), result(&mut memory, operation));
         assert_eq!(by_kernel, by_oracle, "step {number}: {operation:?}");
     }
-    assert_eq!(Snapshot::of_directory(place.path()).unwrap(), filesystem.snapshot());
+    assert_eq!(TreeSnapshot::of_directory(place.path()).unwrap(), filesystem.snapshot());
     real.close_all();
     memory.close_all();
-    let closed = Operation::Close(0);
+    let closed = OwnedCall::Close(0);
     assert_eq!(result(&mut real, &closed), result(&mut memory, &closed));
 }
 
@@ -149,19 +149,19 @@ fn steps_of_any_size_take_as_few_calls_as_they_can() {
 
 fn sizes_and_calls(caller: &mut impl Caller) {
     let most = u32::try_from(LARGEST_CALL_BYTES).unwrap();
-    let mut moved = |operation: Operation| {
+    let mut moved = |operation: OwnedCall| {
         let reply = caller.call(&operation.call()).unwrap();
-        let bytes = if let Done::Bytes(bytes) = reply.done { bytes } else { 0 };
+        let bytes = if let CallResult::Bytes(bytes) = reply.done { bytes } else { 0 };
         (bytes, reply.calls)
     };
-    moved(Operation::Create(0, name("big"), CreateHow::Append, 0));
-    assert_eq!(moved(Operation::Write(0, 0, 0)), (0, 1));
-    assert_eq!(moved(Operation::Write(0, 1000, 0)), (1000, 1));
+    moved(OwnedCall::Create(0, name("big"), CreateHow::Append, 0));
+    assert_eq!(moved(OwnedCall::Write(0, 0, 0)), (0, 1));
+    assert_eq!(moved(OwnedCall::Write(0, 1000, 0)), (1000, 1));
     // Also across the end of the payload's buffer.
-    assert_eq!(moved(Operation::Write(0, most, 1000)), (u64::from(most), 1));
-    assert_eq!(moved(Operation::Write(0, most + 1, 1000)), (u64::from(most) + 1, 2));
-    moved(Operation::Open(0, name("big"), 1));
-    assert_eq!(moved(Operation::Read(1, u32::MAX)), (u64::from(most), 1));
+    assert_eq!(moved(OwnedCall::Write(0, most, 1000)), (u64::from(most), 1));
+    assert_eq!(moved(OwnedCall::Write(0, most + 1, 1000)), (u64::from(most) + 1, 2));
+    moved(OwnedCall::Open(0, name("big"), 1));
+    assert_eq!(moved(OwnedCall::Read(1, u32::MAX)), (u64::from(most), 1));
 }
 
 #[test]
@@ -186,19 +186,19 @@ fn entries_are_the_same_in_every_order() {
 }
 
 fn names_after_making(caller: &mut impl Caller, files: u32) -> Vec<String> {
-    let mut make = |operation: Operation| {
+    let mut make = |operation: OwnedCall| {
         caller.call(&operation.call()).unwrap();
     };
-    make(Operation::MakeDir(0, name("d")));
-    make(Operation::OpenDir(0, name("d"), 1));
+    make(OwnedCall::MakeDir(0, name("d")));
+    make(OwnedCall::OpenDir(0, name("d"), 1));
     for number in 0..files {
-        make(Operation::Create(1, name(&format!("file-{number:05}")), CreateHow::Exclusive, 0));
+        make(OwnedCall::Create(1, name(&format!("file-{number:05}")), CreateHow::Exclusive, 0));
     }
-    make(Operation::OpenDir(0, name("d"), 1));
+    make(OwnedCall::OpenDir(0, name("d"), 1));
     let mut names = Vec::new();
     loop {
-        let reply = caller.call(&Operation::ReadDir(1).call()).unwrap();
-        assert_eq!(reply.done, Done::Entries);
+        let reply = caller.call(&OwnedCall::ReadDir(1).call()).unwrap();
+        assert_eq!(reply.done, CallResult::Entries);
         let entries = caller.entries();
         if entries.is_empty() {
             return names;

@@ -2,20 +2,22 @@
 
 use std::process::id;
 
-use treering_engine::oracle::Snapshot;
-use treering_engine::{EngineError, Progress, Run, RunOptions, StopFlag, Target};
+use treering_engine::oracle::TreeSnapshot;
+use treering_engine::{EngineError, RunOptions, RunProgress, RunSessions, StopFlag, Target};
 use treering_model::{Counters, Op, TaskTotals};
 use treering_script::{
-    Dir, Expect, GroupStart, Io, OnSignal, ParallelGroup, Script, SideBySide, Stop, Task,
-    WorkerKind,
+    DirSlot, ExpectedErrors, GroupStart, Io, ParallelGroup, ParallelOptions, Script, SignalEffect,
+    Stop, Task, WorkerKind,
 };
 
-use crate::operations::{Operation, Panicking, Raising, make_tree, name};
-use crate::stage::{Heard, Play, endless, group, options, perform, task, task_of};
+use crate::operations::{FlagRaisingScript, OwnedCall, PanickingScript, make_tree, name};
+use crate::stage::{
+    EventRecorder, ScriptedSession, endless, group, options, perform, task, task_of,
+};
 
 fn forked(tasks: Vec<Task>, start: GroupStart) -> ParallelGroup {
     let workers = WorkerKind::Process;
-    let side_by_side = SideBySide { workers, start, ..SideBySide::default() };
+    let side_by_side = ParallelOptions { workers, start, ..ParallelOptions::default() };
     ParallelGroup { side_by_side, ..group(tasks) }
 }
 
@@ -24,11 +26,11 @@ fn trees(count: u32) -> Vec<Task> {
 }
 
 /// Script that kills its own process.
-struct Dying {
+struct SelfKillingScript {
     parent: u32,
 }
 
-impl Script for Dying {
+impl Script for SelfKillingScript {
     fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
         assert_ne!(self.parent, id(), "this is no child");
         let _dead =
@@ -38,9 +40,9 @@ impl Script for Dying {
 }
 
 /// Script that records the process it ran in.
-struct Noting(u64);
+struct PidScript(u64);
 
-impl Script for Noting {
+impl Script for PidScript {
     fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
         self.0 = u64::from(id());
         Ok(())
@@ -58,10 +60,11 @@ fn processes_do_and_tell_what_threads_do() {
         let mut reported = Vec::new();
         for (place, kind) in places.iter().zip([WorkerKind::Thread, WorkerKind::Process]) {
             let target = Target::open(place.path()).unwrap();
-            let side_by_side = SideBySide { workers: kind, start, ..SideBySide::default() };
+            let side_by_side =
+                ParallelOptions { workers: kind, start, ..ParallelOptions::default() };
             let groups = vec![ParallelGroup { side_by_side, ..group(trees(3)) }];
-            let mut play = Play::new(vec![("p", groups)]);
-            let (progress, mut heard) = (Progress::new(), Heard::default());
+            let mut play = ScriptedSession::new(vec![("p", groups)]);
+            let (progress, mut heard) = (RunProgress::new(), EventRecorder::default());
             let options = options(treering_engine::LatencyMode::All);
             let stop = StopFlag::new();
             target.run(&mut play, RunOptions::new(&options, &mut heard, &progress, &stop)).unwrap();
@@ -81,7 +84,7 @@ fn processes_do_and_tell_what_threads_do() {
         }
         assert_eq!(reported[0], reported[1]);
         let [threads, processes] =
-            places.each_ref().map(|place| Snapshot::of_directory(place.path()).unwrap());
+            places.each_ref().map(|place| TreeSnapshot::of_directory(place.path()).unwrap());
         assert_eq!(threads, processes);
     }
 }
@@ -90,8 +93,8 @@ fn processes_do_and_tell_what_threads_do() {
 fn one_task_has_a_process_too_and_its_counters_come_back() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let tasks = vec![task_of("noting", Box::new(Noting(0)))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
+    let tasks = vec![task_of("noting", Box::new(PidScript(0)))];
+    let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
     let noted: u64 = play.reported[0].counters.read().unwrap();
@@ -102,9 +105,9 @@ fn one_task_has_a_process_too_and_its_counters_come_back() {
 fn a_process_that_fails_stops_the_others_and_names_the_path() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let failing = task("failing", vec![Operation::Open(0, name("missing"), 0)]);
+    let failing = task("failing", vec![OwnedCall::Open(0, name("missing"), 0)]);
     let tasks = vec![endless("a"), failing, endless("b")];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::AsMade)])]);
+    let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::AsMade)])]);
     let stop = StopFlag::new();
     let (result, heard) = perform(&mut play, &target, &stop);
     let missing = target.path().join("missing");
@@ -119,8 +122,8 @@ fn a_process_that_fails_stops_the_others_and_names_the_path() {
 fn a_process_that_is_killed_is_a_failed_task() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let tasks = vec![endless("a"), task_of("dying", Box::new(Dying { parent: id() }))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
+    let tasks = vec![endless("a"), task_of("dying", Box::new(SelfKillingScript { parent: id() }))];
+    let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, heard) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     assert!(matches!(&error, EngineError::Lost { task, .. } if task == "create dying"));
@@ -132,8 +135,8 @@ fn a_process_that_is_killed_is_a_failed_task() {
 fn a_panic_in_a_process_is_reported() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let tasks = vec![endless("a"), task_of("broken", Box::new(Panicking))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
+    let tasks = vec![endless("a"), task_of("broken", Box::new(PanickingScript))];
+    let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Panicked { task, .. }) if task == "create broken"));
 }
@@ -143,9 +146,9 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let stop = StopFlag::new();
-    let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
+    let raising = FlagRaisingScript { stop: stop.clone(), signal: 2, calls: 0 };
     let tasks = vec![endless("a"), task_of("b", Box::new(raising))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
+    let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
 
@@ -153,13 +156,16 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
         let place = tempfile::tempdir().unwrap();
         let target = Target::open(place.path()).unwrap();
         let later = StopFlag::new();
-        let finishing =
-            SideBySide { workers, on_signal: OnSignal::Finish, ..SideBySide::default() };
+        let finishing = ParallelOptions {
+            workers,
+            on_signal: SignalEffect::Finish,
+            ..ParallelOptions::default()
+        };
         let raise = Box::new(RaiseAndEnd { stop: later.clone() });
         let tasks = vec![task("tree", make_tree("tree", 500, 10)), task_of("raising", raise)];
         let groups =
             vec![ParallelGroup { side_by_side: finishing, ..group(tasks) }, group(trees(1))];
-        let mut play = Play::new(vec![("p", groups)]);
+        let mut play = ScriptedSession::new(vec![("p", groups)]);
         let (result, heard) = perform(&mut play, &target, &later);
         assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
         assert_eq!(heard.tasks().len(), 2, "the group is finished, the next one not begun");
@@ -175,20 +181,20 @@ struct RaiseAndEnd {
 impl Script for RaiseAndEnd {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.stop.raise(2);
-        io.stat(Dir::TARGET, c"nothing").unless_missing().map(|_| ())
+        io.stat(DirSlot::TARGET, c"nothing").unless_missing().map(|_| ())
     }
 }
 
 /// Script that stops its own process, as `kill -STOP` does, and continues working when it is
 /// resumed.
-struct StoppingItself;
+struct SelfStoppingScript;
 
-impl Script for StoppingItself {
+impl Script for SelfStoppingScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         use rustix::process::{Signal, getpid, kill_process};
         let _stopped_here = kill_process(getpid(), Signal::STOP);
         loop {
-            io.stat(Dir::TARGET, c"nothing").unless_missing()?;
+            io.stat(DirSlot::TARGET, c"nothing").unless_missing()?;
         }
     }
 }
@@ -198,9 +204,11 @@ fn a_process_that_stays_stopped_ends_the_run_and_is_named() {
     for start in [GroupStart::Together, GroupStart::AsMade] {
         let place = tempfile::tempdir().unwrap();
         let target = Target::open(place.path()).unwrap();
-        let tasks = vec![endless("a"), task_of("stopped", Box::new(StoppingItself)), endless("b")];
-        let mut play = Play::new(vec![("p", vec![forked(tasks, start)])]);
-        let (progress, mut heard, stop) = (Progress::new(), Heard::default(), StopFlag::new());
+        let tasks =
+            vec![endless("a"), task_of("stopped", Box::new(SelfStoppingScript)), endless("b")];
+        let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, start)])]);
+        let (progress, mut heard, stop) =
+            (RunProgress::new(), EventRecorder::default(), StopFlag::new());
         let options = treering_engine::EngineOptions {
             stopped_max: std::time::Duration::from_secs(1),
             ..options(treering_engine::LatencyMode::All)
@@ -220,9 +228,10 @@ fn a_signal_ends_a_run_with_a_stopped_process() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let stop = StopFlag::new();
-    let raising = Raising { stop: stop.clone(), signal: 2, calls: 0 };
-    let tasks = vec![task_of("stopped", Box::new(StoppingItself)), task_of("b", Box::new(raising))];
-    let mut play = Play::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
+    let raising = FlagRaisingScript { stop: stop.clone(), signal: 2, calls: 0 };
+    let tasks =
+        vec![task_of("stopped", Box::new(SelfStoppingScript)), task_of("b", Box::new(raising))];
+    let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
     let (result, _) = perform(&mut play, &target, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })), "{result:?}");
 }

@@ -1,33 +1,33 @@
 //! Requests of which many are under way, and files as memory: on the kernel and in memory.
 
-use treering_engine::{MemoryFilesystem, Run, StopFlag, Target};
+use treering_engine::{MemoryFilesystem, RunSessions, StopFlag, Target};
 use treering_model::Op;
 use treering_script::{
-    CreateHow, Dir, File, Io, OpenHow, Queue, QueueKind, Request, Script, Stop, Task,
+    AsyncRequest, CreateHow, DirSlot, FileSlot, Io, IoQueue, OpenHow, QueueKind, Script, Stop, Task,
 };
 
-use crate::stage::{Play, group, perform, task_of};
+use crate::stage::{ScriptedSession, group, perform, task_of};
 
 const BLOCK: u32 = 4096;
 const DEPTH: u16 = 4;
 const BLOCKS: u16 = 32;
 
 /// Writes a file by requests and reads the end of it by a mapping.
-struct Requesting;
+struct QueuedScript;
 
-impl Script for Requesting {
+impl Script for QueuedScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        const FILE: File = File(7);
-        io.create(Dir::TARGET, c"file", CreateHow::ExclusiveToRead, FILE)?;
+        const FILE: FileSlot = FileSlot(7);
+        io.create(DirSlot::TARGET, c"file", CreateHow::ExclusiveToRead, FILE)?;
         let mut free: Vec<u16> = (0..DEPTH).collect();
         let (mut next, mut done) = (0, 0);
         while done < BLOCKS {
             let tags = free.drain(..).take(usize::from(BLOCKS - next)).collect::<Vec<_>>();
-            let requests: Vec<Request> = (next..)
+            let requests: Vec<AsyncRequest> = (next..)
                 .zip(tags)
                 .map(|(block, tag)| {
                     let position = u64::from(block) * u64::from(BLOCK);
-                    Request { file: FILE, writes: true, bytes: BLOCK, position, tag }
+                    AsyncRequest { file: FILE, writes: true, bytes: BLOCK, position, tag }
                 })
                 .collect();
             if !requests.is_empty() {
@@ -42,7 +42,7 @@ impl Script for Requesting {
                 done += 1;
             }
         }
-        io.open(Dir::TARGET, c"file", OpenHow::ReadWrite, FILE)?;
+        io.open(DirSlot::TARGET, c"file", OpenHow::ReadWrite, FILE)?;
         let (bytes, last) = (u64::from(BLOCKS) * u64::from(BLOCK), u64::from(BLOCKS - 1));
         io.map(FILE, bytes, true, false)?;
         let position = last * u64::from(BLOCK);
@@ -53,10 +53,12 @@ impl Script for Requesting {
     }
 }
 
-fn check<P: Run>(place: &P, kind: QueueKind) -> bool {
-    let task =
-        Task { queue: Some(Queue { kind, depth: DEPTH }), ..task_of("a", Box::new(Requesting)) };
-    let mut play = Play::new(vec![("p", vec![group(vec![task])])]);
+fn check<P: RunSessions>(place: &P, kind: QueueKind) -> bool {
+    let task = Task {
+        queue: Some(IoQueue { kind, depth: DEPTH }),
+        ..task_of("a", Box::new(QueuedScript))
+    };
+    let mut play = ScriptedSession::new(vec![("p", vec![group(vec![task])])]);
     let (result, heard) = perform(&mut play, place, &StopFlag::new());
     if let Err(error) = result {
         // A sandbox may have none of them.
@@ -91,12 +93,12 @@ fn requests_are_done_by_each_kind_of_queue_and_in_memory() {
 #[test]
 fn a_queue_without_depth_is_no_queue() {
     let task = Task {
-        queue: Some(Queue { kind: QueueKind::Libaio, depth: 0 }),
-        ..task_of("a", Box::new(Requesting))
+        queue: Some(IoQueue { kind: QueueKind::Libaio, depth: 0 }),
+        ..task_of("a", Box::new(QueuedScript))
     };
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let mut play = Play::new(vec![("p", vec![group(vec![task])])]);
+    let mut play = ScriptedSession::new(vec![("p", vec![group(vec![task])])]);
     let (result, _heard) = perform(&mut play, &target, &StopFlag::new());
     assert!(result.unwrap_err().to_string().contains("Invalid argument"));
 }

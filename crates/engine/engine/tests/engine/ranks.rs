@@ -8,23 +8,25 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use treering_engine::{
-    Channels, EngineError, LatencyMode, Progress, Run, RunOptions, StopFlag, Target, World,
-    channels, own_directory,
+    EngineError, LatencyMode, RankChannels, RunOptions, RunProgress, RunSessions, StopFlag, Target,
+    World, channels, own_directory,
 };
 use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
 use treering_script::{Io, ParallelGroup, Script, Stop, Task};
 
-use crate::operations::{Operation, make_tree, name};
-use crate::stage::{Heard, Play, endless, group, options, perform, task, task_of};
+use crate::operations::{OwnedCall, make_tree, name};
+use crate::stage::{
+    EventRecorder, ScriptedSession, endless, group, options, perform, task, task_of,
+};
 
 const LONG: Duration = Duration::from_secs(60);
 /// Time limit of ranks that hang; longer than a busy machine keeps a thread from its CPU.
 const SHORT: Duration = Duration::from_secs(4);
 
 /// Results of one rank.
-struct Told {
+struct RankResults {
     result: Result<(), EngineError>,
-    heard: Heard,
+    heard: EventRecorder,
     reported: Vec<TaskTotals>,
     of_others: Vec<TaskTotals>,
     skews: usize,
@@ -32,12 +34,12 @@ struct Told {
 
 /// Runs a session as one rank.
 fn run_rank(
-    link: &Channels,
+    link: &RankChannels,
     limit: Duration,
-    play: &mut Play,
+    play: &mut ScriptedSession,
     (dir, apart): (&Path, bool),
     stop: &StopFlag,
-) -> Told {
+) -> RankResults {
     let world = World::new(link, limit);
     if let Err(error) = world.relate_clocks() {
         // The others would wait for us.
@@ -53,13 +55,13 @@ fn run_rank(
         target
     };
     let (mut heard, engine, progress) =
-        (Heard::default(), options(LatencyMode::All), Progress::new());
+        (EventRecorder::default(), options(LatencyMode::All), RunProgress::new());
     let run = RunOptions::new(&engine, &mut heard, &progress, stop);
     let run = RunOptions { world: Some(&world), apart, ..run };
     let result = target.run(play, run);
     let (reported, skews) = (std::mem::take(&mut play.reported), world.skews().len());
     let of_others = std::mem::take(&mut play.of_others);
-    Told { result, heard, reported, of_others, skews }
+    RankResults { result, heard, reported, of_others, skews }
 }
 
 /// Runs a session for each rank, in one directory.
@@ -67,8 +69,8 @@ fn together(
     ranks: usize,
     limit: Duration,
     dir: &Path,
-    play: &(dyn Fn(usize) -> Play + Sync),
-) -> Vec<Told> {
+    play: &(dyn Fn(usize) -> ScriptedSession + Sync),
+) -> Vec<RankResults> {
     in_places(ranks, limit, (dir, false), play)
 }
 
@@ -77,10 +79,10 @@ fn in_places(
     ranks: usize,
     limit: Duration,
     dir: (&Path, bool),
-    play: &(dyn Fn(usize) -> Play + Sync),
-) -> Vec<Told> {
+    play: &(dyn Fn(usize) -> ScriptedSession + Sync),
+) -> Vec<RankResults> {
     thread::scope(|scope| {
-        let run = |(rank, link): (usize, Channels)| {
+        let run = |(rank, link): (usize, RankChannels)| {
             scope.spawn(move || run_rank(&link, limit, &mut play(rank), dir, &StopFlag::new()))
         };
         let threads: Vec<_> = channels(ranks).into_iter().enumerate().map(run).collect();
@@ -89,7 +91,7 @@ fn in_places(
 }
 
 /// Groups with these numbers of tasks; each task makes a tree of its own.
-fn trees(groups: &[usize]) -> Play {
+fn trees(groups: &[usize]) -> ScriptedSession {
     let tree = |group: usize, number: usize| {
         let name = format!("tree-{group}-{number}");
         let files = u32::try_from(2 + (group * 7 + number) % 5).unwrap();
@@ -103,7 +105,7 @@ fn trees(groups: &[usize]) -> Play {
         groups.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
     let of_phase =
         |groups: Vec<(usize, ParallelGroup)>| groups.into_iter().map(|(_, one)| one).collect();
-    Play::new(vec![("one", of_phase(first)), ("two", of_phase(rest))])
+    ScriptedSession::new(vec![("one", of_phase(first)), ("two", of_phase(rest))])
 }
 
 /// Files below a directory, with their sizes in bytes.
@@ -220,9 +222,9 @@ fn ranks_that_work_apart_each_do_all_and_hear_of_the_others() {
 fn a_failure_at_one_rank_ends_all_with_its_words() {
     let dir = tempfile::tempdir().unwrap();
     let play = |_| {
-        let failing = vec![Operation::Open(0, name("missing"), 0)];
+        let failing = vec![OwnedCall::Open(0, name("missing"), 0)];
         let tasks = vec![endless("a"), endless("b"), endless("c"), task("failing", failing)];
-        Play::new(vec![("p", vec![group(tasks)])])
+        ScriptedSession::new(vec![("p", vec![group(tasks)])])
     };
     for one in together(4, LONG, dir.path(), &play) {
         let error = one.result.unwrap_err();
@@ -232,9 +234,9 @@ fn a_failure_at_one_rank_ends_all_with_its_words() {
 }
 
 /// Does nothing for a long time, within a call or outside.
-struct Sleeping(Duration);
+struct SleepingScript(Duration);
 
-impl Script for Sleeping {
+impl Script for SleepingScript {
     fn run(&mut self, _io: &mut dyn Io) -> Result<(), Stop> {
         thread::sleep(self.0);
         Ok(())
@@ -242,7 +244,7 @@ impl Script for Sleeping {
 }
 
 fn sleeping(subject: &str, seconds: u64) -> Task {
-    task_of(subject, Box::new(Sleeping(Duration::from_secs(seconds))))
+    task_of(subject, Box::new(SleepingScript(Duration::from_secs(seconds))))
 }
 
 #[test]
@@ -252,7 +254,7 @@ fn a_rank_whose_calls_do_not_end_is_named_and_the_rest_is_kept() {
         // Rank 2 has a task that hangs; at the others it is not theirs.
         let hanging = sleeping("hanging", if rank == 2 { 10 } else { 0 });
         let tree = |name: &str| task(name, make_tree(name, 3, 10));
-        Play::new(vec![("p", vec![group(vec![tree("a"), tree("b"), hanging])])])
+        ScriptedSession::new(vec![("p", vec![group(vec![tree("a"), tree("b"), hanging])])])
     };
     let told = together(3, SHORT, dir.path(), &play);
     let error = told[0].result.as_ref().unwrap_err().to_string();
@@ -268,7 +270,7 @@ fn a_rank_that_hangs_is_named_while_rank_0_itself_works_on() {
     let play = |rank| {
         let hanging = sleeping("hanging", if rank == 2 { 10 } else { 0 });
         let tree = task("tree", make_tree("tree", 3, 10));
-        Play::new(vec![("p", vec![group(vec![endless("a"), tree, hanging])])])
+        ScriptedSession::new(vec![("p", vec![group(vec![endless("a"), tree, hanging])])])
     };
     let told = together(3, SHORT, dir.path(), &play);
     let error = told[0].result.as_ref().unwrap_err().to_string();
@@ -280,12 +282,13 @@ fn a_rank_that_hangs_is_named_while_rank_0_itself_works_on() {
 fn a_rank_that_is_gone_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let tree = |name: &str| task(name, make_tree(name, 3, 10));
-    let play = || Play::new(vec![("p", vec![group(vec![tree("a"), tree("b"), tree("c")])])]);
+    let play =
+        || ScriptedSession::new(vec![("p", vec![group(vec![tree("a"), tree("b"), tree("c")])])]);
     let (dir, play) = (dir.path(), &play);
     let told: Vec<_> = thread::scope(|scope| {
-        let run = |link: Channels| {
+        let run = |link: RankChannels| {
             scope.spawn(move || {
-                if treering_engine::Link::rank(&link) == 1 {
+                if treering_engine::RankLink::rank(&link) == 1 {
                     // It relates its clock, and is heard no more.
                     World::new(&link, SHORT).relate_clocks().unwrap();
                     return None;
@@ -308,13 +311,16 @@ fn a_signal_at_one_rank_interrupts_all() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let results: Vec<_> = thread::scope(|scope| {
-        let run = |link: Channels| {
+        let run = |link: RankChannels| {
             scope.spawn(move || {
                 let stop = StopFlag::new();
-                let raising =
-                    crate::operations::Raising { stop: stop.clone(), signal: 15, calls: 0 };
+                let raising = crate::operations::FlagRaisingScript {
+                    stop: stop.clone(),
+                    signal: 15,
+                    calls: 0,
+                };
                 let tasks = vec![endless("a"), endless("b"), task_of("c", Box::new(raising))];
-                let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+                let mut play = ScriptedSession::new(vec![("p", vec![group(tasks)])]);
                 run_rank(&link, LONG, &mut play, (dir, false), &stop).result
             })
         };
@@ -331,7 +337,7 @@ fn ranks_that_come_apart_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let play = |rank| {
         let phase = if rank == 1 { "other" } else { "same" };
-        Play::new(vec![(phase, vec![group(vec![task("a", Vec::new())])])])
+        ScriptedSession::new(vec![(phase, vec![group(vec![task("a", Vec::new())])])])
     };
     for one in together(3, LONG, dir.path(), &play) {
         let error = one.result.unwrap_err().to_string();
@@ -340,9 +346,9 @@ fn ranks_that_come_apart_are_named() {
 }
 
 /// Takes nothing.
-struct Deaf;
+struct RefusingSink;
 
-impl TrialSink for Deaf {
+impl TrialSink for RefusingSink {
     fn accept(&mut self, _event: &TrialEvent) -> Result<(), SinkError> {
         Err(SinkError::new("on purpose", std::io::Error::other("a test")))
     }
@@ -353,18 +359,18 @@ fn results_that_cannot_be_kept_end_all() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let results: Vec<_> = thread::scope(|scope| {
-        let run = |link: Channels| {
+        let run = |link: RankChannels| {
             scope.spawn(move || {
                 let world = World::new(&link, LONG);
                 let target = Target::open(dir).unwrap();
-                let (engine, progress) = (options(LatencyMode::All), Progress::new());
-                let (mut heard, mut deaf) = (Heard::default(), Deaf);
+                let (engine, progress) = (options(LatencyMode::All), RunProgress::new());
+                let (mut heard, mut deaf) = (EventRecorder::default(), RefusingSink);
                 let sink: &mut dyn TrialSink =
                     if world.is_first() { &mut deaf } else { &mut heard };
                 let stop = StopFlag::new();
                 let run = RunOptions::new(&engine, sink, &progress, &stop);
                 let tasks = vec![task("a", Vec::new()), task("b", Vec::new())];
-                let mut play = Play::new(vec![("p", vec![group(tasks)])]);
+                let mut play = ScriptedSession::new(vec![("p", vec![group(tasks)])]);
                 target.run(&mut play, RunOptions { world: Some(&world), ..run })
             })
         };
@@ -379,7 +385,7 @@ fn results_that_cannot_be_kept_end_all() {
 #[test]
 fn clocks_of_one_machine_agree_within_what_is_unsure() {
     let clocks: Vec<_> = thread::scope(|scope| {
-        let run = |link: Channels| {
+        let run = |link: RankChannels| {
             scope.spawn(move || {
                 let world = World::new(&link, LONG);
                 world.relate_clocks().unwrap();

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use treering_engine::{Confinement, FileIdentity, RemoveError, Removed, Target};
+use treering_engine::{Confinement, FileIdentity, RemovalCounts, RemoveError, Target};
 use treering_sys::identity_of;
 
 use crate::stage::TinyMount;
@@ -18,7 +18,7 @@ fn target(confinement: Confinement) -> (tempfile::TempDir, Target) {
     (place, target)
 }
 
-fn remove(target: &Target, name: &str) -> Result<Removed, RemoveError> {
+fn remove(target: &Target, name: &str) -> Result<RemovalCounts, RemoveError> {
     target.remove_tree(name, &there(target, name), &mut |_| ControlFlow::Continue(()))
 }
 
@@ -45,7 +45,7 @@ fn a_tree_goes_with_its_links_and_nothing_outside_it() {
         }
         fs::create_dir(place.path().join("tree-2")).unwrap();
         let removed = remove(&target, "tree").unwrap();
-        assert_eq!(removed, Removed { files: 30 * 42, dirs: 61 });
+        assert_eq!(removed, RemovalCounts { files: 30 * 42, dirs: 61 });
         assert_eq!(fs::read(outside.path().join("victim")).unwrap(), b"dear");
         assert_eq!(target.facts().unwrap().existing, ["tree-2"]);
     }
@@ -112,7 +112,10 @@ fn a_removal_can_be_stopped() {
     let stopped = target.remove_tree("tree", &there(&target, "tree"), &mut |removed| {
         if removed.files < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
-    assert!(matches!(stopped, Err(RemoveError::Stopped(Removed { files: 3, .. }))), "{stopped:?}");
+    assert!(
+        matches!(stopped, Err(RemoveError::Stopped(RemovalCounts { files: 3, .. }))),
+        "{stopped:?}"
+    );
     assert!(tree.exists());
     remove(&target, "tree").unwrap();
 }

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use treering_engine::{
-    EngineError, EngineOptions, LatencyMode, PayloadKind, Progress, Run, RunOptions, StopFlag,
+    EngineError, EngineOptions, LatencyMode, PayloadKind, RunOptions, RunProgress, RunSessions,
+    StopFlag,
 };
 use treering_model::{
     Caution, Metric, Op, PhaseTotals, SinkError, TaskTotals, TrialEvent, TrialSink,
@@ -13,10 +14,10 @@ use treering_script::{
     Conductor, ParallelGroup, Phase, Script, Session, SessionResult, SyncScope, Task, TaskListener,
 };
 
-use crate::operations::{Operation, OperationScript};
+use crate::operations::{OperationScript, OwnedCall};
 
 /// Session of given phases, each of given groups.
-pub(crate) struct Play {
+pub(crate) struct ScriptedSession {
     phases: Vec<(String, Vec<ParallelGroup>)>,
     /// True if the target is synced after each group.
     pub(crate) syncs: bool,
@@ -24,14 +25,14 @@ pub(crate) struct Play {
     pub(crate) of_others: Vec<TaskTotals>,
 }
 
-impl Play {
+impl ScriptedSession {
     pub(crate) fn new(phases: Vec<(&str, Vec<ParallelGroup>)>) -> Self {
         let phases = phases.into_iter().map(|(name, groups)| (name.to_owned(), groups));
         Self { phases: phases.collect(), syncs: false, reported: Vec::new(), of_others: Vec::new() }
     }
 }
 
-impl TaskListener for Play {
+impl TaskListener for ScriptedSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
         self.reported.push(totals.clone());
     }
@@ -41,7 +42,7 @@ impl TaskListener for Play {
     }
 }
 
-impl Session for Play {
+impl Session for ScriptedSession {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         for (name, groups) in std::mem::take(&mut self.phases) {
             let tasks = groups.iter().map(|group| group.tasks.len()).sum::<usize>();
@@ -75,14 +76,14 @@ pub(crate) fn task_of(subject: &str, script: Box<dyn Script>) -> Task {
     }
 }
 
-pub(crate) fn task(subject: &str, operations: Vec<Operation>) -> Task {
+pub(crate) fn task(subject: &str, operations: Vec<OwnedCall>) -> Task {
     task_of(subject, Box::new(OperationScript::new(operations, 1)))
 }
 
 /// A task that never ends by itself: makes and removes a directory.
 pub(crate) fn endless(subject: &str) -> Task {
     let name = crate::operations::name(subject);
-    let operations = vec![Operation::MakeDir(0, name.clone()), Operation::RemoveDir(0, name)];
+    let operations = vec![OwnedCall::MakeDir(0, name.clone()), OwnedCall::RemoveDir(0, name)];
     task_of(subject, Box::new(OperationScript::new(operations, usize::MAX)))
 }
 
@@ -92,16 +93,16 @@ pub(crate) fn group(tasks: Vec<Task>) -> ParallelGroup {
 
 /// Keeps all events.
 #[derive(Default)]
-pub(crate) struct Heard(pub(crate) Vec<TrialEvent>);
+pub(crate) struct EventRecorder(pub(crate) Vec<TrialEvent>);
 
-impl TrialSink for Heard {
+impl TrialSink for EventRecorder {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         self.0.push(event.clone());
         Ok(())
     }
 }
 
-impl Heard {
+impl EventRecorder {
     pub(crate) fn tasks(&self) -> Vec<&TaskTotals> {
         let tasks = self.0.iter().filter_map(|event| match event {
             TrialEvent::TaskEnded(totals) => Some(totals),
@@ -146,14 +147,14 @@ pub(crate) fn options(latency: LatencyMode) -> EngineOptions {
 }
 
 /// Runs a session and keeps the events.
-pub(crate) fn perform<P: Run>(
+pub(crate) fn perform<P: RunSessions>(
     play: &mut dyn Session,
     place: &P,
     stop: &StopFlag,
-) -> (Result<(), EngineError>, Heard) {
-    let mut heard = Heard::default();
+) -> (Result<(), EngineError>, EventRecorder) {
+    let mut heard = EventRecorder::default();
     let options = options(LatencyMode::All);
-    let result = place.run(play, RunOptions::new(&options, &mut heard, &Progress::new(), stop));
+    let result = place.run(play, RunOptions::new(&options, &mut heard, &RunProgress::new(), stop));
     (result, heard)
 }
 

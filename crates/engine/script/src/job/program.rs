@@ -3,11 +3,11 @@
 
 use std::path::PathBuf;
 
-use treering_model::{Cpu, PhaseTotals, TaskTotals};
+use treering_model::{CpuTime, PhaseTotals, TaskTotals};
 
 /// External program that does the work of a run, in a directory below the target.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
+pub struct ExternalProgram {
     /// Path of the program, or a name that is looked up in `PATH` as the shell does.
     pub path: PathBuf,
     /// Arguments, without the name of the program.
@@ -17,16 +17,16 @@ pub struct Program {
     /// Working directory below the target; empty for the target itself.
     pub directory: String,
     /// Supervision of the program; `None` if it is trusted to end the processes that it starts.
-    pub watch: Option<Watch>,
+    pub watch: Option<ProgramWatch>,
 }
 
 /// Supervision of an unknown program.
 ///
 /// `{dir}` in its arguments stands for the directory in which it is started, and so does the
-/// variable [`Watch::DIRECTORY`]. A signal that asks to stop ends its process group. What it
+/// variable [`ProgramWatch::DIRECTORY`]. A signal that asks to stop ends its process group. What it
 /// started and left is ended after the last program of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watch {
+pub struct ProgramWatch {
     /// Name of the phase that begins with the program and ends with the first phase that it
     /// reports.
     pub phase: String,
@@ -36,7 +36,7 @@ pub struct Watch {
     pub sync_after: bool,
 }
 
-impl Watch {
+impl ProgramWatch {
     /// Placeholder of the working directory in an argument.
     pub const PLACE: &str = "{dir}";
     /// Environment variable with the working directory.
@@ -61,7 +61,7 @@ pub struct ProgramEnd {
     /// Error of starting a supervised program.
     pub not_started: Option<String>,
     /// CPU time of a supervised program and the children that it waited for.
-    pub cpu: Cpu,
+    pub cpu: CpuTime,
     /// Bytes that these processes read from storage.
     pub read_bytes: u64,
     /// Bytes that these processes wrote to storage.

@@ -39,7 +39,7 @@ const FOLDERS: [&str; 18] = [
 
 /// Files collected from a package.
 #[derive(Default)]
-pub(super) struct Collector {
+pub(super) struct PackageCollector {
     image: Option<(String, Vec<u8>)>,
     configuration: Option<String>,
     modules: BTreeMap<String, ModuleFile>,
@@ -84,7 +84,7 @@ fn role(path: &str) -> Option<FileRole<'_>> {
     }
 }
 
-impl Collector {
+impl PackageCollector {
     /// Takes a file of a package if it is needed, by its path in the installed system.
     ///
     /// # Errors
@@ -162,7 +162,7 @@ impl Collector {
 
 #[cfg(test)]
 mod tests {
-    use super::{Collector, FileRole, role};
+    use super::{FileRole, PackageCollector, role};
 
     #[test]
     fn paths_determine_file_roles_and_never_escape() {
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn invalid_images_are_named() {
-        let mut collector = Collector::default();
+        let mut collector = PackageCollector::default();
         collector.look("boot/vmlinuz-6.1", &mut b"text".as_slice()).unwrap();
         let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();
         assert!(error.contains("boot/vmlinuz-6.1 is not an x86 boot image"), "{error}");

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::collect::Collector;
+use super::collect::PackageCollector;
 use super::{package_error, tar};
 use crate::GuestError;
 use crate::unpack::unpacked;
@@ -16,7 +16,7 @@ const PADDING_BYTES_MAX: u64 = 1 << 20;
 const MEMBERS_MAX: usize = 100;
 
 /// Reads the files of a package.
-pub(super) fn read(mut from: impl Read, package: &Path) -> Result<Collector, GuestError> {
+pub(super) fn read(mut from: impl Read, package: &Path) -> Result<PackageCollector, GuestError> {
     let short = |_| package_error(package, "", "it ends too early, in its ar archive");
     let mut magic = [0; MAGIC.len()];
     from.read_exact(&mut magic).map_err(short)?;
@@ -43,8 +43,8 @@ pub(super) fn read(mut from: impl Read, package: &Path) -> Result<Collector, Gue
     Err(package_error(package, "", "it has no data.tar, as a Debian package has"))
 }
 
-fn data(packed: impl Read, package: &Path, member: &str) -> Result<Collector, GuestError> {
-    let mut collector = Collector::default();
+fn data(packed: impl Read, package: &Path, member: &str) -> Result<PackageCollector, GuestError> {
+    let mut collector = PackageCollector::default();
     let mut stream = unpacked(packed).map_err(|error| package_error(package, member, error))?;
     let mut last = String::new();
     let read = tar::read(&mut stream, &mut |path, content| {

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use super::collect::Collector;
+use super::collect::PackageCollector;
 use super::package_error;
 use crate::unpack::unpacked;
 use crate::{GuestError, cpio};
@@ -15,14 +15,14 @@ const INDEX_ENTRY_BYTES: u64 = 16;
 const HEADER_BYTES_MAX: u64 = 256 << 20;
 
 /// Reads the files of a package.
-pub(super) fn read(mut from: impl Read, package: &Path) -> Result<Collector, GuestError> {
+pub(super) fn read(mut from: impl Read, package: &Path) -> Result<PackageCollector, GuestError> {
     let failed = |error: std::io::Error| package_error(package, "", error);
     skip(&mut from, LEAD_BYTES).map_err(failed)?;
     let signature = header(&mut from).map_err(failed)?;
     // The signature header is padded to eight bytes, the other one is not.
     skip(&mut from, signature.next_multiple_of(8) - signature).map_err(failed)?;
     header(&mut from).map_err(failed)?;
-    let mut collector = Collector::default();
+    let mut collector = PackageCollector::default();
     let mut last = "its payload".to_owned();
     let read = unpacked(from).and_then(|stream| {
         cpio::read(stream, &mut |path, mode, content| {
@@ -58,7 +58,7 @@ fn skip(from: &mut impl Read, bytes: u64) -> std::io::Result<()> {
 mod tests {
     use super::super::image::pretended;
     use super::read;
-    use crate::cpio::Writer;
+    use crate::cpio::ArchiveWriter;
     use std::path::Path;
 
     fn package(payload: &[u8]) -> Vec<u8> {
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn a_kernel_is_read_from_an_rpm_package() {
         let image = pretended("6.11.4-301.fc41.x86_64 (a@b) #1 SMP");
-        let mut payload = Writer::new(Vec::new());
+        let mut payload = ArchiveWriter::new(Vec::new());
         let folder = "./lib/modules/6.11.4-301.fc41.x86_64";
         payload.file(&format!("{folder}/vmlinuz"), 0o644, &image).unwrap();
         payload.file(&format!("{folder}/kernel/fs/xfs/xfs.ko"), 0o644, b"module").unwrap();

@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use super::collect::{Collector, IMAGE_BYTES_MAX};
+use super::collect::{IMAGE_BYTES_MAX, PackageCollector};
 use super::{image, module_name};
 use crate::GuestError;
 use crate::unpack::read_all;
@@ -17,8 +17,8 @@ const DEPTH_MAX: usize = 16;
 const FILES_MAX: usize = 200_000;
 
 /// Reads a directory with `boot` and `lib/modules`, or a build tree.
-pub(super) fn read(top: &Path) -> Result<Collector, GuestError> {
-    let mut collector = Collector::default();
+pub(super) fn read(top: &Path) -> Result<PackageCollector, GuestError> {
+    let mut collector = PackageCollector::default();
     if let Some(image) = BUILT.iter().map(|name| top.join(name)).find(|path| path.is_file()) {
         built(top, &image, &mut collector)?;
         return Ok(collector);
@@ -34,8 +34,8 @@ pub(super) fn read(top: &Path) -> Result<Collector, GuestError> {
 
 /// Reads a single image; its modules are those installed for its release, next to it or in the
 /// system.
-pub(super) fn of_image(path: &Path) -> Result<Collector, GuestError> {
-    let mut collector = Collector::default();
+pub(super) fn of_image(path: &Path) -> Result<PackageCollector, GuestError> {
+    let mut collector = PackageCollector::default();
     let file = open(path)?;
     let bytes = read_all(file, IMAGE_BYTES_MAX).map_err(GuestError::io("cannot read", path))?;
     let Some((release, _)) = image::release(&bytes) else {
@@ -63,7 +63,7 @@ pub(super) fn of_image(path: &Path) -> Result<Collector, GuestError> {
 }
 
 /// Collects the files below a directory, by their paths relative to the top.
-fn collect(top: &Path, folder: &Path, collector: &mut Collector) -> Result<(), GuestError> {
+fn collect(top: &Path, folder: &Path, collector: &mut PackageCollector) -> Result<(), GuestError> {
     for path in files(folder)? {
         let name = path.strip_prefix(top).unwrap_or(&path).to_string_lossy().into_owned();
         let looked = collector.look(&name, &mut open(&path)?);
@@ -73,7 +73,7 @@ fn collect(top: &Path, folder: &Path, collector: &mut Collector) -> Result<(), G
 }
 
 /// Reads a build tree, where modules are spread over the source directories.
-fn built(top: &Path, image: &Path, collector: &mut Collector) -> Result<(), GuestError> {
+fn built(top: &Path, image: &Path, collector: &mut PackageCollector) -> Result<(), GuestError> {
     let failed = |path: &Path| GuestError::io("cannot read", path.to_owned());
     collector.take_image("bzImage", &mut open(image)?).map_err(failed(image))?;
     let config = top.join(".config");

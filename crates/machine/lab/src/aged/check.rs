@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use treering_model::filesystems::Filesystem;
-use treering_model::{DeviceSpec, Layout};
-use treering_observe::layout::{Survey, SurveyPlan, survey};
-use treering_sys::{DeviceUse, device_bytes, open_device};
+use treering_model::{DeviceSpec, FileLayout};
+use treering_observe::layout::{LayoutSurvey, SurveyPlan, survey};
+use treering_sys::{DeviceOpenMode, device_bytes, open_device};
 
 use super::library::{ImageRecord, SavedImage};
 use crate::error::unfit;
@@ -39,7 +39,7 @@ pub(super) fn sound(
 
 /// Size of a block device in bytes; 0 for another file.
 fn bytes_of(path: &Path) -> Result<u64, LabError> {
-    let device = open_device(path, DeviceUse::Look)
+    let device = open_device(path, DeviceOpenMode::Look)
         .map_err(|errno| LabError::io("cannot find", path)(errno.into()))?;
     // A file that is no block device gets size 0, which suits no image.
     Ok(device_bytes(&device).unwrap_or(0))
@@ -59,21 +59,21 @@ fn missing(filesystem: &'static Filesystem) -> LabError {
 }
 
 /// Layout of all files on a device that is not mounted.
-pub(super) fn layout(node: &Path) -> Result<Layout, LabError> {
+pub(super) fn layout(node: &Path) -> Result<FileLayout, LabError> {
     let view = ReadOnlyView::open(node)?;
     let mut go_on = |_: &_, _| ControlFlow::Continue(());
     let surveyed = survey(view.root(), &SurveyPlan::default(), &mut go_on);
-    let Survey { layout, .. } =
+    let LayoutSurvey { layout, .. } =
         surveyed.map_err(|error| unfit(format!("the layout cannot be measured: {error}")))?;
     Ok(layout)
 }
 
 /// First measure in which two layouts differ, with both values.
-pub(super) fn difference(saved: &Layout, found: &Layout) -> Option<String> {
+pub(super) fn difference(saved: &FileLayout, found: &FileLayout) -> Option<String> {
     let whole = |number: u64| number.to_string();
     // JSON has 17 digits, which the reader may round.
     let share = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{share:.9}"));
-    let measures = |layout: &Layout| {
+    let measures = |layout: &FileLayout| {
         let free = layout.free_space.as_ref();
         [
             ("files", whole(layout.files)),
@@ -149,19 +149,20 @@ impl SavedImage {
 
 #[cfg(test)]
 mod tests {
-    use treering_model::{Layout, LayoutFree};
+    use treering_model::{FileLayout, LayoutFree};
 
     use super::difference;
 
     #[test]
     fn layouts_differ_by_their_first_other_measure() {
-        let saved = Layout { files: 7, traversal_score: Some(0.1 + 0.2), ..Layout::default() };
+        let saved =
+            FileLayout { files: 7, traversal_score: Some(0.1 + 0.2), ..FileLayout::default() };
         let text = serde_json::to_string(&saved).unwrap();
         assert_eq!(difference(&saved, &serde_json::from_str(&text).unwrap()), None);
-        let other = Layout { files: 8, ..saved.clone() };
+        let other = FileLayout { files: 8, ..saved.clone() };
         assert_eq!(difference(&saved, &other).unwrap(), "files: 8, saved 7");
         let free = LayoutFree { extents: 3, ..LayoutFree::default() };
-        let other = Layout { free_space: Some(free), ..saved.clone() };
+        let other = FileLayout { free_space: Some(free), ..saved.clone() };
         assert_eq!(difference(&saved, &other).unwrap(), "free extents: 3, saved 0");
     }
 }

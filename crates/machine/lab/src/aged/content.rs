@@ -16,7 +16,7 @@ const END: u64 = u64::MAX;
 
 /// Fingerprint and size of a content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Digest {
+pub(super) struct ContentDigest {
     /// XXH3 with 128 bits over the offsets and bytes of all pieces, in hexadecimal digits.
     pub(super) fingerprint: String,
     /// Total bytes of all pieces.
@@ -36,19 +36,19 @@ impl DigestBuilder {
         self.bytes += piece.len() as u64;
     }
 
-    fn done(&self) -> Digest {
+    fn done(&self) -> ContentDigest {
         let fingerprint = format!("{:032x}", self.state.digest128());
-        Digest { fingerprint, data_bytes: self.bytes }
+        ContentDigest { fingerprint, data_bytes: self.bytes }
     }
 }
 
 /// Writer of a content file; pieces are added in order of their offsets.
-pub(super) struct Packer<W: Write> {
+pub(super) struct ContentPacker<W: Write> {
     out: zstd::Encoder<'static, W>,
     digest: DigestBuilder,
 }
 
-impl<W: Write> Packer<W> {
+impl<W: Write> ContentPacker<W> {
     pub(super) fn begin(mut out: W) -> io::Result<Self> {
         out.write_all(MAGIC)?;
         let mut out = zstd::Encoder::new(out, LEVEL)?;
@@ -66,7 +66,7 @@ impl<W: Write> Packer<W> {
         self.out.write_all(piece)
     }
 
-    pub(super) fn finish(mut self) -> io::Result<(W, Digest)> {
+    pub(super) fn finish(mut self) -> io::Result<(W, ContentDigest)> {
         self.header(END, 0)?;
         Ok((self.out.finish()?, self.digest.done()))
     }
@@ -86,7 +86,7 @@ pub(super) fn unpack(
     mut from: impl Read,
     device_bytes: u64,
     each: &mut dyn FnMut(u64, &[u8]) -> io::Result<()>,
-) -> io::Result<Digest> {
+) -> io::Result<ContentDigest> {
     let mut magic = [0; MAGIC.len()];
     from.read_exact(&mut magic)?;
     if magic != MAGIC {
@@ -126,10 +126,10 @@ fn damaged(why: &'static str) -> io::Error {
 mod tests {
     use std::io::{ErrorKind, Write};
 
-    use super::{END, MAGIC, PIECE_BYTES, Packer, unpack};
+    use super::{ContentPacker, END, MAGIC, PIECE_BYTES, unpack};
 
     fn packed(pieces: &[(u64, &[u8])]) -> Vec<u8> {
-        let mut packer = Packer::begin(Vec::new()).unwrap();
+        let mut packer = ContentPacker::begin(Vec::new()).unwrap();
         pieces.iter().for_each(|(place, piece)| packer.add(*place, piece).unwrap());
         packer.finish().unwrap().0
     }

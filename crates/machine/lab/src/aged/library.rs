@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
-use treering_model::Layout;
+use treering_model::FileLayout;
 use treering_model::filesystems::{Filesystem, by_name};
-use treering_sys::{Existing, LockError, WholeFile, lock_exclusive};
+use treering_sys::{ExistingFile, LockError, WholeFile, lock_exclusive};
 
-use super::content::{Digest, unpack};
+use super::content::{ContentDigest, unpack};
 use crate::error::unfit;
 use crate::machine::names;
-use crate::master::Master;
+use crate::master::MasterImage;
 use crate::register::{is_private_directory, private_directory};
 use crate::{DeviceError, LabError};
 
@@ -56,7 +56,7 @@ pub struct ImageRecord {
     #[serde(default)]
     pub outcome: Vec<(String, String)>,
     /// Layout of all its files at the time of saving.
-    pub layout: Layout,
+    pub layout: FileLayout,
 }
 
 impl ImageRecord {
@@ -123,7 +123,7 @@ impl ImageLibrary {
             |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
         let text = read_record(&folder.join(RECORD))
             .map_err(|error| wrong(format!("{RECORD}: {error}")))?;
-        let version = serde_json::from_slice::<Version>(&text);
+        let version = serde_json::from_slice::<FormatVersion>(&text);
         let version = version.map_err(|error| wrong(format!("{RECORD}: {error}")))?.version;
         if version > VERSION {
             return Err(wrong(format!("it has version {version}, this treering reads {VERSION}")));
@@ -209,7 +209,7 @@ impl ImageLibrary {
 }
 
 #[derive(Deserialize)]
-struct Version {
+struct FormatVersion {
     version: u32,
 }
 
@@ -409,7 +409,7 @@ impl SavedImage {
             io::ErrorKind::UnexpectedEof => self.wrong(format!("{CONTENT} is cut short")),
             _ => self.wrong(format!("{CONTENT}: {error}")),
         })?;
-        let Digest { fingerprint, data_bytes } = digest;
+        let ContentDigest { fingerprint, data_bytes } = digest;
         if (fingerprint.as_str(), data_bytes)
             != (self.record.fingerprint.as_str(), self.record.data_bytes)
         {
@@ -432,7 +432,7 @@ impl SavedImage {
     /// # Errors
     /// When there is such a file, it cannot be written, or the image is not what was saved.
     pub fn restore_to(&self, path: &Path) -> Result<(), LabError> {
-        let whole = WholeFile::create(path, 0o600, Existing::Keep);
+        let whole = WholeFile::create(path, 0o600, ExistingFile::Keep);
         let whole = whole.map_err(LabError::io("cannot make", path))?;
         let sized = whole.file().set_len(self.record.device_bytes);
         sized.map_err(LabError::io("cannot size", path))?;
@@ -441,8 +441,8 @@ impl SavedImage {
     }
 
     /// Copies the content into a nameless file in this directory.
-    pub(crate) fn master(&self, directory: &Path) -> Result<Master, LabError> {
-        let master = Master::empty(directory, self.record.device_bytes)
+    pub(crate) fn master(&self, directory: &Path) -> Result<MasterImage, LabError> {
+        let master = MasterImage::empty(directory, self.record.device_bytes)
             .map_err(LabError::io("cannot make a file in", directory))?;
         self.unpack(&mut |place, piece| master.write_at(piece, place))?;
         Ok(master)

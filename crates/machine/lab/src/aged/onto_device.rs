@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
-use treering_sys::{DeviceUse, open_device};
+use treering_sys::{DeviceOpenMode, open_device};
 
 use super::library::SavedImage;
 use crate::LabError;
@@ -22,10 +22,10 @@ impl SavedImage {
     /// When the device cannot be written, or the image is not what was saved.
     pub(crate) fn put_on(&self, node: &Path) -> Result<(), LabError> {
         let failed = || LabError::io("cannot write", node);
-        let device = open_device(node, DeviceUse::WriteAlone)
+        let device = open_device(node, DeviceOpenMode::WriteAlone)
             .map_err(|errno| LabError::io("cannot open", node)(errno.into()))?;
         let bytes = self.record.device_bytes;
-        let mut gaps = Gaps { device: &device, is_emptied: empty(&device, bytes), at: 0 };
+        let mut gaps = ImageGaps { device: &device, is_emptied: empty(&device, bytes), at: 0 };
         self.unpack(&mut |place, piece| {
             gaps.up_to(place)?;
             device.write_all_at(piece, place)?;
@@ -45,14 +45,14 @@ fn empty(device: &File, bytes: u64) -> bool {
 }
 
 /// Ranges between the pieces of an image, which must read as zeros.
-struct Gaps<'d> {
+struct ImageGaps<'d> {
     device: &'d File,
     is_emptied: bool,
     /// Offset up to which the device has its final content.
     at: u64,
 }
 
-impl Gaps<'_> {
+impl ImageGaps<'_> {
     /// Zeroes the range up to `end` where it has other bytes.
     fn up_to(&mut self, end: u64) -> io::Result<()> {
         if self.is_emptied {
@@ -77,7 +77,7 @@ mod tests {
     use std::fs::{self, File};
     use std::os::unix::fs::FileExt;
 
-    use super::{Gaps, PIECE_BYTES};
+    use super::{ImageGaps, PIECE_BYTES};
 
     #[test]
     fn gaps_between_pieces_are_zeroed_on_a_device_that_cannot_be_emptied() {
@@ -85,7 +85,7 @@ mod tests {
         let path = top.path().join("device");
         fs::write(&path, vec![7; 3 * PIECE_BYTES]).unwrap();
         let device = File::options().read(true).write(true).open(&path).unwrap();
-        let mut gaps = Gaps { device: &device, is_emptied: false, at: 0 };
+        let mut gaps = ImageGaps { device: &device, is_emptied: false, at: 0 };
         gaps.up_to(10).unwrap();
         device.write_all_at(b"piece", 10).unwrap();
         gaps.at = 15;

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use treering_model::filesystems::{Filesystem, by_name};
 use treering_sys::{
-    DeviceUse, Errno, Mount, MountTable, SpaceRecord, StopFlag, device_bytes, open_device,
+    DeviceOpenMode, Errno, Mount, MountTable, SpaceRecord, StopFlag, device_bytes, open_device,
     open_top, space_map,
 };
 
 use super::check;
-use super::content::{PIECE_BYTES, Packer};
+use super::content::{ContentPacker, PIECE_BYTES};
 use super::library::{ImageLibrary, ImageRecord, NewImage};
 use crate::error::unfit;
 use crate::machine::block_number;
@@ -72,7 +72,7 @@ impl AgedTarget {
         }
         refuse_parts(&mount, number)?;
         refuse_places(&mount, lab.library(), &table)?;
-        let device = open_device(&node, DeviceUse::Look);
+        let device = open_device(&node, DeviceOpenMode::Look);
         let bytes = device.and_then(device_bytes);
         let bytes = bytes.map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
         Ok(Self { lab: lab.clone(), filesystem, mount, node, bytes })
@@ -121,7 +121,8 @@ impl AgedTarget {
         let mut device = open_when_free(&self.node)?;
         let file = image.content()?;
         let failed = || LabError::io("cannot write the image of", &self.node);
-        let packer = Packer::begin(BufWriter::with_capacity(1 << 20, &file)).map_err(failed())?;
+        let packer =
+            ContentPacker::begin(BufWriter::with_capacity(1 << 20, &file)).map_err(failed())?;
         let packed = self.pack(packer, &mut device, &free, stop)?;
         let (out, digest) = packed.finish().map_err(failed())?;
         out.into_inner().map_err(|error| failed()(error.into_error()))?;
@@ -139,11 +140,11 @@ impl AgedTarget {
     /// Reads the whole device once and packs the blocks outside of `free`.
     fn pack<'f>(
         &self,
-        mut packer: Packer<BufWriter<&'f File>>,
+        mut packer: ContentPacker<BufWriter<&'f File>>,
         device: &mut File,
         free: &[(u64, u64)],
         stop: &StopFlag,
-    ) -> Result<Packer<BufWriter<&'f File>>, LabError> {
+    ) -> Result<ContentPacker<BufWriter<&'f File>>, LabError> {
         let (mut piece, mut place, mut next) = (vec![0; PIECE_BYTES], 0, 0);
         while place < self.bytes {
             if stop.is_raised() {
@@ -214,7 +215,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
 fn open_when_free(node: &Path) -> Result<File, LabError> {
     let began = Instant::now();
     loop {
-        match open_device(node, DeviceUse::LookAlone) {
+        match open_device(node, DeviceOpenMode::LookAlone) {
             Err(Errno::BUSY) if began.elapsed() < PATIENCE => sleep(STEP),
             opened => {
                 return opened.map_err(|errno| LabError::io("cannot open", node)(errno.into()));

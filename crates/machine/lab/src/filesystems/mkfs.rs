@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use treering_model::filesystems::{Filesystem, Making, Mkfs};
+use treering_model::filesystems::{CreationMethod, Filesystem, Mkfs};
 
 use super::OptionRefusal;
 use super::getopt::{MkfsOption, read};
@@ -97,7 +97,7 @@ pub fn mount_options(
     bytes: u64,
     user: &[String],
 ) -> Vec<String> {
-    if let Making::Mounted { size } = filesystem.making {
+    if let CreationMethod::Mounted { size } = filesystem.making {
         let mut words = user.iter().flat_map(|options| options.split(','));
         let is_sized =
             words.any(|word| word.split_once('=').is_some_and(|(key, _)| size.contains(&key)));

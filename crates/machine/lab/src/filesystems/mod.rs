@@ -8,9 +8,9 @@ mod mkfs;
 use std::fs;
 use std::path::PathBuf;
 
-use treering_model::filesystems::{Filesystem, Making, Mkfs, all, by_name};
+use treering_model::filesystems::{CreationMethod, Filesystem, Mkfs, all, by_name};
 
-use crate::machine::Machine;
+use crate::machine::KernelMounts;
 use crate::tools::{self, ToolPath};
 
 pub(crate) use getopt::paths_in;
@@ -27,7 +27,7 @@ pub struct OptionRefusal {
 
 /// Every filesystem that can be made, in the order of their list.
 pub fn makeable() -> impl Iterator<Item = &'static Filesystem> {
-    all().filter(|filesystem| filesystem.making != Making::Never)
+    all().filter(|filesystem| filesystem.making != CreationMethod::Never)
 }
 
 /// Names of the filesystems that can be made.
@@ -37,7 +37,7 @@ pub fn names() -> Vec<&'static str> {
 
 /// Filesystem with this name, if it can be made.
 pub fn find(name: &str) -> Option<&'static Filesystem> {
-    by_name(name).filter(|filesystem| filesystem.making != Making::Never)
+    by_name(name).filter(|filesystem| filesystem.making != CreationMethod::Never)
 }
 
 /// Availability of a filesystem on this machine.
@@ -63,7 +63,7 @@ pub enum Availability {
 /// there is one.
 pub(crate) fn availability(
     filesystem: &Filesystem,
-    machine: &Machine,
+    machine: &KernelMounts,
     tools: &ToolPath,
 ) -> Availability {
     let mut mkfs_tool = None;
@@ -101,7 +101,7 @@ fn version(path: &std::path::Path, tool: &Mkfs) -> Option<String> {
     run.output.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-fn kernel_has(name: &str, machine: &Machine) -> bool {
+fn kernel_has(name: &str, machine: &KernelMounts) -> bool {
     let text = fs::read_to_string(machine.proc.join("filesystems")).unwrap_or_default();
     text.lines().any(|line| line.split_whitespace().next_back() == Some(name))
 }
@@ -116,7 +116,7 @@ fn load_module(name: &str, tools: &ToolPath) {
 #[cfg(test)]
 mod tests {
     use super::{Availability, MkfsRequest, arguments, availability, find, makeable};
-    use crate::machine::Machine;
+    use crate::machine::KernelMounts;
     use crate::tools::ToolPath;
     use std::ffi::OsStr;
     use std::path::PathBuf;
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_missing_tool_is_reported_with_advice() {
         let top = tempfile::tempdir().unwrap();
-        let machine = Machine { proc: top.path().to_owned(), ..Machine::default() };
+        let machine = KernelMounts { proc: top.path().to_owned(), ..Machine::default() };
         std::fs::write(top.path().join("filesystems"), "nodev\ttmpfs\n\text4\n").unwrap();
         let tools = ToolPath::new(OsStr::new(""));
         let tmpfs = availability(find("tmpfs").unwrap(), &machine, &tools);

@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use rustix::fs::OFlags;
 use treering_sys::{MountTable, loop_status, major_minor};
 
-use crate::machine::{DeviceNumber, Machine, word};
+use crate::machine::{DeviceNumber, KernelMounts, word};
 use crate::master::next_data;
 
 /// Lists the allocated extents, in bytes of the device; `None` if the device is no loop device on a
@@ -18,7 +18,7 @@ use crate::master::next_data;
 /// # Errors
 /// When the device cannot be written back, or its file cannot be asked.
 pub(super) fn extents(
-    machine: &Machine,
+    machine: &KernelMounts,
     number: DeviceNumber,
     device: &File,
     bytes: u64,
@@ -40,7 +40,11 @@ pub(super) fn extents(
 }
 
 /// File behind a whole loop device, and the offset of the device in it.
-fn backing_file(machine: &Machine, number: DeviceNumber, device: &File) -> Option<(File, u64)> {
+fn backing_file(
+    machine: &KernelMounts,
+    number: DeviceNumber,
+    device: &File,
+) -> Option<(File, u64)> {
     let folder = machine.block_folder(number)?;
     let path = word(&folder.join("loop/backing_file"))?;
     let status = loop_status(device).ok()??;

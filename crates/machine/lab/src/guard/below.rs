@@ -10,9 +10,9 @@ use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use treering_sys::{DeviceUse, loop_status, open_device};
+use treering_sys::{DeviceOpenMode, loop_status, open_device};
 
-use crate::machine::{DeviceNumber, Machine, names, word};
+use crate::machine::{DeviceNumber, KernelMounts, names, word};
 
 /// Unit of sizes and offsets in sysfs, in bytes, for any sector size of the device.
 const SECTOR: u64 = 512;
@@ -46,14 +46,14 @@ enum BackingStore {
 }
 
 /// Finds the lower layers of a device, their carriers and their rivals.
-pub(super) fn below(machine: &Machine, device: DeviceNumber) -> LowerDevices {
+pub(super) fn below(machine: &KernelMounts, device: DeviceNumber) -> LowerDevices {
     let mut lower = LowerDevices::default();
     walk(machine, device, 0..u64::MAX, &mut lower);
     lower
 }
 
 /// Descends from the byte range `part` of a device.
-fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut LowerDevices) {
+fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, found: &mut LowerDevices) {
     let Some(folder) = machine.block_folder(device) else { return };
     if !found.layers.insert(device) {
         return;
@@ -93,7 +93,7 @@ fn walk(machine: &Machine, device: DeviceNumber, part: Range<u64>, found: &mut L
 /// be queried.
 fn backing(name: &str, folder: &Path) -> Option<BackingStore> {
     let path = word(&folder.join("loop/backing_file"))?;
-    let device = open_device(&Path::new("/dev").join(name), DeviceUse::Look).ok();
+    let device = open_device(&Path::new("/dev").join(name), DeviceOpenMode::Look).ok();
     let status = device.and_then(|device| loop_status(&device).ok().flatten());
     if let Some(status) = status {
         return Some(match status.file_rdevice {

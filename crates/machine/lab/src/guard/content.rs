@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
-use treering_sys::{Errno, Pages, forget, open_past_cache};
+use treering_sys::{Errno, PageBuffer, forget, open_past_cache};
 
 /// Largest device that is read as a whole, in bytes.
 const WHOLE_MOST: u64 = 4 << 30;
@@ -31,7 +31,7 @@ const ERASED: u8 = 0xff;
 
 /// Part of a device that was read in search of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Coverage {
+pub enum SearchCoverage {
     /// The first, middle and last MiB only.
     Edges,
     /// The whole device.
@@ -61,7 +61,7 @@ pub(crate) enum SearchDepth {
 
 /// Result of a search for data.
 pub(super) struct DataSearch {
-    pub(super) coverage: Coverage,
+    pub(super) coverage: SearchCoverage,
     /// Offset of the first byte read that differs from the empty byte.
     pub(super) first: Option<u64>,
 }
@@ -88,17 +88,17 @@ pub(super) fn search(
     depth: SearchDepth,
     extents: Option<Vec<Range<u64>>>,
 ) -> io::Result<DataSearch> {
-    let mut reader = Reader::new(device);
+    let mut reader = DeviceReader::new(device);
     let empty = reader.empty_byte(bytes)?;
     let extents = extents.map(|extents| rounded(&extents, bytes));
-    let (coverage, parts): (Coverage, Vec<Range<u64>>) = match extents {
-        _ if depth == SearchDepth::Glance => (Coverage::Edges, Vec::new()),
+    let (coverage, parts): (SearchCoverage, Vec<Range<u64>>) = match extents {
+        _ if depth == SearchDepth::Glance => (SearchCoverage::Edges, Vec::new()),
         // Holes read as zeroes; they count as read only if zero is the empty byte.
         Some(parts) if empty == 0 && length(&parts) < bytes => {
-            (Coverage::Extents { bytes: length(&parts) }, parts)
+            (SearchCoverage::Extents { bytes: length(&parts) }, parts)
         }
-        _ if bytes <= WHOLE_MOST => (Coverage::Whole, std::iter::once(0..bytes).collect()),
-        _ => (Coverage::Places { count: PLACES, bytes: PLACE }, drawn(bytes)),
+        _ if bytes <= WHOLE_MOST => (SearchCoverage::Whole, std::iter::once(0..bytes).collect()),
+        _ => (SearchCoverage::Places { count: PLACES, bytes: PLACE }, drawn(bytes)),
     };
     for part in edges(bytes).into_iter().chain(parts) {
         let first = reader.first_other(part, empty)?;
@@ -142,17 +142,17 @@ fn length(parts: &[Range<u64>]) -> u64 {
 
 /// Reader of a device: with direct I/O, so that a whole disk does not displace the page cache, and
 /// through the cache where that is not possible.
-struct Reader<'d> {
+struct DeviceReader<'d> {
     device: &'d File,
     past_cache: Option<File>,
-    piece: Pages,
+    piece: PageBuffer,
     uniform: Vec<u8>,
 }
 
-impl<'d> Reader<'d> {
+impl<'d> DeviceReader<'d> {
     fn new(device: &'d File) -> Self {
         let past_cache = open_past_cache(device).ok();
-        let piece = Pages::filled(0, usize::try_from(PIECE).unwrap_or_default());
+        let piece = PageBuffer::filled(0, usize::try_from(PIECE).unwrap_or_default());
         let uniform = vec![0; piece.len()];
         Self { device, past_cache, piece, uniform }
     }
@@ -204,7 +204,7 @@ impl<'d> Reader<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Coverage, PLACE, PLACES, SearchDepth, drawn, edges, rounded, search};
+    use super::{PLACE, PLACES, SearchCoverage, SearchDepth, drawn, edges, rounded, search};
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
@@ -267,7 +267,7 @@ mod tests {
         file.write_all_at(&[0xff; 4096], 0).unwrap();
         let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
         let found = search(&file, bytes, SearchDepth::Full, extents).unwrap();
-        assert_eq!((found.coverage, found.first), (Coverage::Whole, None));
+        assert_eq!((found.coverage, found.first), (SearchCoverage::Whole, None));
     }
 
     #[test]
@@ -281,10 +281,10 @@ mod tests {
             (found.coverage, found.first)
         };
         let some = vec![20 * MIB..20 * MIB + 100, 20 * MIB + 200..20 * MIB + 4096];
-        assert_eq!(with(some), (Coverage::Extents { bytes: PLACE }, Some(20 * MIB + 5)));
-        assert_eq!(with(Vec::new()), (Coverage::Extents { bytes: 0 }, None));
+        assert_eq!(with(some), (SearchCoverage::Extents { bytes: PLACE }, Some(20 * MIB + 5)));
+        assert_eq!(with(Vec::new()), (SearchCoverage::Extents { bytes: 0 }, None));
         let all = with(std::iter::once(0..bytes).collect());
-        assert_eq!(all, (Coverage::Whole, Some(20 * MIB + 5)));
+        assert_eq!(all, (SearchCoverage::Whole, Some(20 * MIB + 5)));
         assert_eq!(rounded(&[3..5, 70_000..70_001, 200_000..200_001], 200_001).len(), 2);
     }
 
@@ -304,7 +304,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(5 * GIB).unwrap();
         let found = search(&file, 5 * GIB, SearchDepth::Full, None).unwrap();
-        assert_eq!(found.coverage, Coverage::Places { count: PLACES, bytes: PLACE });
+        assert_eq!(found.coverage, SearchCoverage::Places { count: PLACES, bytes: PLACE });
         assert_eq!(found.first, None);
     }
 

@@ -8,12 +8,12 @@ use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use treering_sys::{
-    DeviceUse, Errno, delete_partition, device_bytes, open_device, reread_partitions,
+    DeviceOpenMode, Errno, delete_partition, device_bytes, open_device, reread_partitions,
 };
 
 use super::content::edges;
-use super::{Inspection, Obstacle, find_signatures, obstacles_to_use, readers, usage};
-use crate::machine::{DeviceNumber, Machine};
+use super::{FormatObstacle, Inspection, find_signatures, obstacles_to_use, readers, usage};
+use crate::machine::{DeviceNumber, KernelMounts};
 use crate::{DeviceError, LabError};
 
 /// Bytes erased around a signature, and of one write.
@@ -26,7 +26,7 @@ const ROUNDS: usize = 16;
 ///
 /// # Errors
 /// When somebody came to use it since, it is another device now, or something stays.
-pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), LabError> {
+pub(crate) fn erase(machine: &KernelMounts, inspection: &Inspection) -> Result<(), LabError> {
     let path = &inspection.resolved;
     let failed = |errno: Errno| LabError::io("cannot open to erase", path)(errno.into());
     let mut users = obstacles_to_use(machine, path, inspection.number)?;
@@ -35,7 +35,7 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
         let refused = Inspection { obstacles: users, ..inspection.clone() };
         return Err(DeviceError::Refused(refused).into());
     }
-    let device = open_device(path, DeviceUse::WriteAlone).map_err(failed)?;
+    let device = open_device(path, DeviceOpenMode::WriteAlone).map_err(failed)?;
     let metadata = device.metadata().map_err(LabError::io("cannot look at", path))?;
     let same = DeviceNumber::from_stat(metadata.rdev()) == inspection.number
         && device_bytes(&device) == Ok(inspection.bytes);
@@ -67,7 +67,7 @@ pub(crate) fn erase(machine: &Machine, inspection: &Inspection) -> Result<(), La
         return Ok(());
     }
     let names = left.into_iter().map(|(name, _)| name).collect();
-    let obstacles = vec![Obstacle::Partitions { names }];
+    let obstacles = vec![FormatObstacle::Partitions { names }];
     Err(DeviceError::Refused(Inspection { obstacles, ..inspection.clone() }).into())
 }
 

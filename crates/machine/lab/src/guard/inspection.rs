@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use super::content::Coverage;
-use super::signatures::{Signature, place_in_words};
+use super::content::SearchCoverage;
+use super::signatures::{DeviceSignature, place_in_words};
 use crate::machine::DeviceNumber;
 
 /// A reason not to format a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
+pub enum FormatObstacle {
     /// The path is not a block device.
     NotABlockDevice,
     /// The device has no bytes: no medium, or a loop device without a file.
@@ -80,7 +80,7 @@ pub enum Obstacle {
         names: Vec<String>,
     },
     /// The device has a known signature.
-    Carries(Signature),
+    Carries(DeviceSignature),
     /// The device has data without a known signature.
     Data {
         /// Offset of the first byte of data, in bytes.
@@ -88,7 +88,7 @@ pub enum Obstacle {
     },
 }
 
-impl Obstacle {
+impl FormatObstacle {
     /// True if `--erase` of the device removes this obstacle.
     pub(crate) fn is_erasable(&self) -> bool {
         matches!(
@@ -106,7 +106,7 @@ impl Obstacle {
     }
 }
 
-impl fmt::Display for Obstacle {
+impl fmt::Display for FormatObstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotABlockDevice => write!(f, "it is not a block device"),
@@ -154,9 +154,9 @@ pub struct Inspection {
     /// Size in bytes.
     pub bytes: u64,
     /// Reasons not to format it; empty for a free and empty device.
-    pub obstacles: Vec<Obstacle>,
+    pub obstacles: Vec<FormatObstacle>,
     /// Part of the device that was read in search of data; `None` if a signature was found before.
-    pub coverage: Option<Coverage>,
+    pub coverage: Option<SearchCoverage>,
 }
 
 impl Inspection {
@@ -167,7 +167,8 @@ impl Inspection {
 
     /// Advice for removing leftover partitions of a loop device, if there are some.
     pub fn leftover_hint(&self) -> Option<String> {
-        let is_leftover = |one: &Obstacle| matches!(one, Obstacle::LeftoverPartitions { .. });
+        let is_leftover =
+            |one: &FormatObstacle| matches!(one, FormatObstacle::LeftoverPartitions { .. });
         let node = self.resolved.display();
         self.obstacles.iter().any(is_leftover).then(|| {
             format!("the partitions are leftovers of {node}: `partx --delete {node}` removes them")

@@ -19,16 +19,16 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use treering_sys::{DeviceUse, Errno, device_bytes, open_device};
+use treering_sys::{DeviceOpenMode, Errno, device_bytes, open_device};
 
 use crate::LabError;
-use crate::machine::{DeviceNumber, Machine, word};
+use crate::machine::{DeviceNumber, KernelMounts, word};
 
-pub use content::Coverage;
+pub use content::SearchCoverage;
 pub(crate) use content::SearchDepth;
 pub(crate) use erase::{clear_signatures, erase};
-pub use inspection::{Inspection, Obstacle};
-pub use signatures::{Signature, find_signatures};
+pub use inspection::{FormatObstacle, Inspection};
+pub use signatures::{DeviceSignature, find_signatures};
 
 /// Longest wait for programs that have a device open for a moment, such as probes of udev.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -59,7 +59,7 @@ impl EraseList {
 /// When there is nothing at the path, or the device cannot be read: what cannot be looked at is not
 /// formatted either.
 pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
-    inspect_on(&Machine::default(), path)
+    inspect_on(&KernelMounts::default(), path)
 }
 
 /// Inspects a device, reading only its first, middle and last MiB and the offsets of signatures.
@@ -68,14 +68,18 @@ pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
 /// # Errors
 /// As [`inspect`].
 pub fn glance(path: &Path) -> Result<Inspection, LabError> {
-    inspection(&Machine::default(), path, SearchDepth::Glance)
+    inspection(&KernelMounts::default(), path, SearchDepth::Glance)
 }
 
-pub(crate) fn inspect_on(machine: &Machine, path: &Path) -> Result<Inspection, LabError> {
+pub(crate) fn inspect_on(machine: &KernelMounts, path: &Path) -> Result<Inspection, LabError> {
     inspection(machine, path, SearchDepth::Full)
 }
 
-fn inspection(machine: &Machine, path: &Path, depth: SearchDepth) -> Result<Inspection, LabError> {
+fn inspection(
+    machine: &KernelMounts,
+    path: &Path,
+    depth: SearchDepth,
+) -> Result<Inspection, LabError> {
     let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
     let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
@@ -88,14 +92,14 @@ fn inspection(machine: &Machine, path: &Path, depth: SearchDepth) -> Result<Insp
         coverage: None,
     };
     if !metadata.file_type().is_block_device() {
-        inspection.obstacles.push(Obstacle::NotABlockDevice);
+        inspection.obstacles.push(FormatObstacle::NotABlockDevice);
         return Ok(inspection);
     }
     let failed = |errno: Errno| LabError::io("cannot open", &resolved)(errno.into());
-    let device = match open_device(&resolved, DeviceUse::Look) {
+    let device = match open_device(&resolved, DeviceOpenMode::Look) {
         Ok(device) => device,
         Err(Errno::NOMEDIUM | Errno::NXIO) => {
-            inspection.obstacles.push(Obstacle::Empty);
+            inspection.obstacles.push(FormatObstacle::Empty);
             return Ok(inspection);
         }
         Err(errno) => return Err(failed(errno)),
@@ -103,12 +107,12 @@ fn inspection(machine: &Machine, path: &Path, depth: SearchDepth) -> Result<Insp
     inspection.bytes = device_bytes(&device).map_err(failed)?;
     inspection.obstacles = obstacles_to_use(machine, &resolved, number)?;
     if inspection.bytes == 0 {
-        inspection.obstacles.push(Obstacle::Empty);
+        inspection.obstacles.push(FormatObstacle::Empty);
         return Ok(inspection);
     }
     let folder = machine.block_folder(number);
     if folder.as_deref().and_then(|folder| word(&folder.join("ro"))).as_deref() == Some("1") {
-        inspection.obstacles.push(Obstacle::ReadOnly);
+        inspection.obstacles.push(FormatObstacle::ReadOnly);
     }
     // A device that is refused in any case is not read at length, which would disturb its users.
     let depth = if inspection.is_in_use() { SearchDepth::Glance } else { depth };
@@ -121,9 +125,9 @@ fn inspection(machine: &Machine, path: &Path, depth: SearchDepth) -> Result<Insp
         let is_loop = folder.is_some_and(|folder| folder.join("loop/backing_file").exists());
         let is_leftover = is_loop && !carried.has_partition_table();
         inspection.obstacles.push(if is_leftover {
-            Obstacle::LeftoverPartitions { names }
+            FormatObstacle::LeftoverPartitions { names }
         } else {
-            Obstacle::Partitions { names }
+            FormatObstacle::Partitions { names }
         });
     }
     inspection.obstacles.extend(carried.obstacles);
@@ -137,16 +141,16 @@ fn inspection(machine: &Machine, path: &Path, depth: SearchDepth) -> Result<Insp
 
 /// Content of a device: signatures or data.
 #[derive(Debug)]
-pub(crate) struct Content {
+pub(crate) struct ProbedContent {
     /// All known signatures; without any, the first byte of data.
-    pub(crate) obstacles: Vec<Obstacle>,
-    coverage: Option<Coverage>,
+    pub(crate) obstacles: Vec<FormatObstacle>,
+    coverage: Option<SearchCoverage>,
 }
 
-impl Content {
+impl ProbedContent {
     fn has_partition_table(&self) -> bool {
         self.obstacles.iter().any(|obstacle| match obstacle {
-            Obstacle::Carries(signature) => signature.is_partition_table(),
+            FormatObstacle::Carries(signature) => signature.is_partition_table(),
             _ => false,
         })
     }
@@ -157,27 +161,27 @@ impl Content {
 /// # Errors
 /// When the device cannot be read.
 pub(crate) fn content_of(
-    machine: &Machine,
+    machine: &KernelMounts,
     number: DeviceNumber,
     (device, bytes): (&File, u64),
     depth: SearchDepth,
-) -> io::Result<Content> {
+) -> io::Result<ProbedContent> {
     let known = find_signatures(device, bytes)?;
     if !known.is_empty() {
-        let obstacles = known.into_iter().map(Obstacle::Carries).collect();
-        return Ok(Content { obstacles, coverage: None });
+        let obstacles = known.into_iter().map(FormatObstacle::Carries).collect();
+        return Ok(ProbedContent { obstacles, coverage: None });
     }
     let extents = match depth {
         SearchDepth::Full => backing::extents(machine, number, device, bytes)?,
         SearchDepth::Glance => None,
     };
     let result = content::search(device, bytes, depth, extents)?;
-    let data = result.first.map(|offset| Obstacle::Data { offset });
-    Ok(Content { obstacles: data.into_iter().collect(), coverage: Some(result.coverage) })
+    let data = result.first.map(|offset| FormatObstacle::Data { offset });
+    Ok(ProbedContent { obstacles: data.into_iter().collect(), coverage: Some(result.coverage) })
 }
 
 /// Programs that have a device open for reading, after a wait for programs that only probe it.
-pub(crate) fn readers(machine: &Machine, number: DeviceNumber) -> Vec<Obstacle> {
+pub(crate) fn readers(machine: &KernelMounts, number: DeviceNumber) -> Vec<FormatObstacle> {
     let mut waited = Duration::ZERO;
     loop {
         let readers = usage::readers(machine, number);
@@ -191,22 +195,22 @@ pub(crate) fn readers(machine: &Machine, number: DeviceNumber) -> Vec<Obstacle> 
 
 /// Users of a device, after a wait for programs that only probe it.
 pub(crate) fn obstacles_to_use(
-    machine: &Machine,
+    machine: &KernelMounts,
     resolved: &Path,
     number: DeviceNumber,
-) -> Result<Vec<Obstacle>, LabError> {
+) -> Result<Vec<FormatObstacle>, LabError> {
     let mut waited = Duration::ZERO;
     loop {
         let mut obstacles = usage::users(machine, number)
             .map_err(LabError::io("cannot find out who uses", resolved))?;
-        match open_device(resolved, DeviceUse::LookAlone) {
+        match open_device(resolved, DeviceOpenMode::LookAlone) {
             Ok(_closed) => {}
             // The user has been named already.
-            Err(Errno::BUSY) if obstacles.is_empty() => obstacles.push(Obstacle::Busy),
+            Err(Errno::BUSY) if obstacles.is_empty() => obstacles.push(FormatObstacle::Busy),
             Err(Errno::BUSY | Errno::NOMEDIUM | Errno::NXIO) => {}
             Err(errno) => return Err(LabError::io("cannot open", resolved)(errno.into())),
         }
-        if waited >= PATIENCE || !obstacles.iter().any(Obstacle::is_fleeting) {
+        if waited >= PATIENCE || !obstacles.iter().any(FormatObstacle::is_fleeting) {
             return Ok(obstacles);
         }
         sleep(STEP);
@@ -216,7 +220,7 @@ pub(crate) fn obstacles_to_use(
 
 #[cfg(test)]
 mod tests {
-    use super::{EraseList, Obstacle, inspect};
+    use super::{EraseList, FormatObstacle, inspect};
     use std::path::{Path, PathBuf};
 
     #[test]
@@ -237,7 +241,7 @@ mod tests {
     fn paths_to_other_files_are_refused() {
         for path in ["/dev/null", "/proc/self/stat", "/"] {
             let found = inspect(Path::new(path)).unwrap();
-            assert_eq!(found.obstacles, [Obstacle::NotABlockDevice], "{path}");
+            assert_eq!(found.obstacles, [FormatObstacle::NotABlockDevice], "{path}");
             assert!(found.is_in_use());
         }
         assert!(inspect(Path::new("/dev/no/such/device")).is_err());

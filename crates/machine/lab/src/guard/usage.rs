@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use treering_sys::{Mount, MountTable};
 
-use super::Obstacle;
+use super::FormatObstacle;
 use super::below::below;
 use crate::families::mounted_families;
-use crate::machine::{DeviceNumber, Machine, block_number, names, word};
+use crate::machine::{DeviceNumber, KernelMounts, block_number, names, word};
 
 /// Partitions of a device: kernel names and numbers.
-pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, DeviceNumber)> {
+pub(super) fn partitions(machine: &KernelMounts, of: DeviceNumber) -> Vec<(String, DeviceNumber)> {
     let Some(folder) = machine.block_folder(of) else {
         return Vec::new();
     };
@@ -30,10 +30,13 @@ pub(super) fn partitions(machine: &Machine, of: DeviceNumber) -> Vec<(String, De
 }
 
 /// All users of the device, as obstacles.
-pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<Obstacle>> {
+pub(super) fn users(
+    machine: &KernelMounts,
+    device: DeviceNumber,
+) -> io::Result<Vec<FormatObstacle>> {
     let table = fs::read(machine.proc.join("self/mountinfo"))?;
     let below = below(machine, device);
-    let mut search = Search {
+    let mut search = UsageSearch {
         machine,
         mounts: MountTable::parse(&table).mounts,
         swaps: swaps(machine),
@@ -43,7 +46,7 @@ pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<O
     };
     search.visit(device);
     for rival in below.rivals {
-        search.obstacles.push(Obstacle::SameBytes { name: rival.layer, other: rival.name });
+        search.obstacles.push(FormatObstacle::SameBytes { name: rival.layer, other: rival.name });
         search.visit(rival.number);
     }
     for carrier in &below.carriers {
@@ -51,41 +54,44 @@ pub(super) fn users(machine: &Machine, device: DeviceNumber) -> io::Result<Vec<O
     }
     let mut obstacles = search.obstacles;
     for (name, opener) in openers(machine, device, &below.carriers) {
-        let Opener { pid, program, writes } = opener;
+        let DeviceOpener { pid, program, writes } = opener;
         if writes {
-            obstacles.push(Obstacle::OpenForWriting { name, pid, program });
+            obstacles.push(FormatObstacle::OpenForWriting { name, pid, program });
         }
     }
     Ok(obstacles)
 }
 
 /// Other processes that have the device, a partition or the device below it open for reading only.
-pub(super) fn readers(machine: &Machine, device: DeviceNumber) -> Vec<Obstacle> {
+pub(super) fn readers(machine: &KernelMounts, device: DeviceNumber) -> Vec<FormatObstacle> {
     let openers = openers(machine, device, &below(machine, device).carriers).into_iter();
     let readers = openers.filter(|(_, opener)| !opener.writes);
-    let obstacle =
-        |(name, Opener { pid, program, .. })| Obstacle::OpenForReading { name, pid, program };
+    let obstacle = |(name, DeviceOpener { pid, program, .. })| FormatObstacle::OpenForReading {
+        name,
+        pid,
+        program,
+    };
     readers.map(obstacle).collect()
 }
 
 /// Partition indices of a device, as in its partition table.
-pub(super) fn partition_numbers(machine: &Machine, of: DeviceNumber) -> Vec<u32> {
+pub(super) fn partition_numbers(machine: &KernelMounts, of: DeviceNumber) -> Vec<u32> {
     let Some(folder) = machine.block_folder(of) else { return Vec::new() };
     let number = |name: &String| word(&folder.join(name).join("partition"))?.parse().ok();
     names(&folder).iter().filter_map(number).collect()
 }
 
-struct Search<'a> {
-    machine: &'a Machine,
+struct UsageSearch<'a> {
+    machine: &'a KernelMounts,
     mounts: Vec<Mount>,
     swaps: Vec<DeviceNumber>,
     /// The device and its lower layers; holders among these do not block formatting.
     layers: BTreeSet<DeviceNumber>,
     seen: BTreeSet<DeviceNumber>,
-    obstacles: Vec<Obstacle>,
+    obstacles: Vec<FormatObstacle>,
 }
 
-impl Search<'_> {
+impl UsageSearch<'_> {
     fn name(&self, number: DeviceNumber) -> String {
         self.machine.block_name(number).unwrap_or_else(|| number.to_string())
     }
@@ -98,14 +104,14 @@ impl Search<'_> {
         let name = self.name(number);
         self.look_at_mounts(&name, number);
         if self.swaps.contains(&number) {
-            self.obstacles.push(Obstacle::Swap { name: name.clone() });
+            self.obstacles.push(FormatObstacle::Swap { name: name.clone() });
         }
         self.look_at_members(&name);
         for (by, made) in self.holders(number) {
             if made.is_some_and(|made| self.layers.contains(&made)) {
                 continue;
             }
-            self.obstacles.push(Obstacle::Held { name: name.clone(), by });
+            self.obstacles.push(FormatObstacle::Held { name: name.clone(), by });
             if let Some(made) = made {
                 self.visit(made);
             }
@@ -125,7 +131,7 @@ impl Search<'_> {
         });
         if let Some(mount) = first_mount {
             let point = mount.point.clone();
-            self.obstacles.push(Obstacle::Mounted { name: name.to_owned(), point });
+            self.obstacles.push(FormatObstacle::Mounted { name: name.to_owned(), point });
         }
     }
 
@@ -134,7 +140,7 @@ impl Search<'_> {
         for family in mounted_families(self.machine) {
             if family.devices.iter().any(|device| device == name) {
                 let of = format!("the mounted {} {}", family.filesystem, family.uuid);
-                self.obstacles.push(Obstacle::Member { name: name.to_owned(), of });
+                self.obstacles.push(FormatObstacle::Member { name: name.to_owned(), of });
             }
         }
     }
@@ -167,7 +173,7 @@ impl Search<'_> {
 }
 
 /// Block devices in use as swap.
-fn swaps(machine: &Machine) -> Vec<DeviceNumber> {
+fn swaps(machine: &KernelMounts) -> Vec<DeviceNumber> {
     let text = fs::read(machine.proc.join("swaps")).unwrap_or_default();
     let lines = text.split(|&byte| byte == b'\n').skip(1);
     lines.filter_map(|line| block_number(&unescape(line))).collect()
@@ -195,7 +201,7 @@ fn unescape(line: &[u8]) -> PathBuf {
 }
 
 /// A process that has a device open, not exclusively, as virtual machines do.
-struct Opener {
+struct DeviceOpener {
     pid: String,
     program: String,
     writes: bool,
@@ -204,10 +210,10 @@ struct Opener {
 /// Other processes that have the device, a partition or a device below it open, each with the
 /// kernel name of the open device.
 fn openers(
-    machine: &Machine,
+    machine: &KernelMounts,
     device: DeviceNumber,
     below: &[DeviceNumber],
-) -> Vec<(String, Opener)> {
+) -> Vec<(String, DeviceOpener)> {
     let mut numbers = vec![device];
     numbers.extend(below);
     numbers.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
@@ -222,7 +228,7 @@ fn openers(
             let writes = *first || uses.any(|writes| *writes);
             let name = machine.block_name(*number).unwrap_or_else(|| number.to_string());
             let program = machine.program(&pid);
-            processes.push((name, Opener { pid: pid.clone(), program, writes }));
+            processes.push((name, DeviceOpener { pid: pid.clone(), program, writes }));
         }
     }
     processes
@@ -251,8 +257,8 @@ fn opened_for_writing(info: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{opened_for_writing, partitions, unescape, users};
-    use crate::guard::Obstacle;
-    use crate::machine::{DeviceNumber, Machine};
+    use crate::guard::FormatObstacle;
+    use crate::machine::{DeviceNumber, KernelMounts};
     use std::fs;
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
@@ -295,22 +301,22 @@ mod tests {
             symlink(to, holders.join(Path::new(holder).file_name().unwrap())).unwrap();
         }
 
-        fn users(&self, number: &str) -> Vec<Obstacle> {
+        fn users(&self, number: &str) -> Vec<FormatObstacle> {
             users(&self.machine(), number.parse().unwrap()).unwrap()
         }
 
-        fn machine(&self) -> Machine {
+        fn machine(&self) -> KernelMounts {
             let top = self.top.path();
-            Machine { sys: top.join("sys"), proc: top.join("proc") }
+            KernelMounts { sys: top.join("sys"), proc: top.join("proc") }
         }
     }
 
-    fn mounted(name: &str, point: &str) -> Obstacle {
-        Obstacle::Mounted { name: name.to_owned(), point: PathBuf::from(point) }
+    fn mounted(name: &str, point: &str) -> FormatObstacle {
+        FormatObstacle::Mounted { name: name.to_owned(), point: PathBuf::from(point) }
     }
 
-    fn held(name: &str, by: &str) -> Obstacle {
-        Obstacle::Held { name: name.to_owned(), by: by.to_owned() }
+    fn held(name: &str, by: &str) -> FormatObstacle {
+        FormatObstacle::Held { name: name.to_owned(), by: by.to_owned() }
     }
 
     const ROOT_ON_LVM: &str = "27 1 253:0 / / rw - ext4 /dev/mapper/vg-root rw\n\
@@ -358,8 +364,9 @@ mod tests {
         fs::create_dir_all(fake.top.path().join("sys/fs/bcachefs/9-9/dev-0")).unwrap();
         let block = fake.top.path().join("sys/fs/bcachefs/9-9/dev-0/block");
         symlink(fake.top.path().join("sys/devices/sdd"), block).unwrap();
-        let member =
-            |name: &str, of: &str| [Obstacle::Member { name: name.to_owned(), of: of.to_owned() }];
+        let member = |name: &str, of: &str| {
+            [FormatObstacle::Member { name: name.to_owned(), of: of.to_owned() }]
+        };
         assert_eq!(fake.users("8:32"), member("sdc", "the mounted btrfs 0-1-2"));
         assert_eq!(fake.users("8:48"), member("sdd", "the mounted bcachefs 9-9"));
     }
@@ -391,7 +398,7 @@ mod tests {
         attach("loop990", "7:990", "0", "2048");
         attach("loop991", "7:991", "4096", "2040");
         attach("loop992", "7:992", "1048576", "2048");
-        let same = |name: &str, other: &str| Obstacle::SameBytes {
+        let same = |name: &str, other: &str| FormatObstacle::SameBytes {
             name: name.to_owned(),
             other: other.to_owned(),
         };
@@ -414,7 +421,7 @@ mod tests {
     fn an_unknown_device_is_used_by_nobody_and_no_mountinfo_is_an_error() {
         let fake = FakeMachine::new("");
         assert_eq!(fake.users("99:99"), []);
-        let machine = Machine { proc: PathBuf::from("/nowhere"), ..fake.machine() };
+        let machine = KernelMounts { proc: PathBuf::from("/nowhere"), ..fake.machine() };
         assert!(users(&machine, DeviceNumber { major: 1, minor: 1 }).is_err());
     }
 

@@ -11,7 +11,7 @@ mod server;
 mod spindle;
 
 pub use model::PlayedModel;
-pub(crate) use player::{OrphanDisk, Player, image_in, rescue};
+pub(crate) use player::{DiskPlayer, OrphanDisk, image_in, rescue};
 pub use server::serve_played_disk;
 
 /// Name of the image in the FUSE filesystem. The status file is beside it; writing a word to that

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 
 use treering_model::{Fact, PlayedStatus};
-use treering_trace::{Disk, DiskError};
+use treering_trace::{DiskError, ModelledDisk};
 
 use crate::LabError;
 use crate::error::unfit;
@@ -19,7 +19,7 @@ pub struct PlayedModel {
     /// Name of a built-in model, or path of a file, as the user wrote it.
     pub name: String,
     /// The parsed model.
-    pub disk: Disk,
+    pub disk: ModelledDisk,
     /// TOML text of the model.
     pub(crate) text: String,
 }
@@ -30,11 +30,11 @@ impl PlayedModel {
     /// # Errors
     /// When there is none, or the file describes none.
     pub fn find(name: &str) -> Result<Self, LabError> {
-        let text = match Disk::text_of(name) {
+        let text = match ModelledDisk::text_of(name) {
             Some(text) => text.to_owned(),
             None if name.contains('/') => read(Path::new(name))?,
             None => {
-                let known: Vec<&str> = Disk::names().collect();
+                let known: Vec<&str> = ModelledDisk::names().collect();
                 let message = format!(
                     "there is no disk {name:?}: give one of {}, or the path of a TOML file",
                     known.join(", ")
@@ -46,7 +46,7 @@ impl PlayedModel {
     }
 
     pub(super) fn read(name: &str, text: &str) -> Result<Self, DiskError> {
-        let disk = Disk::read(text)?;
+        let disk = ModelledDisk::read(text)?;
         Ok(Self { name: name.to_owned(), disk, text: text.to_owned() })
     }
 

@@ -19,7 +19,7 @@ use treering_sys::{MountOptions, MountTable, kill_at_once, mount};
 use super::{HURRY, IMAGE, PLAY, PlayedModel};
 use crate::LabError;
 use crate::error::unfit;
-use crate::machine::{DeviceNumber, Machine};
+use crate::machine::{DeviceNumber, KernelMounts};
 use crate::tools::SelfExec;
 
 /// Longest wait for an answer of the process of a played disk, and for its end.
@@ -28,14 +28,14 @@ const STEP: Duration = Duration::from_millis(10);
 
 /// A played disk owned by this process.
 #[derive(Debug)]
-pub(crate) struct Player {
+pub(crate) struct DiskPlayer {
     point: PathBuf,
     child: Child,
     /// Device number of its mount.
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
-impl Player {
+impl DiskPlayer {
     /// Mounts the filesystem of a played disk at `point`, which is made, and starts its process.
     pub(crate) fn start(
         point: &Path,
@@ -152,7 +152,7 @@ pub(crate) struct OrphanDisk<'a> {
 
 /// Ends all waiting for a played disk: it answers at once from now on, or, if its process does not
 /// respond, every request fails.
-pub(crate) fn rescue(machine: &Machine, remains: OrphanDisk<'_>) {
+pub(crate) fn rescue(machine: &KernelMounts, remains: OrphanDisk<'_>) {
     let is_there = MountTable::read().is_ok_and(|table| {
         table
             .mounts

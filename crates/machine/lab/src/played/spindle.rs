@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use fuser::{ReplyData, ReplyEmpty, ReplyWrite};
 use treering_model::PlayedCounts;
 use treering_sys::{monotonic_ns, process_cpu_ns, sleep_until};
-use treering_trace::{Disk, DiskAnswer, DiskRequest, PlayedHead};
+use treering_trace::{DiskAnswer, DiskRequest, ModelledDisk, PlayedHead};
 
 /// FUSE reply to a request, with its result.
 pub(super) enum DelayedReply {
@@ -51,7 +51,7 @@ struct PendingReply {
     is_write: bool,
 }
 
-struct State {
+struct SpindleState {
     head: PlayedHead,
     waiting: BTreeMap<u64, PendingReply>,
     /// Number of the request that the head is serving.
@@ -65,15 +65,15 @@ struct State {
 
 /// Queue and clock of a played disk.
 pub(super) struct Spindle {
-    state: Mutex<State>,
+    state: Mutex<SpindleState>,
     work: Condvar,
     hurries: AtomicBool,
 }
 
 impl Spindle {
     /// Idle disk that answers at once until switched to modelled times.
-    pub(super) fn new(disk: &Disk) -> Self {
-        let state = State {
+    pub(super) fn new(disk: &ModelledDisk) -> Self {
+        let state = SpindleState {
             head: PlayedHead::new(disk),
             waiting: BTreeMap::new(),
             served: None,
@@ -85,7 +85,7 @@ impl Spindle {
         Self { state: Mutex::new(state), work: Condvar::new(), hurries: AtomicBool::new(true) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, SpindleState> {
         // A panic leaves no half-done state that matters to an answer.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

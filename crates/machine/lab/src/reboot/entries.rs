@@ -18,13 +18,13 @@ const RESCUE: [&str; 4] = ["single", "recovery", "rescue", "emergency"];
 /// Finds the entry of a grub.cfg that boots this release, in the form of `grub-reboot`: the
 /// identifiers of its submenus and its own, separated by `>`.
 pub(super) fn in_grub_menu(menu: &str, release: &str) -> Option<String> {
-    let mut open: Vec<Option<Entry>> = Vec::new();
+    let mut open: Vec<Option<MenuEntry>> = Vec::new();
     for line in menu.lines() {
         let words = words(line);
         let first = words.first().map(String::as_str).unwrap_or_default();
         if words.last().is_some_and(|word| word == "{") {
             open.push(match first {
-                "menuentry" | "submenu" => Some(Entry::new(&words)),
+                "menuentry" | "submenu" => Some(MenuEntry::new(&words)),
                 _ => None,
             });
         } else if first == "}" {
@@ -42,11 +42,11 @@ pub(super) fn in_grub_menu(menu: &str, release: &str) -> Option<String> {
 }
 
 /// A menu entry or submenu.
-struct Entry {
+struct MenuEntry {
     id: String,
 }
 
-impl Entry {
+impl MenuEntry {
     fn new(words: &[String]) -> Self {
         let after = |at: usize| words.get(at + 1);
         let is_key = |word: &String| word == "$menuentry_id_option" || word == "--id";

@@ -19,7 +19,7 @@ use treering_sys::{LockError, lock_exclusive, write_whole_file};
 pub use error::RebootError;
 pub use loader::{BootCommands, BootLoader, CommandLine};
 pub use record::{BootRequest, RebootRecord};
-pub use unit::Continuation;
+pub use unit::ContinuationUnit;
 
 use crate::LabError;
 use crate::machine::word;
@@ -36,7 +36,7 @@ const STOP_WORD: &str = "treering.stop";
 
 /// Control of the boots of a machine.
 #[derive(Clone, Debug)]
-pub struct Reboots {
+pub struct RebootControl {
     root: PathBuf,
 }
 
@@ -46,7 +46,7 @@ pub struct RebootLock {
     _file: File,
 }
 
-impl Reboots {
+impl RebootControl {
     /// Controls the machine with this root: `/`, or a directory in its place. With another root
     /// than `/` no program and no file of this machine is used.
     pub fn new(root: &Path) -> Self {
@@ -166,7 +166,7 @@ impl Reboots {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn install(&self, continuation: &Continuation, plan: &str) -> Result<(), LabError> {
+    pub fn install(&self, continuation: &ContinuationUnit, plan: &str) -> Result<(), LabError> {
         write_whole(&self.unit_path(), &continuation.unit(plan))?;
         let link = self.link_path();
         if link.symlink_metadata().is_ok() {
@@ -180,7 +180,7 @@ impl Reboots {
     }
 
     /// Text of the unit.
-    pub fn unit_text(&self, continuation: &Continuation, plan: &str) -> String {
+    pub fn unit_text(&self, continuation: &ContinuationUnit, plan: &str) -> String {
         continuation.unit(plan)
     }
 

@@ -5,7 +5,7 @@ pub(super) const NAME: &str = "treering-reboot.service";
 
 /// Command, directory and environment of the unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Continuation {
+pub struct ContinuationUnit {
     /// Absolute path of the program, and its arguments.
     pub command: Vec<String>,
     /// Working directory.
@@ -14,7 +14,7 @@ pub struct Continuation {
     pub environment: Vec<(String, String)>,
 }
 
-impl Continuation {
+impl ContinuationUnit {
     /// Text of the unit.
     pub(super) fn unit(&self, plan: &str) -> String {
         let words: Vec<String> = self.command.iter().map(|word| quoted(word, true)).collect();
@@ -68,12 +68,12 @@ fn quoted(word: &str, is_command: bool) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Continuation;
+    use super::ContinuationUnit;
 
     #[test]
     fn words_reach_the_program_as_they_were_typed() {
         let words = ["/opt/my tools/treering", "compare", "100%.toml", "a\"b\\c", "$HOME", "x\ny"];
-        let continuation = Continuation {
+        let continuation = ContinuationUnit {
             command: words.iter().map(|&word| word.to_owned()).collect(),
             directory: "/root/100%".to_owned(),
             environment: vec![("HOME".to_owned(), "/root/$a b".to_owned())],

@@ -16,13 +16,13 @@ use std::time::Duration;
 
 use treering_sys::{LockError, lock_exclusive};
 
-use crate::machine::{DeviceNumber, Machine, names};
+use crate::machine::{DeviceNumber, KernelMounts, names};
 use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    DeviceIdentity, Facts, FileNumber, ForeignMount, RecordId, ResourceKind, escape, file_line,
-    loop_line, mounted_line, player_line, text,
+    DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordId, ResourceKind, escape,
+    file_line, loop_line, mounted_line, player_line, text,
 };
 
 /// Longest wait for another process that holds the lock of the register.
@@ -36,7 +36,7 @@ static COUNTER: AtomicU32 = AtomicU32::new(0);
 
 /// Directory of the records.
 #[derive(Debug)]
-pub(crate) struct Register {
+pub(crate) struct LabRegister {
     folder: PathBuf,
     /// Plan that is named in new records.
     plan: Option<PlanIdentity>,
@@ -45,7 +45,7 @@ pub(crate) struct Register {
 /// A record owned by this process: its lock is held until it is dropped, its file stays until it is
 /// removed.
 #[derive(Debug)]
-pub(crate) struct Record {
+pub(crate) struct OwnedRecord {
     path: PathBuf,
     file: File,
     id: RecordId,
@@ -58,10 +58,10 @@ pub(crate) struct ListedRecord {
     pub(crate) path: PathBuf,
     pub(crate) is_held: bool,
     /// Parsed content, or the reason why it cannot be read.
-    pub(crate) facts: Result<Facts, String>,
+    pub(crate) facts: Result<RecordFacts, String>,
 }
 
-impl Register {
+impl LabRegister {
     /// Opens the register, making its directory if missing.
     pub(crate) fn open(folder: &Path) -> Result<Self, LabError> {
         let register = Self { folder: private_directory(folder)?, plan: None };
@@ -117,9 +117,9 @@ impl Register {
     /// Writes a record of a resource that is about to be made. `kind` is called with its ID.
     pub(crate) fn record(
         &self,
-        machine: &Machine,
+        machine: &KernelMounts,
         kind: impl FnOnce(&RecordId) -> ResourceKind,
-    ) -> Result<Record, LabError> {
+    ) -> Result<OwnedRecord, LabError> {
         self.make()?;
         let _register = self.lock()?;
         let pid = std::process::id();
@@ -135,12 +135,13 @@ impl Register {
             .mode(0o600)
             .open(&path)
             .map_err(LabError::io("cannot make the record", &path))?;
-        let mut record = Record { path, file, id };
+        let mut record = OwnedRecord { path, file, id };
         if lock_exclusive(&record.file) == Err(LockError::Held) {
             let why = "somebody else has locked it".to_owned();
             return Err(DeviceError::Damaged { path: record.path, why }.into());
         }
-        let facts = Facts::new(pid, start, boot, kind(&record.id)).with_plan(self.plan.clone());
+        let facts =
+            RecordFacts::new(pid, start, boot, kind(&record.id)).with_plan(self.plan.clone());
         record.append(&facts.to_text())?;
         self.sync()?;
         Ok(record)
@@ -176,7 +177,10 @@ impl Register {
     }
 
     /// Takes over a record whose owner is dead; `None` if the record no longer exists.
-    pub(crate) fn claim(&self, id: &RecordId) -> Result<Option<(Record, Facts)>, LabError> {
+    pub(crate) fn claim(
+        &self,
+        id: &RecordId,
+    ) -> Result<Option<(OwnedRecord, RecordFacts)>, LabError> {
         let _register = self.lock()?;
         let path = self.path(id);
         let file = match OpenOptions::new().read(true).append(true).open(&path) {
@@ -191,7 +195,7 @@ impl Register {
             let pid = facts.pid;
             return Err(DeviceError::Alive { what: facts.kind.what(), pid }.into());
         }
-        Ok(Some((Record { path, file, id: id.clone() }, facts)))
+        Ok(Some((OwnedRecord { path, file, id: id.clone() }, facts)))
     }
 
     fn path(&self, id: &RecordId) -> PathBuf {
@@ -219,7 +223,7 @@ impl Register {
     }
 }
 
-impl Record {
+impl OwnedRecord {
     /// ID of the record.
     pub(crate) fn id(&self) -> &RecordId {
         &self.id
@@ -239,7 +243,7 @@ impl Record {
     }
 
     /// Reads and parses the record.
-    pub(crate) fn facts(&self) -> Result<Facts, LabError> {
+    pub(crate) fn facts(&self) -> Result<RecordFacts, LabError> {
         let damaged = |why| DeviceError::Damaged { path: self.path.clone(), why };
         // A second descriptor, since the first one is at the end of the file.
         let file = File::open(&self.path).map_err(LabError::io("cannot open", &self.path))?;
@@ -252,11 +256,11 @@ impl Record {
     }
 }
 
-fn read(file: &File) -> Result<Facts, String> {
+fn read(file: &File) -> Result<RecordFacts, String> {
     let mut text = String::new();
     let length = file.take(RECORD_BYTES_MAX).read_to_string(&mut text);
     length.map_err(|error| error.to_string())?;
-    Facts::parse(&text).map_err(|why| why.to_string())
+    RecordFacts::parse(&text).map_err(|why| why.to_string())
 }
 
 fn open_lock(path: &Path) -> Result<File, LabError> {
@@ -305,8 +309,8 @@ fn why_not_private(path: &Path) -> io::Result<Option<&'static str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Register, ResourceKind, private_directory};
-    use crate::machine::{DeviceNumber, Machine};
+    use super::{LabRegister, ResourceKind, private_directory};
+    use crate::machine::{DeviceNumber, KernelMounts};
     use crate::{DeviceError, LabError};
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::PathBuf;
@@ -318,8 +322,8 @@ mod tests {
     #[test]
     fn a_record_outlives_its_owner_until_its_resource_is_gone() {
         let top = tempfile::tempdir().unwrap();
-        let register = Register::open(&top.path().join("register")).unwrap();
-        let machine = Machine::default();
+        let register = LabRegister::open(&top.path().join("register")).unwrap();
+        let machine = KernelMounts::default();
         let record = register.record(&machine, |_| image("/treering-1a.img")).unwrap();
         let second = register.record(&machine, |_| image("/treering-1b.img")).unwrap();
         assert_ne!(record.id(), second.id());
@@ -342,7 +346,7 @@ mod tests {
     #[test]
     fn strange_files_in_the_register_are_left_alone_or_reported() {
         let top = tempfile::tempdir().unwrap();
-        let register = Register::open(top.path()).unwrap();
+        let register = LabRegister::open(top.path()).unwrap();
         for (name, text) in [
             ("counters.txt", "hello"),
             ("A b.record", "not a name of ours"),
@@ -362,15 +366,16 @@ mod tests {
     #[test]
     fn a_register_that_is_not_there_or_not_ours_has_no_records() {
         let top = tempfile::tempdir().unwrap();
-        let missing = Register::unopened(&top.path().join("missing"));
+        let missing = LabRegister::unopened(&top.path().join("missing"));
         assert!(missing.all().unwrap().is_empty() && !missing.folder().exists());
-        let record = missing.record(&Machine::default(), |_| image("/treering-1a.img")).unwrap();
+        let record =
+            missing.record(&KernelMounts::default(), |_| image("/treering-1a.img")).unwrap();
         assert_eq!(missing.all().unwrap().len(), 1);
         drop(record);
         let open = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(missing.folder(), open).unwrap();
         assert!(missing.all().unwrap().is_empty());
-        let refused = missing.record(&Machine::default(), |_| image("/treering-1a.img"));
+        let refused = missing.record(&KernelMounts::default(), |_| image("/treering-1a.img"));
         let Err(LabError::Device(DeviceError::UnsafeDirectory { .. })) = refused else {
             panic!("{refused:?}")
         };
@@ -379,7 +384,7 @@ mod tests {
     #[test]
     fn a_device_is_taken_once() {
         let top = tempfile::tempdir().unwrap();
-        let register = Register::open(top.path()).unwrap();
+        let register = LabRegister::open(top.path()).unwrap();
         let number = DeviceNumber { major: 8, minor: 0 };
         let path = PathBuf::from("/dev/sda");
         let held = register.take_device(number, &path).unwrap();

@@ -186,7 +186,7 @@ impl PlanIdentity {
 
 /// Parsed content of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Facts {
+pub(crate) struct RecordFacts {
     /// Process that made the resource.
     pub(crate) pid: u32,
     /// Start time of the process, in ticks since the boot.
@@ -199,7 +199,7 @@ pub(crate) struct Facts {
     pub(crate) kind: ResourceKind,
 }
 
-impl Facts {
+impl RecordFacts {
     pub(crate) fn new(pid: u32, start: u64, boot: String, kind: ResourceKind) -> Self {
         Self { pid, start, boot, plan: None, kind }
     }
@@ -371,7 +371,7 @@ impl ParsedLines {
         Some(())
     }
 
-    fn facts(self) -> Option<Facts> {
+    fn facts(self) -> Option<RecordFacts> {
         let kind = match self.kind?.as_str() {
             "loop" => ResourceKind::Loop {
                 image: image(self.image?)?,
@@ -407,7 +407,7 @@ impl ParsedLines {
             _ => return None,
         };
         let (pid, start, boot) = (self.pid?, self.start?, self.boot?);
-        Some(Facts { pid, start, boot, plan: self.plan, kind })
+        Some(RecordFacts { pid, start, boot, plan: self.plan, kind })
     }
 }
 
@@ -466,14 +466,14 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        DeviceIdentity, Facts, FileNumber, ForeignMount, PlanIdentity, RecordId, ResourceKind,
-        escape, unescape,
+        DeviceIdentity, FileNumber, ForeignMount, PlanIdentity, RecordFacts, RecordId,
+        ResourceKind, escape, unescape,
     };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
 
-    fn facts(kind: ResourceKind) -> Facts {
-        Facts::new(7, 9, "b-1".to_owned(), kind)
+    fn facts(kind: ResourceKind) -> RecordFacts {
+        RecordFacts::new(7, 9, "b-1".to_owned(), kind)
     }
 
     fn image(path: &str) -> ResourceKind {
@@ -519,7 +519,7 @@ mod tests {
             let plan = PlanIdentity { name: "my plan %\n".to_owned(), digest: "9f3c".to_owned() };
             let of_plan = facts.clone().with_plan(Some(plan));
             for facts in [facts, of_plan] {
-                assert_eq!(Facts::parse(&facts.to_text()), Ok(facts));
+                assert_eq!(RecordFacts::parse(&facts.to_text()), Ok(facts));
             }
         }
     }
@@ -528,23 +528,24 @@ mod tests {
     fn an_unfinished_line_does_not_count() {
         let whole = facts(image("/treering-1.img")).to_text();
         let killed = format!("{whole}loop 12");
-        let Ok(Facts { kind: ResourceKind::Loop { number, .. }, .. }) = Facts::parse(&killed)
+        let Ok(RecordFacts { kind: ResourceKind::Loop { number, .. }, .. }) =
+            RecordFacts::parse(&killed)
         else {
             panic!("{killed}")
         };
         assert_eq!(number, Some(3));
         for end in 0..whole.len() {
-            let _no_panic = Facts::parse(&whole[..end]);
+            let _no_panic = RecordFacts::parse(&whole[..end]);
         }
     }
 
     #[test]
     fn records_that_name_other_things_are_not_believed() {
         for path in ["/etc/passwd", "/treering-.img", "/a/../treering-1.img", "treering-1.img"] {
-            assert!(Facts::parse(&facts(image(path)).to_text()).is_err(), "{path}");
+            assert!(RecordFacts::parse(&facts(image(path)).to_text()).is_err(), "{path}");
         }
         for point in ["mnt", "/mnt/../etc", ""] {
-            assert!(Facts::parse(&facts(unmounted(point)).to_text()).is_err(), "{point}");
+            assert!(RecordFacts::parse(&facts(unmounted(point)).to_text()).is_err(), "{point}");
         }
         let good = facts(image("/treering-1.img")).to_text();
         for (from, to) in [
@@ -555,9 +556,9 @@ mod tests {
             ("boot b-1", "boot a b"),
             ("pid 7\n", ""),
         ] {
-            assert!(Facts::parse(&good.replace(from, to)).is_err(), "{from} {to}");
+            assert!(RecordFacts::parse(&good.replace(from, to)).is_err(), "{from} {to}");
         }
-        assert!(Facts::parse("").is_err() && Facts::parse("treering lab 2\n").is_err());
+        assert!(RecordFacts::parse("").is_err() && RecordFacts::parse("treering lab 2\n").is_err());
     }
 
     #[test]

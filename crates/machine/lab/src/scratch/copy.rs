@@ -49,7 +49,7 @@ impl CopyError {
 
 /// Writer of a copy.
 #[derive(Debug)]
-pub struct Copier {
+pub struct ImageCopier {
     confinement: Confinement,
     top: OwnedFd,
     /// Names of the present directory and those above, with the attributes that each gets at the
@@ -62,7 +62,7 @@ pub struct Copier {
     copied: CopiedTree,
 }
 
-impl Copier {
+impl ImageCopier {
     /// Copies into the directory `to`. `from` is the top of the original.
     ///
     /// # Errors
@@ -275,7 +275,7 @@ mod tests {
 
     use treering_sys::{FileType, open_top};
 
-    use super::{CopiedTree, Copier};
+    use super::{CopiedTree, ImageCopier};
 
     #[test]
     fn names_content_holes_links_and_modes_are_copied() {
@@ -294,7 +294,7 @@ mod tests {
         fs::write(path("from/empty"), "").unwrap();
         let (from, to) = (open_top(&path("from")).unwrap(), open_top(&path("to")).unwrap());
         let dir = open_top(&path("from/dir")).unwrap();
-        let mut copier = Copier::new(from.as_fd(), to.as_fd()).unwrap();
+        let mut copier = ImageCopier::new(from.as_fd(), to.as_fd()).unwrap();
         let top = from.as_fd();
         copier.entry(top, c"name", FileType::RegularFile).unwrap();
         copier.entry(top, c"sparse", FileType::RegularFile).unwrap();

@@ -5,13 +5,15 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, Place, Signature, XFS, ext_signature};
+use treering_model::filesystems::{
+    BTRFS, EXT2, EXT3, EXT4, MagicPosition, MagicSignature, XFS, ext_signature,
+};
 use treering_model::{DeviceSpec, PlayedStatus};
 use treering_observe::played_disk_at;
-use treering_sys::{DeviceUse, MountTable, fd_path, loop_status, open_device};
+use treering_sys::{DeviceOpenMode, MountTable, fd_path, loop_status, open_device};
 
 use crate::error::unfit;
-use crate::machine::{Machine, block_number, word};
+use crate::machine::{KernelMounts, block_number, word};
 use crate::view::{ReadOnlyView, ViewKind};
 use crate::{DeviceCaution, LabError};
 
@@ -39,10 +41,10 @@ pub struct FilesystemProfile {
 }
 
 /// Parser of a superblock: size of the filesystem in bytes, and options of its mkfs.
-type Reader = fn(&File) -> Option<(u64, Vec<String>)>;
+type SuperblockParser = fn(&File) -> Option<(u64, Vec<String>)>;
 
 /// Superblock parsers by filesystem type.
-const SUPERBLOCKS: &[(&str, Reader)] =
+const SUPERBLOCKS: &[(&str, SuperblockParser)] =
     &[(EXT2.name, ext), (EXT3.name, ext), (EXT4.name, ext), (XFS.name, xfs), (BTRFS.name, btrfs)];
 
 /// Bytes of a superblock, with accessors for numbers.
@@ -60,9 +62,9 @@ impl Superblock {
     }
 
     /// True if one of the signatures is in this block, which begins at byte `at` of the device.
-    fn has(&self, at: u64, signatures: &[Signature]) -> bool {
+    fn has(&self, at: u64, signatures: &[MagicSignature]) -> bool {
         signatures.iter().any(|signature| {
-            let Place::Begin(offset) = signature.place else { return false };
+            let MagicPosition::Begin(offset) = signature.place else { return false };
             let begin = offset.checked_sub(at).and_then(|begin| usize::try_from(begin).ok());
             begin
                 .and_then(|begin| self.0.get(begin..))
@@ -115,7 +117,7 @@ impl FilesystemProfile {
     fn learn(&mut self, source: &Path) {
         let is_device = block_number(source).is_some();
         let opened = match is_device {
-            true => open_device(source, DeviceUse::Look).map_err(std::io::Error::from),
+            true => open_device(source, DeviceOpenMode::Look).map_err(std::io::Error::from),
             false if source.is_file() => File::open(source),
             false => return self.problem = Some(format!("{} is not a device", source.display())),
         };
@@ -133,7 +135,7 @@ impl FilesystemProfile {
             None => self.bytes = file.metadata().ok().map(|metadata| metadata.len()),
         }
         self.image = if is_device {
-            let folder = block_number(source).and_then(|n| Machine::default().block_folder(n));
+            let folder = block_number(source).and_then(|n| KernelMounts::default().block_folder(n));
             let backing = folder.and_then(|folder| word(&folder.join("loop/backing_file")));
             let direct = loop_status(&file).ok().flatten().is_some_and(|loops| loops.direct_io);
             let backing = backing.map(PathBuf::from);

@@ -12,10 +12,10 @@ use treering_sys::{MountTable, open_top};
 
 use crate::error::unfit;
 use crate::{
-    Device, DeviceCaution, EraseList, Lab, LabError, MountedVolume, PlayedModel, Workplace,
+    DeviceCaution, EraseList, Lab, LabDevice, LabError, MountedVolume, OwnedDirectory, PlayedModel,
 };
 
-pub use copy::{Copier, CopyError};
+pub use copy::{CopyError, ImageCopier};
 pub use likeness::FilesystemProfile;
 
 /// Name of the copy in a directory of the user; `treering clean` knows it.
@@ -27,7 +27,7 @@ const MARK: &str = "fresh-copy";
 
 /// An empty filesystem for a copy.
 #[derive(Debug)]
-pub struct Scratch {
+pub struct ScratchFilesystem {
     held: Option<ScratchStorage>,
     /// Directory of the copy.
     top: PathBuf,
@@ -40,10 +40,10 @@ pub struct Scratch {
 #[derive(Debug)]
 enum ScratchStorage {
     Ours(Box<MountedVolume>),
-    Theirs(Box<Workplace>),
+    Theirs(Box<OwnedDirectory>),
 }
 
-impl Scratch {
+impl ScratchFilesystem {
     /// Makes an empty filesystem: on an image of the lab if `on` is `None`, else by formatting a
     /// device or taking an empty directory.
     ///
@@ -83,7 +83,7 @@ impl Scratch {
             mount: like.mount.clone(),
             handicap_percent: 0,
         };
-        let device = Device::acquire(&variant, erasing, lab)?;
+        let device = LabDevice::acquire(&variant, erasing, lab)?;
         let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         let mounted = volume.mount(&variant.mount)?;
         // The copy is as deep as the original: filesystems spread the directories at their top.
@@ -104,7 +104,7 @@ impl Scratch {
         if resolved.starts_with(&like.path) {
             return Err(unfit(format!("{what} is inside the tree to be copied")));
         }
-        let mut place = Workplace::take(&resolved)?;
+        let mut place = OwnedDirectory::take(&resolved)?;
         place.refuse_leftovers()?;
         let entries = place.target().facts()?.existing;
         if let Some(name) = entries.iter().find(|name| !FRESH.contains(&name.as_str())) {
@@ -162,7 +162,9 @@ impl Scratch {
     /// Cautions about times measured on the copy.
     pub fn cautions(&self) -> &[DeviceCaution] {
         match &self.held {
-            Some(ScratchStorage::Ours(mounted)) => mounted.device().map_or(&[], Device::cautions),
+            Some(ScratchStorage::Ours(mounted)) => {
+                mounted.device().map_or(&[], LabDevice::cautions)
+            }
             _ => &[],
         }
     }
@@ -232,7 +234,7 @@ fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
     Ok(others)
 }
 
-impl Drop for Scratch {
+impl Drop for ScratchFilesystem {
     fn drop(&mut self) {
         // Leftovers are in the register, or have a mark.
         let _is_found_there = self.free();

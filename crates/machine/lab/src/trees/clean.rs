@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::judgement::{LeftTree, Leftovers};
+use super::judgement::{LeftoverTrees, RunTree};
 use super::leftovers::{find_in, find_leftovers};
 use super::mark::remove_read;
 use super::removal::remove;
-use crate::{LabError, Workplace};
+use crate::{LabError, OwnedDirectory};
 
 /// Removes the trees of a killed run, and its mark last. `removing` is called before each tree.
 ///
@@ -15,12 +15,12 @@ use crate::{LabError, Workplace};
 /// removed.
 pub fn remove_leftovers(
     dir: &Path,
-    mut removing: impl FnMut(&Leftovers, &LeftTree),
-) -> Result<Leftovers, LabError> {
+    mut removing: impl FnMut(&LeftoverTrees, &RunTree),
+) -> Result<LeftoverTrees, LabError> {
     let nothing = || LabError::NothingLeft { path: dir.to_owned() };
     find_leftovers(dir)?.ok_or_else(nothing)?;
     // The lock excludes a running run, and is held until the end.
-    let held = Workplace::take(dir)?;
+    let held = OwnedDirectory::take(dir)?;
     let (mark, left) = find_in(held.target())?.ok_or_else(nothing)?;
     for tree in &left.trees {
         removing(&left, tree);
@@ -41,12 +41,12 @@ mod tests {
     use treering_sys::is_root;
 
     use super::{find_leftovers, remove_leftovers};
-    use crate::{LabError, Leftovers, Workplace};
+    use crate::{LabError, LeftoverTrees, OwnedDirectory};
 
     /// Directory in which a run was killed after it had made these trees.
     fn killed_in(names: &[&str]) -> TempDir {
         let top = tempfile::tempdir().unwrap();
-        let mut place = Workplace::take(top.path()).unwrap();
+        let mut place = OwnedDirectory::take(top.path()).unwrap();
         place.mark("0199", None).unwrap();
         for name in names {
             place.target().make_tree(name).unwrap();
@@ -65,7 +65,7 @@ mod tests {
         names
     }
 
-    fn clean(dir: &Path) -> Result<Leftovers, LabError> {
+    fn clean(dir: &Path) -> Result<LeftoverTrees, LabError> {
         let found = find_leftovers(dir);
         let mut reported = Vec::new();
         let removed = remove_leftovers(dir, |_, tree| reported.push(tree.name.clone()));
@@ -107,7 +107,7 @@ mod tests {
         fs::create_dir(top.path().join("kernel-0")).unwrap();
         fs::create_dir_all(top.path().join("kernel-1/mine")).unwrap();
         fs::create_dir(top.path().join("k")).unwrap();
-        let refused = Workplace::take(top.path()).unwrap().refuse_leftovers();
+        let refused = OwnedDirectory::take(top.path()).unwrap().refuse_leftovers();
         assert!(matches!(refused, Err(LabError::Left { .. })), "{refused:?}");
         let removed = clean(top.path()).unwrap();
         assert_eq!(removed.spared[0].name, "kernel-1");
@@ -122,7 +122,7 @@ mod tests {
         fs::create_dir(other.path().join("kernel-0")).unwrap();
         for refused in [
             clean(other.path()).map(|_removed| ()),
-            Workplace::take(other.path()).unwrap().refuse_leftovers(),
+            OwnedDirectory::take(other.path()).unwrap().refuse_leftovers(),
         ] {
             assert!(matches!(refused, Err(LabError::MarkFromElsewhere { .. })), "{refused:?}");
         }
@@ -141,7 +141,7 @@ mod tests {
         chown(&mark, Some(65_534), None).unwrap();
         for refused in [
             clean(top.path()).map(|_removed| ()),
-            Workplace::take(top.path()).unwrap().refuse_leftovers(),
+            OwnedDirectory::take(top.path()).unwrap().refuse_leftovers(),
         ] {
             assert!(matches!(refused, Err(LabError::MarkOfOther { user: 65_534, .. })));
         }
@@ -175,7 +175,7 @@ mod tests {
         let mark = top.path().join(".treering-run");
         fs::create_dir(top.path().join("kernel-0")).unwrap();
         fs::write(&mark, "treering run 1\ntrial 0198\n").unwrap();
-        let refused = Workplace::take(top.path()).unwrap().refuse_leftovers();
+        let refused = OwnedDirectory::take(top.path()).unwrap().refuse_leftovers();
         assert!(matches!(refused, Err(LabError::Left { .. })), "{refused:?}");
         assert!(clean(top.path()).unwrap().has_no_list);
         assert_eq!(entries(top.path()), ["kernel-0"]);

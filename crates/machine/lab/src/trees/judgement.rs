@@ -6,25 +6,25 @@ use rustix::process::geteuid;
 use treering_engine::{FileIdentity, Target};
 use treering_sys::{Errno, FileType, identity_of};
 
-use super::manifest::{ListedTree, Manifest};
+use super::manifest::{ListedTree, MarkContent};
 use crate::{LabError, PlanIdentity};
 
 /// Trees of a killed run in a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftovers {
+pub struct LeftoverTrees {
     /// ID of the killed trial.
     pub trial: String,
     /// Plan of the trial, if the mark names one.
     pub plan: Option<PlanIdentity>,
     /// Trees of the run, to be removed.
-    pub trees: Vec<LeftTree>,
+    pub trees: Vec<RunTree>,
     /// Directories with names that the run announced, which stay.
     pub spared: Vec<SparedTree>,
     /// True for a mark of an early version, which did not list the trees.
     pub has_no_list: bool,
 }
 
-impl Leftovers {
+impl LeftoverTrees {
     /// True if a tree of the run exists, or may exist: no other run may begin here.
     pub(crate) fn is_in_the_way(&self) -> bool {
         let may_be = self.spared.iter().any(|tree| tree.may_be_of_run);
@@ -34,7 +34,7 @@ impl Leftovers {
 
 /// A tree that a run made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LeftTree {
+pub struct RunTree {
     /// Name in the target directory.
     pub name: String,
     /// Time of birth, in seconds since 1970; time of the last change if the former is unknown.
@@ -57,7 +57,7 @@ pub struct SparedTree {
 }
 
 /// Separates the trees of a run from others that have their names now.
-pub(super) fn sort_out(target: &Target, manifest: &Manifest) -> Result<Leftovers, LabError> {
+pub(super) fn sort_out(target: &Target, manifest: &MarkContent) -> Result<LeftoverTrees, LabError> {
     let failed = |errno: Errno| LabError::io("cannot examine", target.path())(errno.into());
     let here = identity_of(target.dir()).map_err(failed)?;
     let device_then = manifest.directory.map(|directory| directory.identity.device);
@@ -69,19 +69,19 @@ pub(super) fn sort_out(target: &Target, manifest: &Manifest) -> Result<Leftovers
             Err(error) => return Err(error.into()),
         };
         match judge(target, listed, &found, (device_then, here.device)) {
-            Verdict::OfRun(tree) => trees.push(tree),
-            Verdict::Stays { why, may_be_of_run } => {
+            TreeVerdict::OfRun(tree) => trees.push(tree),
+            TreeVerdict::Stays { why, may_be_of_run } => {
                 spared.push(SparedTree { name: listed.name.clone(), why, may_be_of_run });
             }
         }
     }
     trees.sort_by(|one, other| one.name.cmp(&other.name));
     let (trial, plan) = (manifest.trial.clone(), manifest.plan.clone());
-    Ok(Leftovers { trial, plan, trees, spared, has_no_list: manifest.has_no_list })
+    Ok(LeftoverTrees { trial, plan, trees, spared, has_no_list: manifest.has_no_list })
 }
 
-enum Verdict {
-    OfRun(LeftTree),
+enum TreeVerdict {
+    OfRun(RunTree),
     Stays { why: &'static str, may_be_of_run: bool },
 }
 
@@ -92,12 +92,12 @@ fn judge(
     listed: &ListedTree,
     found: &FileIdentity,
     (device_then, device_now): (Option<u64>, u64),
-) -> Verdict {
-    let stays = |why| Verdict::Stays { why, may_be_of_run: false };
+) -> TreeVerdict {
+    let stays = |why| TreeVerdict::Stays { why, may_be_of_run: false };
     let tree = |is_identified| {
         let name = listed.name.clone();
         let (since_unix_s, _) = found.born.unwrap_or(found.modified);
-        Verdict::OfRun(LeftTree { name, since_unix_s, made: *found, is_identified })
+        TreeVerdict::OfRun(RunTree { name, since_unix_s, made: *found, is_identified })
     };
     if found.kind != FileType::Directory {
         return stays("is not a directory; the run made one");
@@ -117,7 +117,7 @@ fn judge(
         }
         None if found.user != geteuid().as_raw() => stays("belongs to another user"),
         None if is_empty(target, &listed.name) => tree(false),
-        None => Verdict::Stays {
+        None => TreeVerdict::Stays {
             why: "is not known to be the run's, which was killed when it was about to make a \
                   directory of this name",
             may_be_of_run: true,

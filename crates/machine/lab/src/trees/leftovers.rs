@@ -5,7 +5,7 @@ use std::path::Path;
 
 use treering_engine::{FileIdentity, Target};
 
-use super::judgement::{Leftovers, sort_out};
+use super::judgement::{LeftoverTrees, sort_out};
 use super::mark::read_mark;
 use crate::LabError;
 
@@ -13,7 +13,7 @@ use crate::LabError;
 ///
 /// # Errors
 /// When the directory or its mark cannot be read, or the mark is not to be believed.
-pub fn find_leftovers(dir: &Path) -> Result<Option<Leftovers>, LabError> {
+pub fn find_leftovers(dir: &Path) -> Result<Option<LeftoverTrees>, LabError> {
     match Target::open(dir) {
         Ok(target) => Ok(find_in(&target)?.map(|(_mark, left)| left)),
         Err(error) if error.source.kind() == ErrorKind::NotFound => Ok(None),
@@ -22,7 +22,7 @@ pub fn find_leftovers(dir: &Path) -> Result<Option<Leftovers>, LabError> {
 }
 
 /// Finds the trees of a killed run in an open directory, with the identity of the mark.
-pub(crate) fn find_in(target: &Target) -> Result<Option<(FileIdentity, Leftovers)>, LabError> {
+pub(crate) fn find_in(target: &Target) -> Result<Option<(FileIdentity, LeftoverTrees)>, LabError> {
     let Some((mark, manifest)) = read_mark(target)? else { return Ok(None) };
     let left = sort_out(target, &manifest)?;
     Ok(Some((mark, left)))

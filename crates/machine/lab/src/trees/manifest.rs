@@ -45,7 +45,7 @@ pub(super) struct ListedTree {
 
 /// Parsed content of a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Manifest {
+pub(super) struct MarkContent {
     pub(super) trial: String,
     pub(super) plan: Option<PlanIdentity>,
     pub(super) directory: Option<MarkedDirectory>,
@@ -54,7 +54,7 @@ pub(super) struct Manifest {
     pub(super) has_no_list: bool,
 }
 
-impl Manifest {
+impl MarkContent {
     /// Parses the text of a mark; `None` if it is another file.
     pub(super) fn parse(marked: &str) -> Option<Self> {
         let mut manifest = Self { trial: "unknown".to_owned(), ..Self::default() };
@@ -175,7 +175,7 @@ fn directory_of(text: &str) -> Option<MarkedDirectory> {
 #[cfg(test)]
 mod tests {
     use super::{
-        FileIdentity, FileType, ListedTree, Manifest, MarkedDirectory, failed_line, header,
+        FileIdentity, FileType, ListedTree, MarkContent, MarkedDirectory, failed_line, header,
         made_line, removed_line, will_line,
     };
     use crate::PlanIdentity;
@@ -211,11 +211,11 @@ mod tests {
                 made_line(c"kernel-2", &identity(12)),
                 removed_line(c"kernel-2"),
             ];
-            let read = Manifest::parse(&lines.concat()).unwrap();
+            let read = MarkContent::parse(&lines.concat()).unwrap();
             let tree = |name: &str, made| ListedTree { name: name.to_owned(), made };
             let trees = vec![tree("odd name\n", None), tree("kernel-0", Some(identity(11)))];
             let (trial, directory) = ("0199".to_owned(), Some(directory()));
-            assert_eq!(read, Manifest { trial, plan, directory, trees, has_no_list: false });
+            assert_eq!(read, MarkContent { trial, plan, directory, trees, has_no_list: false });
         }
     }
 
@@ -226,10 +226,10 @@ mod tests {
         for line in [&will, &made] {
             for end in 0..line.len() {
                 let cut = format!("{top}{}", &line[..end]);
-                assert!(Manifest::parse(&cut).unwrap().trees.is_empty(), "{cut}");
+                assert!(MarkContent::parse(&cut).unwrap().trees.is_empty(), "{cut}");
                 // A later run of the same process goes on in the middle of the line.
                 let gone_on = format!("{cut}{will}{made}");
-                let trees = Manifest::parse(&gone_on).unwrap().trees;
+                let trees = MarkContent::parse(&gone_on).unwrap().trees;
                 assert_eq!(trees.len(), 1, "{gone_on}");
                 assert_eq!(trees[0].made, Some(identity(11)), "{gone_on}");
             }
@@ -239,10 +239,10 @@ mod tests {
     #[test]
     fn other_texts_are_no_marks_and_an_empty_one_lists_nothing() {
         for text in ["hello", "treering run 2", "treering run 3\n", "\n"] {
-            assert_eq!(Manifest::parse(text), None, "{text}");
+            assert_eq!(MarkContent::parse(text), None, "{text}");
         }
-        assert!(Manifest::parse("").unwrap().trees.is_empty());
-        let old = Manifest::parse("treering run 1\ntrial 0199\nplan 9f3c other\n").unwrap();
+        assert!(MarkContent::parse("").unwrap().trees.is_empty());
+        let old = MarkContent::parse("treering run 1\ntrial 0199\nplan 9f3c other\n").unwrap();
         assert!(old.has_no_list && old.trees.is_empty() && old.plan.is_some());
     }
 

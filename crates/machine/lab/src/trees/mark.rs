@@ -13,9 +13,9 @@ use rustix::process::geteuid;
 use treering_engine::{FileIdentity, Target, TreeManifest};
 use treering_sys::{Errno, FileType, filesystem_id, identity_in, identity_of};
 
-use super::judgement::{LeftTree, sort_out};
+use super::judgement::{RunTree, sort_out};
 use super::manifest::{
-    Manifest, MarkedDirectory, directory_line, failed_line, header, made_line, removed_line,
+    MarkContent, MarkedDirectory, directory_line, failed_line, header, made_line, removed_line,
     will_line,
 };
 use crate::{LabError, PlanIdentity};
@@ -68,20 +68,20 @@ impl TreeManifest for MarkFile {
 
 /// Mark of the present run.
 #[derive(Debug)]
-pub(crate) struct Mark {
+pub(crate) struct RunMark {
     path: PathBuf,
     /// Open file; `None` while the filesystem is unmounted.
     file: Option<Arc<MarkFile>>,
     identity: FileIdentity,
 }
 
-impl Mark {
+impl RunMark {
     /// Writes a mark into a directory, which lists the adopted trees and those made there from now
     /// on. An existing mark is replaced: it was found to list nothing.
     pub(crate) fn leave(
         target: &mut Target,
         (trial, plan): (&str, Option<&PlanIdentity>),
-        adopted: &[LeftTree],
+        adopted: &[RunTree],
     ) -> Result<Self, LabError> {
         let path = path_in(target.path());
         if let Some((identity, _empty)) = read_mark(target)? {
@@ -133,11 +133,11 @@ impl Mark {
     }
 
     /// Existing trees that the mark lists by now.
-    pub(crate) fn made_trees(&self, target: &Target) -> Result<Vec<LeftTree>, LabError> {
+    pub(crate) fn made_trees(&self, target: &Target) -> Result<Vec<RunTree>, LabError> {
         let failed = LabError::io("cannot read", &self.path);
         let Some(mark) = &self.file else { return Err(failed(Errno::STALE.into())) };
         let text = read_whole(&mark.file).map_err(failed)?;
-        let manifest = text.and_then(|text| Manifest::parse(&text)).unwrap_or_default();
+        let manifest = text.and_then(|text| MarkContent::parse(&text)).unwrap_or_default();
         Ok(if manifest.trees.is_empty() { Vec::new() } else { sort_out(target, &manifest)?.trees })
     }
 
@@ -163,7 +163,7 @@ pub(super) fn marked(target: &Target) -> Result<MarkedDirectory, Errno> {
 ///
 /// # Errors
 /// When it cannot be read, belongs to another user, or was left in another directory.
-pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, Manifest)>, LabError> {
+pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, MarkContent)>, LabError> {
     let path = path_in(target.path());
     let failed = |errno: Errno| LabError::io("cannot read", &path)(errno.into());
     match identity_in(target.dir(), MARK) {
@@ -180,7 +180,7 @@ pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, Manifes
         return Err(LabError::MarkOfOther { path, user: mark.identity.user });
     }
     let text = read_whole(&mark.file).map_err(LabError::io("cannot read", &path))?;
-    let Some(manifest) = text.and_then(|text| Manifest::parse(&text)) else { return Ok(None) };
+    let Some(manifest) = text.and_then(|text| MarkContent::parse(&text)) else { return Ok(None) };
     let here = marked(target).map_err(failed)?;
     if manifest.directory.is_some_and(|directory| !directory.is_still(&here)) {
         return Err(LabError::MarkFromElsewhere { path });

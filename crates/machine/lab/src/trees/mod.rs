@@ -9,8 +9,8 @@ mod mark;
 mod removal;
 
 pub use clean::remove_leftovers;
-pub use judgement::{LeftTree, Leftovers, SparedTree};
+pub use judgement::{LeftoverTrees, RunTree, SparedTree};
 pub(crate) use leftovers::find_in;
 pub use leftovers::find_leftovers;
-pub(crate) use mark::Mark;
+pub(crate) use mark::RunMark;
 pub(crate) use removal::remove;

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use rustix::fs::{AtFlags, unlinkat};
 use treering_engine::{RemoveError, Target};
 
-use super::judgement::LeftTree;
+use super::judgement::RunTree;
 
 /// Removes a tree of a run, if it is still the same directory.
-pub(crate) fn remove(target: &Target, tree: &LeftTree) -> Result<(), RemoveError> {
+pub(crate) fn remove(target: &Target, tree: &RunTree) -> Result<(), RemoveError> {
     if tree.is_identified {
         let mut go_on = |_: &_| ControlFlow::Continue(());
         return target.remove_tree(&tree.name, &tree.made, &mut go_on).map(|_removed| ());

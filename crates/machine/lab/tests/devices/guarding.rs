@@ -6,18 +6,19 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use treering_lab::{Device, EraseList, Inspection, Obstacle, inspect};
-use treering_sys::{DeviceUse, MountOptions, mount, open_device, unmount};
+use treering_lab::{EraseList, FormatObstacle, Inspection, LabDevice, inspect};
+use treering_sys::{DeviceOpenMode, MountOptions, mount, open_device, unmount};
 
 use crate::workbench::{
-    Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
+    ForeignDisk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run,
+    words,
 };
 
 /// Tries to acquire the disk with and without naming it, and returns the messages of both refusals.
 fn refused_either_way(bench: &Workbench, disk: &Path) -> String {
     let variant = on_blocks("ext4", &[disk]);
-    let plain = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
-    let named = reported(Device::acquire(&variant, &erasing(disk), &bench.lab));
+    let plain = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
+    let named = reported(LabDevice::acquire(&variant, &erasing(disk), &bench.lab));
     assert_eq!(plain, named);
     plain
 }
@@ -37,7 +38,7 @@ fn a_mounted_device_is_refused_even_when_it_is_named() {
         return;
     }
     let bench = Workbench::new();
-    let disk = Disk::new(64 * MIB);
+    let disk = ForeignDisk::new(64 * MIB);
     if !format(&disk.node) {
         return;
     }
@@ -49,7 +50,7 @@ fn a_mounted_device_is_refused_even_when_it_is_named() {
     let words = refused_either_way(&bench, &disk.node);
     unmount(&point).unwrap();
     assert!(words.contains(&format!("is mounted at {}", point.display())), "{words}");
-    let mounted = |obstacle: &Obstacle| matches!(obstacle, Obstacle::Mounted { .. });
+    let mounted = |obstacle: &FormatObstacle| matches!(obstacle, FormatObstacle::Mounted { .. });
     assert!(inspection.is_in_use() && inspection.obstacles.iter().any(mounted));
     assert!(!inspect(&disk.node).unwrap().is_in_use());
 }
@@ -64,7 +65,7 @@ fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
         return;
     };
     let bench = Workbench::new();
-    let disk = Disk::new(128 * MIB);
+    let disk = ForeignDisk::new(128 * MIB);
     let node = disk.node.to_str().unwrap();
     run(&sfdisk, &words(&["-q", "--no-tell-kernel", node]), "label: gpt\n,64M\n").unwrap();
     // A kernel without GPT support is told of the partition; one with it has found it already.
@@ -79,10 +80,10 @@ fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
         return;
     }
     let variant = on_blocks("ext4", &[&disk.node]);
-    let words = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let words = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
     assert!(words.contains("has partitions (loop") && words.contains("GPT"), "{words}");
     // Naming the partition does not name the disk.
-    let words = reported(Device::acquire(&variant, &erasing(&partition), &bench.lab));
+    let words = reported(LabDevice::acquire(&variant, &erasing(&partition), &bench.lab));
     assert!(words.contains("has partitions"), "{words}");
     assert!(format(&partition));
     let point = bench.top.path().join("mounted");
@@ -93,7 +94,7 @@ fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
     unmount(&point).unwrap();
     assert!(words.contains("p1 is mounted at"), "{words}");
     // An unused and named disk is erased together with its partitions.
-    let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+    let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
     device.release().unwrap();
     assert!(!partition.exists());
     assert!(is_unrecognisable(&disk.node));
@@ -102,7 +103,7 @@ fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
 /// True if no signature on the device is recognised any more; other blocks may still have data.
 fn is_unrecognisable(node: &Path) -> bool {
     let found = inspect(node).unwrap().obstacles;
-    found.iter().all(|obstacle| matches!(obstacle, Obstacle::Data { .. }))
+    found.iter().all(|obstacle| matches!(obstacle, FormatObstacle::Data { .. }))
 }
 
 fn refused_in_use(bench: &Workbench, disk: &Path) -> String {
@@ -123,7 +124,7 @@ fn swap_in_use_is_refused() {
         return;
     };
     let bench = Workbench::new();
-    let disk = Disk::new(16 * MIB);
+    let disk = ForeignDisk::new(16 * MIB);
     let node = words(&[disk.node.to_str().unwrap()]);
     run(&mkswap, &node, "").unwrap();
     if let Err(why) = run(&swapon, &node, "") {
@@ -141,9 +142,9 @@ fn an_exclusively_opened_device_is_refused() {
         return;
     }
     let bench = Workbench::new();
-    let disk = Disk::new(16 * MIB);
+    let disk = ForeignDisk::new(16 * MIB);
     // Exclusive opens conflict also within one process.
-    let alone = open_device(&disk.node, DeviceUse::LookAlone).unwrap();
+    let alone = open_device(&disk.node, DeviceOpenMode::LookAlone).unwrap();
     let words = refused_in_use(&bench, &disk.node);
     drop(alone);
     assert!(words.contains("has it open exclusively"), "{words}");
@@ -156,7 +157,7 @@ fn a_device_that_another_process_writes_to_is_refused() {
         return;
     }
     let bench = Workbench::new();
-    let disk = Disk::new(16 * MIB);
+    let disk = ForeignDisk::new(16 * MIB);
     let hold = format!("exec 3<>{}; echo ready; read gone", disk.node.display());
     let mut holder = std::process::Command::new("/bin/sh")
         .args(["-c", &hold])
@@ -180,7 +181,7 @@ fn a_device_that_another_process_reads_is_not_erased_and_the_reader_is_named() {
         return;
     }
     let bench = Workbench::new();
-    let disk = Disk::new(16 * MIB);
+    let disk = ForeignDisk::new(16 * MIB);
     File::options().write(true).open(&disk.image).unwrap().write_all_at(b"x", 5 * MIB).unwrap();
     let hold = format!("exec 3<{}; echo ready; read gone", disk.node.display());
     let mut holder = std::process::Command::new("/bin/sh")
@@ -198,7 +199,7 @@ fn a_device_that_another_process_reads_is_not_erased_and_the_reader_is_named() {
     let reader = format!("is open for reading in sh (process {})", holder.id());
     assert!(words.contains(&reader), "{words}");
     let variant = on_blocks("ext4", &[&disk.node]);
-    Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap().release().unwrap();
+    LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap().release().unwrap();
 }
 
 /// Makes the kernel know a partition of a loop device whose file has a partition table.
@@ -227,16 +228,16 @@ fn partitions_that_the_file_of_a_loop_device_has_no_table_for_are_called_leftove
         return;
     }
     let bench = Workbench::new();
-    let disk = Disk::new(32 * MIB);
+    let disk = ForeignDisk::new(32 * MIB);
     if !add_partition(&disk.node) {
         return;
     }
     let variant = on_blocks("ext4", &[&disk.node]);
-    let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
+    let refused = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
     assert!(refused.to_string().contains("it has partitions (loop"), "{refused}");
     let image = File::options().write(true).open(&disk.image).unwrap();
     image.write_all_at(&[0; 512], 0).unwrap();
-    let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
+    let refused = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
     let words = refused.to_string();
     assert!(words.contains("that an earlier file left on the loop device"), "{words}");
     let delete = format!("`partx --delete {}` removes them", disk.node.display());
@@ -244,7 +245,7 @@ fn partitions_that_the_file_of_a_loop_device_has_no_table_for_are_called_leftove
     assert!(hint.contains(&delete) && !hint.contains("--erase"), "{hint}");
     // Partitions of a named device are removed, too, although the kernel reads no tables of this
     // loop device.
-    let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+    let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
     device.release().unwrap();
     assert!(!has_partitions(&disk.node));
     assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
@@ -259,13 +260,13 @@ fn a_lab_loop_device_has_no_partitions_of_an_earlier_file() {
     let image = top.path().join("disk.img");
     File::create_new(&image).unwrap().set_len(32 * MIB).unwrap();
     // The kernel removes by itself the partitions that it found by itself.
-    let mut disk = Disk::without_partitions(top, image);
+    let mut disk = ForeignDisk::without_partitions(top, image);
     if !add_partition(&disk.node) {
         return;
     }
     disk.detach();
     let left = has_partitions(&disk.node);
-    let again = Disk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
+    let again = ForeignDisk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
     assert!(!has_partitions(&again.node));
     if again.node != disk.node {
         // Another test has taken the old loop device.
@@ -281,9 +282,9 @@ fn a_device_below_a_loop_device_is_refused() {
         return;
     }
     let bench = Workbench::new();
-    let below = Disk::new(32 * MIB);
+    let below = ForeignDisk::new(32 * MIB);
     let place = tempfile::tempdir().unwrap();
-    let above = Disk::attach(place, below.node.clone());
+    let above = ForeignDisk::attach(place, below.node.clone());
     let words = refused_in_use(&bench, &below.node);
     let name = above.node.file_name().unwrap().to_str().unwrap().to_owned();
     drop(above);
@@ -296,12 +297,12 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
         return;
     }
     let bench = Workbench::new();
-    let first = Disk::new(64 * MIB);
+    let first = ForeignDisk::new(64 * MIB);
     if !format(&first.node) {
         return;
     }
-    let second = Disk::attach(tempfile::tempdir().unwrap(), first.image.clone());
-    let name = |disk: &Disk| disk.node.file_name().unwrap().to_str().unwrap().to_owned();
+    let second = ForeignDisk::attach(tempfile::tempdir().unwrap(), first.image.clone());
+    let name = |disk: &ForeignDisk| disk.node.file_name().unwrap().to_str().unwrap().to_owned();
     let (one, other) = (name(&first), name(&second));
     let same = format!("{one} is a loop device on the same bytes as {other}");
     let words = refused_in_use(&bench, &second.node);
@@ -312,7 +313,7 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     mount(first.node.as_os_str(), &point, "ext4", &options).unwrap();
     let words = refused_in_use(&bench, &second.node);
     // A third loop device lies on the block device of the other.
-    let above = Disk::attach(tempfile::tempdir().unwrap(), first.node.clone());
+    let above = ForeignDisk::attach(tempfile::tempdir().unwrap(), first.node.clone());
     let through = refused_in_use(&bench, &above.node);
     drop(above);
     unmount(&point).unwrap();
@@ -334,11 +335,11 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
     let edges = [5, MIB - 1, bytes / 2 + 7, bytes - MIB, bytes - 1];
     let between = [MIB, 16 * MIB + 3, bytes * 37 / 100, bytes - MIB - 1];
     for at in edges.into_iter().chain(between) {
-        let disk = Disk::new(bytes);
+        let disk = ForeignDisk::new(bytes);
         File::options().write(true).open(&disk.image).unwrap().write_all_at(b"x", at).unwrap();
-        assert_eq!(inspect(&disk.node).unwrap().obstacles, [Obstacle::Data { offset: at }]);
+        assert_eq!(inspect(&disk.node).unwrap().obstacles, [FormatObstacle::Data { offset: at }]);
         let variant = on_blocks("ext4", &[&disk.node]);
-        let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
+        let refused = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab).unwrap_err();
         let words = refused.to_string();
         assert!(words.contains("data of an unknown kind at "), "{words}");
         assert!(words.contains(&format!("byte {at}")), "{words}");
@@ -348,7 +349,7 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
         let mut byte = [0];
         File::open(&disk.image).unwrap().read_exact_at(&mut byte, at).unwrap();
         assert_eq!(&byte, b"x", "untouched");
-        let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+        let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
         if edges.contains(&at) {
             assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
         }
@@ -357,7 +358,7 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
             let device = device.format("ext4", &[]).unwrap().into_device();
             let device = device.format("ext4", &[]).unwrap().into_device();
             device.release().unwrap();
-            let again = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+            let again = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
             assert!(again.contains("contains ext4"), "{again}");
         }
     }
@@ -369,36 +370,36 @@ fn only_the_named_device_is_erased_and_a_link_is_reported() {
         return;
     }
     let bench = Workbench::new();
-    let (one, other) = (Disk::new(64 * MIB), Disk::new(64 * MIB));
+    let (one, other) = (ForeignDisk::new(64 * MIB), ForeignDisk::new(64 * MIB));
     if !format(&one.node) || !format(&other.node) {
         return;
     }
     let link = bench.top.path().join("by-name");
     symlink(&one.node, &link).unwrap();
     let both = on_blocks("btrfs", &[&link, &other.node]);
-    let words = reported(Device::acquire(&both, &erasing(&one.node), &bench.lab));
+    let words = reported(LabDevice::acquire(&both, &erasing(&one.node), &bench.lab));
     let refusal = format!("refusing to format {}", other.node.display());
     assert!(words.starts_with(&refusal), "{words}");
     // The second device was refused, so the first was not touched: its superblock and copies are
     // intact.
     let carries = |found: Inspection| {
-        let is_ext4 = |obstacle: &Obstacle| match obstacle {
-            Obstacle::Carries(signature) => signature.name == "ext4",
+        let is_ext4 = |obstacle: &FormatObstacle| match obstacle {
+            FormatObstacle::Carries(signature) => signature.name == "ext4",
             _ => false,
         };
         found.obstacles.len() > 1 && found.obstacles.iter().all(is_ext4)
     };
     assert!(carries(inspect(&one.node).unwrap()) && carries(inspect(&other.node).unwrap()));
     let variant = on_blocks("ext4", &[&link]);
-    let words = reported(Device::acquire(&variant, &erasing(&other.node), &bench.lab));
+    let words = reported(LabDevice::acquire(&variant, &erasing(&other.node), &bench.lab));
     assert!(words.contains(&format!("(that is {})", one.node.display())), "{words}");
     let twice = on_blocks("btrfs", &[&link, &one.node]);
-    let words = reported(Device::acquire(&twice, &erasing(&one.node), &bench.lab));
+    let words = reported(LabDevice::acquire(&twice, &erasing(&one.node), &bench.lab));
     assert!(words.contains("are the same device"), "{words}");
-    let device = Device::acquire(&variant, &erasing(&link), &bench.lab).unwrap();
+    let device = LabDevice::acquire(&variant, &erasing(&link), &bench.lab).unwrap();
     assert_eq!(device.members()[0].node, one.node);
     // A device acquired by one run is refused to another.
-    let words = reported(Device::acquire(&variant, &erasing(&link), &bench.lab));
+    let words = reported(LabDevice::acquire(&variant, &erasing(&link), &bench.lab));
     assert!(words.contains("another run of treering"), "{words}");
     device.release().unwrap();
     assert!(is_unrecognisable(&one.node));
@@ -411,9 +412,9 @@ fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
         return;
     }
     let bench = Workbench::new();
-    let disk = Disk::new(64 * MIB);
+    let disk = ForeignDisk::new(64 * MIB);
     let variant = on_blocks("ext4", &[&disk.node]);
-    let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
+    let device = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     let write = |words: &[u8], at| {
         let image = File::options().write(true).open(&disk.image).unwrap();
         image.write_all_at(words, at).unwrap();
@@ -422,13 +423,13 @@ fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
     let words = reported(device.format("ext4", &[]));
     assert!(words.contains("contains XFS"), "{words}");
     write(&[0; 4], 0);
-    let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
+    let device = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     write(b"a table of somebody's", 32 * MIB);
     let words = reported(device.format("ext4", &[]));
     assert!(words.contains("data of an unknown kind at 32.0 MiB (byte 33554432)"), "{words}");
     // The byte may be anywhere, not only where data usually is.
     write(&[0; 21], 32 * MIB);
-    let device = Device::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
+    let device = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     write(b"x", 20 * MIB);
     let words = reported(device.format("ext4", &[]));
     assert!(words.contains("data of an unknown kind at 20.0 MiB"), "{words}");
@@ -444,7 +445,7 @@ fn a_device_that_cannot_be_read_is_refused() {
         return;
     };
     let bench = Workbench::new();
-    let disk = Disk::new(64 * MIB);
+    let disk = ForeignDisk::new(64 * MIB);
     let name = format!("treering-test-{}", std::process::id());
     let node = disk.node.display();
     // A range in the middle of the device fails.
@@ -456,8 +457,8 @@ fn a_device_that_cannot_be_read_is_refused() {
     }
     let mapped = Path::new("/dev/mapper").join(&name);
     let variant = on_blocks("ext4", &[&mapped]);
-    let plain = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
-    let named = reported(Device::acquire(&variant, &erasing(&mapped), &bench.lab));
+    let plain = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
+    let named = reported(LabDevice::acquire(&variant, &erasing(&mapped), &bench.lab));
     run(&dmsetup, &words(&["remove", "--noudevsync", "--retry", &name]), "").unwrap();
     assert!(plain.starts_with("cannot read") && plain == named, "{plain}, {named}");
 }
@@ -470,16 +471,16 @@ fn an_unusable_device_is_refused_before_an_image_is_made() {
     let bench = Workbench::new();
     for (path, why) in [("/dev/null", "not a block device"), ("/dev/no-such-disk", "cannot find")] {
         let variant = on_blocks("ext4", &[Path::new(path)]);
-        let words = reported(Device::acquire(&variant, &erasing(Path::new(path)), &bench.lab));
+        let words = reported(LabDevice::acquire(&variant, &erasing(Path::new(path)), &bench.lab));
         assert!(words.contains(why), "{words}");
     }
-    let detached = Disk::new(16 * MIB);
+    let detached = ForeignDisk::new(16 * MIB);
     let node = detached.node.clone();
     drop(detached);
     let found = inspect(&node).map(|found| found.obstacles);
-    assert!(found.is_err() || found.is_ok_and(|obstacles| obstacles == [Obstacle::Empty]));
-    let small = Disk::new(16 * MIB);
+    assert!(found.is_err() || found.is_ok_and(|obstacles| obstacles == [FormatObstacle::Empty]));
+    let small = ForeignDisk::new(16 * MIB);
     let variant = on_blocks("xfs", &[&small.node]);
-    let words = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let words = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
     assert!(words.contains("xfs needs"), "{words}");
 }

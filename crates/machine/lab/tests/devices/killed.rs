@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use treering_lab::{Device, EraseList, Lab};
+use treering_lab::{EraseList, Lab, LabDevice};
 
 use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, on_images, words};
 
@@ -23,7 +23,7 @@ fn works_until_it_is_killed() {
     let lab = lab_in(Path::new(&top));
     let variant = on_images("btrfs", 2, 256 * MIB);
     println!("\nbegins");
-    let device = Device::acquire(&variant, &EraseList::default(), &lab).unwrap();
+    let device = LabDevice::acquire(&variant, &EraseList::default(), &lab).unwrap();
     println!("\nacquired");
     let volume = device.format("btrfs", &words(&["-d", "raid0"])).unwrap();
     println!("\nformatted");

@@ -2,9 +2,9 @@
 
 use treering_lab::filesystems::{MkfsRequest, arguments, makeable};
 use treering_lab::inspect;
-use treering_lab::{Obstacle, ReadOnlyView};
+use treering_lab::{FormatObstacle, ReadOnlyView};
 
-use crate::workbench::{Disk, MIB, can_make_devices, program, run};
+use crate::workbench::{ForeignDisk, MIB, can_make_devices, program, run};
 
 /// Device size, since btrfs keeps metadata twice on a device and needs more than its minimum.
 const BYTES_MIN: u64 = 128 * MIB;
@@ -20,7 +20,7 @@ fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
             println!("skipped: {name}: {} is absent (package {})", mkfs.program, mkfs.package);
             continue;
         };
-        let disk = Disk::new(filesystem.bytes_min.max(BYTES_MIN));
+        let disk = ForeignDisk::new(filesystem.bytes_min.max(BYTES_MIN));
         let devices = [disk.node.clone()];
         let request = MkfsRequest { devices: &devices, label: "treering", options: &[] };
         let given = arguments(filesystem, &request).unwrap();
@@ -31,7 +31,7 @@ fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
         }
         let found = inspect(&disk.node).unwrap().obstacles;
         let signatures = found.iter().filter_map(|obstacle| match obstacle {
-            Obstacle::Carries(signature) => Some(signature.name),
+            FormatObstacle::Carries(signature) => Some(signature.name),
             _ => None,
         });
         let mut own = signatures.filter(|signature| filesystem.leaves.contains(signature));

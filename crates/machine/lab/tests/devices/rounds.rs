@@ -5,19 +5,19 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use treering_lab::{
-    Availability, CacheDrop, Device, DeviceCaution, DeviceError, EraseList, LabError, Obstacle,
-    SettleLimits, drop_and_verify, filesystems, settle,
+    Availability, CacheDrop, DeviceCaution, DeviceError, EraseList, FormatObstacle, LabDevice,
+    LabError, SettleLimits, drop_and_verify, filesystems, settle,
 };
 use treering_model::DeviceSpec;
 use treering_sys::{StopFlag, residency};
 
 use crate::workbench::{
-    Disk, MIB, Workbench, can_make_devices, on_blocks, on_images, reported, variant, words,
+    ForeignDisk, MIB, Workbench, can_make_devices, on_blocks, on_images, reported, variant, words,
 };
 
-fn acquire(bench: &Workbench, filesystem: &str, count: u16, bytes: u64) -> Option<Device> {
+fn acquire(bench: &Workbench, filesystem: &str, count: u16, bytes: u64) -> Option<LabDevice> {
     let variant = on_images(filesystem, count, bytes);
-    match Device::acquire(&variant, &EraseList::default(), &bench.lab) {
+    match LabDevice::acquire(&variant, &EraseList::default(), &bench.lab) {
         Ok(device) => Some(device),
         Err(LabError::Device(DeviceError::Missing { why, how, .. })) => {
             println!("skipped: {filesystem}: {why}; {how}");
@@ -108,7 +108,8 @@ fn btrfs_spans_four_devices() {
     // The guard sees each of the four devices in use.
     for node in &nodes {
         let found = treering_lab::inspect(node).unwrap();
-        let is_member = |obstacle: &Obstacle| matches!(obstacle, Obstacle::Member { .. });
+        let is_member =
+            |obstacle: &FormatObstacle| matches!(obstacle, FormatObstacle::Member { .. });
         assert!(found.obstacles.iter().any(is_member), "{found:?}");
     }
     let free = rustix::fs::statvfs(mounted.root()).unwrap();
@@ -116,7 +117,7 @@ fn btrfs_spans_four_devices() {
     let mounted = mounted.remount_cold().unwrap();
     mounted.release().unwrap().release().unwrap();
     assert!(bench.is_empty());
-    let words = reported(Device::acquire(
+    let words = reported(LabDevice::acquire(
         &on_images("ext4", 2, 64 * MIB),
         &EraseList::default(),
         &bench.lab,
@@ -131,19 +132,20 @@ fn a_missing_tool_is_reported_before_an_image_is_made() {
     for filesystem in filesystems::makeable() {
         if let Availability::Missing { why, how } = bench.lab.availability(filesystem) {
             let variant = on_images(filesystem.name, 1, 512 * MIB);
-            let error = Device::acquire(&variant, &none, &bench.lab).unwrap_err();
+            let error = LabDevice::acquire(&variant, &none, &bench.lab).unwrap_err();
             assert!(error.to_string().contains(&why), "{error}");
             assert_eq!(error.hint(), Some(how));
         }
     }
-    let error = Device::acquire(&on_images("ext5", 1, MIB), &none, &bench.lab).unwrap_err();
+    let error = LabDevice::acquire(&on_images("ext5", 1, MIB), &none, &bench.lab).unwrap_err();
     let mut wrong = on_images("tmpfs", 1, MIB);
     wrong.mkfs = words(&["-q"]);
-    assert!(reported(Device::acquire(&wrong, &none, &bench.lab)).contains("`-q` is refused"));
+    assert!(reported(LabDevice::acquire(&wrong, &none, &bench.lab)).contains("`-q` is refused"));
     wrong = on_images("tmpfs", 1, MIB);
     wrong.mount = words(&["remount"]);
     assert!(
-        reported(Device::acquire(&wrong, &none, &bench.lab)).contains("`remount` is for mount(8)")
+        reported(LabDevice::acquire(&wrong, &none, &bench.lab))
+            .contains("`remount` is for mount(8)")
     );
     assert!(error.hint().unwrap().contains("ext4, ext3, ext2, xfs, btrfs, f2fs, tmpfs"));
     assert!(bench.is_empty());
@@ -165,7 +167,8 @@ fn preallocated_images_stay_so_and_sectors_are_as_asked() {
         disk: None,
     };
     let device =
-        Device::acquire(&variant("xfs", spec.clone()), &EraseList::default(), &bench.lab).unwrap();
+        LabDevice::acquire(&variant("xfs", spec.clone()), &EraseList::default(), &bench.lab)
+            .unwrap();
     let image = device.members()[0].asked.clone();
     let taken = |image: &Path| image.metadata().unwrap().blocks() * 512;
     assert!(taken(&image) >= 320 * MIB);
@@ -191,7 +194,8 @@ fn preallocated_images_stay_so_and_sectors_are_as_asked() {
         directory,
         disk: None,
     };
-    let words = reported(Device::acquire(&variant("xfs", huge), &EraseList::default(), &bench.lab));
+    let words =
+        reported(LabDevice::acquire(&variant("xfs", huge), &EraseList::default(), &bench.lab));
     assert!(words.contains("bytes free, but the images need"), "{words}");
 }
 
@@ -211,7 +215,7 @@ fn images_in_memory_and_behind_the_cache_are_cautioned() {
         directory: Some(place.path().to_owned()),
         disk: None,
     };
-    let device = Device::acquire(&variant("ext4", spec), &EraseList::default(), &bench.lab);
+    let device = LabDevice::acquire(&variant("ext4", spec), &EraseList::default(), &bench.lab);
     let device = device.unwrap();
     let in_memory =
         |caution: &DeviceCaution| matches!(caution, DeviceCaution::ImageInMemory { .. });
@@ -287,7 +291,7 @@ fn options_that_name_other_devices_are_refused() {
         return;
     }
     let bench = Workbench::new();
-    let stranger = Disk::new(320 * MIB);
+    let stranger = ForeignDisk::new(320 * MIB);
     let node = stranger.node.display();
     for (name, option) in [
         ("xfs", format!("-llogdev={node},size=64m")),
@@ -381,7 +385,7 @@ fn a_directory_is_used_as_it_is() {
     let place = tempfile::tempdir().unwrap();
     let spec = || DeviceSpec::Directory { path: place.path().to_owned() };
     let none = EraseList::default();
-    let acquire = || Device::acquire(&variant("", spec()), &none, &bench.lab).unwrap();
+    let acquire = || LabDevice::acquire(&variant("", spec()), &none, &bench.lab).unwrap();
     let mounted = acquire().format("", &[]).unwrap().mount(&[]).unwrap();
     assert_eq!(mounted.root(), place.path().canonicalize().unwrap());
     assert!(mounted.record().is_some() && !mounted.can_remount());
@@ -391,6 +395,6 @@ fn a_directory_is_used_as_it_is() {
     assert!(acquire().format("", &[]).unwrap().mount(&words(&["ro"])).is_err());
     assert!(acquire().format("", &[]).unwrap().mount(&[]).unwrap().remount_cold().is_err());
     for wrong in [variant("tmpfs", spec()), on_images("", 1, MIB), on_blocks("tmpfs", &[])] {
-        assert!(Device::acquire(&wrong, &none, &bench.lab).is_err(), "{wrong:?}");
+        assert!(LabDevice::acquire(&wrong, &none, &bench.lab).is_err(), "{wrong:?}");
     }
 }

@@ -7,10 +7,10 @@ use std::fs::File;
 use std::path::Path;
 
 use tempfile::TempDir;
-use treering_lab::{Device, DeviceError, EraseList, LabError, Obstacle, find_signatures};
+use treering_lab::{DeviceError, EraseList, FormatObstacle, LabDevice, LabError, find_signatures};
 
 use crate::workbench::{
-    Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, run, words,
+    ForeignDisk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, run, words,
 };
 
 /// One format made by a tool.
@@ -176,7 +176,7 @@ const CASES: &[FormatCase] = &[
 ];
 
 /// Runs the tool and returns its disk, or the reason why that is not possible here.
-fn make(case: &FormatCase) -> Result<Disk, String> {
+fn make(case: &FormatCase) -> Result<ForeignDisk, String> {
     let Some(tool) = program(case.program) else {
         return Err(format!("{} is absent (package {})", case.program, case.package));
     };
@@ -195,7 +195,7 @@ fn make(case: &FormatCase) -> Result<Disk, String> {
         File::create_new(&path).unwrap().set_len(case.mebibytes * MIB).unwrap();
     }
     if case.place == TargetFile::Device {
-        let disk = Disk::attach(top, path);
+        let disk = ForeignDisk::attach(top, path);
         run(&tool, &fill(&disk.node), case.input)?;
         return Ok(disk);
     }
@@ -215,7 +215,7 @@ fn make(case: &FormatCase) -> Result<Disk, String> {
     if case.place == TargetFile::ImageOnly {
         return Err(String::new());
     }
-    Ok(Disk::attach(top, path))
+    Ok(ForeignDisk::attach(top, path))
 }
 
 #[test]
@@ -238,18 +238,18 @@ fn formats_of_real_tools_are_refused() {
             }
         };
         let variant = on_blocks("ext4", &[&disk.node]);
-        let refused = Device::acquire(&variant, &EraseList::default(), &bench.lab);
+        let refused = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab);
         let Err(LabError::Device(DeviceError::Refused(inspection))) = refused else {
             panic!("{} by {} is not refused: {refused:?}", case.name, case.program)
         };
         let carries = inspection.obstacles.iter().any(|obstacle| match obstacle {
-            Obstacle::Carries(signature) => signature.name == case.name,
+            FormatObstacle::Carries(signature) => signature.name == case.name,
             _ => false,
         });
         assert!(carries, "{} {:?}: {inspection:?}", case.name, case.arguments);
         assert!(!inspection.is_in_use(), "{inspection:?}");
         // A named device is erased, whatever its content.
-        let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab);
+        let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab);
         let device = device.unwrap_or_else(|error| panic!("{} is not erased: {error}", case.name));
         let bytes = device.members()[0].bytes;
         device.release().unwrap();
@@ -276,7 +276,7 @@ fn raid_of_the_kernel_made_by_mdadm_is_refused_running_and_stopped() {
     }
     let bench = Workbench::new();
     for version in ["0.90", "1.0", "1.1", "1.2"] {
-        let disk = Disk::new(64 * MIB);
+        let disk = ForeignDisk::new(64 * MIB);
         let array = format!("/dev/md/treering-test-{}", std::process::id());
         let node = disk.node.to_str().unwrap();
         let create = ["--create", &array, "--run", "--force", "--level=1", "--raid-devices=2"];
@@ -287,10 +287,10 @@ fn raid_of_the_kernel_made_by_mdadm_is_refused_running_and_stopped() {
             continue;
         }
         let variant = on_blocks("ext4", &[&disk.node]);
-        let running = Device::acquire(&variant, &erasing(&disk.node), &bench.lab);
+        let running = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab);
         run(&mdadm, &words(&["--stop", &array]), "").unwrap();
         assert!(matches!(running, Err(LabError::Device(DeviceError::Refused(_)))), "{version}");
-        let stopped = Device::acquire(&variant, &EraseList::default(), &bench.lab);
+        let stopped = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab);
         assert!(stopped.unwrap_err().to_string().contains("md RAID"), "{version}");
     }
 }

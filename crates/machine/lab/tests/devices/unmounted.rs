@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use treering_lab::{
-    AgedTarget, ImageLibrary, ImageRecord, Lab, LabError, Leftover, LeftoverKind, Remountable,
+    AgedTarget, ImageLibrary, ImageRecord, Lab, LabError, LabLeftover, LeftoverKind,
+    RemountableFilesystem,
 };
 use treering_sys::{
-    DeviceUse, LoopSettings, Mount, MountOptions, MountTable, StopFlag, attach_loop, detach_loop,
-    loop_status, mount, open_device, set_loop_autoclear, unmount,
+    DeviceOpenMode, LoopSettings, Mount, MountOptions, MountTable, StopFlag, attach_loop,
+    detach_loop, loop_status, mount, open_device, set_loop_autoclear, unmount,
 };
 
 use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, program, run};
@@ -45,7 +46,7 @@ fn unmounts_until_it_is_killed() {
     println!("\nbegins");
     for number in 0u32.. {
         if act == OsStr::new("remount") {
-            Remountable::examine(&point, &lab).unwrap().again().unwrap();
+            RemountableFilesystem::examine(&point, &lab).unwrap().again().unwrap();
             continue;
         }
         let name = format!("image-{number}");
@@ -73,7 +74,7 @@ impl UserMount {
         let node = attach(&image);
         let options = MountOptions::parse(&["noatime,nodev,commit=7"]).unwrap();
         mount(node.as_os_str(), &point, "ext4", &options).unwrap();
-        set_loop_autoclear(open_device(&node, DeviceUse::Look).unwrap(), true).unwrap();
+        set_loop_autoclear(open_device(&node, DeviceOpenMode::Look).unwrap(), true).unwrap();
         fs::write(point.join("thesis"), vec![7; 3 << 20]).unwrap();
         let before = mounted_at(&point).unwrap();
         Self { point, image, before }
@@ -91,7 +92,7 @@ impl UserMount {
         };
         assert_eq!(said(&now), said(&self.before), "{when}");
         assert_eq!(fs::read(self.point.join("thesis")).unwrap(), vec![7; 3 << 20], "{when}");
-        let device = open_device(&self.node(), DeviceUse::Look).unwrap();
+        let device = open_device(&self.node(), DeviceOpenMode::Look).unwrap();
         assert!(loop_status(&device).unwrap().unwrap().autoclear, "{when}");
     }
 }
@@ -105,7 +106,7 @@ impl Drop for UserMount {
             }
             sleep(Duration::from_millis(50));
         }
-        if let Ok(device) = open_device(&self.node(), DeviceUse::Look)
+        if let Ok(device) = open_device(&self.node(), DeviceOpenMode::Look)
             && is_on(&device, &self.image)
         {
             let _gone_with_the_mount = detach_loop(&device);
@@ -181,7 +182,7 @@ fn killed_while_unmounted(top: &Path) {
     kill_process(Pid::from_raw(check).unwrap(), Signal::KILL).unwrap();
 }
 
-fn only(freed: Vec<(Leftover, Result<(), LabError>)>) -> Result<(), LabError> {
+fn only(freed: Vec<(LabLeftover, Result<(), LabError>)>) -> Result<(), LabError> {
     let mut freed = freed.into_iter();
     let (Some((_, first)), None) = (freed.next(), freed.next()) else {
         panic!("there is not one thing that is left")
@@ -336,7 +337,7 @@ fn a_reattached_device_is_another_one_and_a_mount_by_the_user_counts() {
     let mut user = UserMount::new(&top);
     killed_while_unmounted(&top);
     let lab = lab_of(&top, false);
-    let device = open_device(&user.node(), DeviceUse::Look).unwrap();
+    let device = open_device(&user.node(), DeviceOpenMode::Look).unwrap();
     detach_loop(&device).unwrap();
     drop(device);
     let error = only(lab.release(lab.left_unmounted().unwrap())).unwrap_err();
@@ -362,12 +363,12 @@ fn a_filesystem_that_cannot_be_unmounted_stays_and_is_not_recorded() {
     let user = UserMount::new(&top);
     let lab = lab_of(&top, false);
     let held = File::open(user.point.join("thesis")).unwrap();
-    let error = Remountable::examine(&user.point, &lab).unwrap().again().unwrap_err();
+    let error = RemountableFilesystem::examine(&user.point, &lab).unwrap().again().unwrap_err();
     assert!(error.to_string().contains("is in use"), "{error}");
     drop(held);
     user.assert_is_as_before("refused");
     assert!(lab.list().unwrap().is_empty());
-    Remountable::examine(&user.point, &lab).unwrap().again().unwrap();
+    RemountableFilesystem::examine(&user.point, &lab).unwrap().again().unwrap();
     user.assert_is_as_before("mounted again");
     assert!(lab.list().unwrap().is_empty());
 }

@@ -6,10 +6,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use tempfile::TempDir;
-use treering_lab::{Coverage, Device, EraseList, Inspection, Obstacle, inspect};
+use treering_lab::{EraseList, FormatObstacle, Inspection, LabDevice, SearchCoverage, inspect};
 
 use crate::workbench::{
-    Disk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run, words,
+    ForeignDisk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, reported, run,
+    words,
 };
 
 /// One format made by a tool, and the name of its backup copies.
@@ -74,7 +75,7 @@ const ALL: &[WipedFormat] = &[
 ];
 
 /// Makes the format on a device; the error is the reason why that is not possible here.
-fn make(made: &WipedFormat) -> Result<Disk, String> {
+fn make(made: &WipedFormat) -> Result<ForeignDisk, String> {
     let Some(tool) = program(made.program) else {
         return Err(format!("{} is absent (package {})", made.program, made.package));
     };
@@ -82,7 +83,7 @@ fn make(made: &WipedFormat) -> Result<Disk, String> {
     let image = top.path().join("disk.img");
     File::create_new(&image).unwrap().set_len(made.mebibytes * MIB).unwrap();
     // The content of the device is examined, not the partitions that a kernel makes of its table.
-    let disk = Disk::without_partitions(top, image);
+    let disk = ForeignDisk::without_partitions(top, image);
     let mut arguments = words(made.arguments);
     if made.program == "cryptsetup" {
         arguments.push("1000".to_owned());
@@ -95,22 +96,22 @@ fn make(made: &WipedFormat) -> Result<Disk, String> {
     Ok(disk)
 }
 
-fn wipe(disk: &Disk, at: u64, bytes: u64) {
+fn wipe(disk: &ForeignDisk, at: u64, bytes: u64) {
     let node = File::options().write(true).open(&disk.node).unwrap();
     node.write_all_at(&vec![0; usize::try_from(bytes).unwrap()], at).unwrap();
     node.sync_all().unwrap();
 }
 
 /// True if any byte of the disk is not zero.
-fn holds_something(disk: &Disk) -> bool {
+fn holds_something(disk: &ForeignDisk) -> bool {
     let zeroes = vec![0; 1 << 20];
     let content = std::fs::read(&disk.image).unwrap();
     content.chunks(zeroes.len()).any(|piece| *piece != zeroes[..piece.len()])
 }
 
 fn is_copy_of(found: &Inspection, name: &str) -> bool {
-    let is_it = |obstacle: &Obstacle| match obstacle {
-        Obstacle::Carries(signature) => signature.name == name && signature.offset >= MIB,
+    let is_it = |obstacle: &FormatObstacle| match obstacle {
+        FormatObstacle::Carries(signature) => signature.name == name && signature.offset >= MIB,
         _ => false,
     };
     found.obstacles.iter().any(is_it)
@@ -167,10 +168,10 @@ fn a_backup_superblock_is_named_with_its_place_and_erased_on_demand() {
     wipe(&disk, 0, MIB);
     let bench = Workbench::new();
     let variant = on_blocks("ext4", &[&disk.node]);
-    let words = reported(Device::acquire(&variant, &EraseList::default(), &bench.lab));
+    let words = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
     let named = "it contains ext4 (backup superblock) at 128.0 MiB (byte 134217728)";
     assert!(words.contains(named), "{words}");
-    let device = Device::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
+    let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
     // Remaining blocks do not hinder the following rounds.
     let device = device.format("ext4", &[]).unwrap().into_device();
     let device = device.format("ext4", &[]).unwrap().into_device();
@@ -183,17 +184,20 @@ fn a_large_image_is_read_where_it_has_blocks_and_a_large_device_at_places_spread
         return;
     }
     let bytes = 6 << 30;
-    let below = Disk::new(bytes);
+    let below = ForeignDisk::new(bytes);
     let found = inspect(&below.node).unwrap();
     assert_eq!(found.obstacles, []);
-    assert!(matches!(found.coverage, Some(Coverage::Extents { bytes: 0..=MIB })), "{found:?}");
+    assert!(
+        matches!(found.coverage, Some(SearchCoverage::Extents { bytes: 0..=MIB })),
+        "{found:?}"
+    );
     let image = File::options().write(true).open(&below.image).unwrap();
     let at = bytes * 37 / 100 + 11;
     image.write_all_at(b"x", at).unwrap();
-    assert_eq!(inspect(&below.node).unwrap().obstacles, [Obstacle::Data { offset: at }]);
+    assert_eq!(inspect(&below.node).unwrap().obstacles, [FormatObstacle::Data { offset: at }]);
     image.write_all_at(b"\0", at).unwrap();
     // Allocated blocks of a loop device on a block device are unknown.
-    let above = Disk::attach(TempDir::new().unwrap(), below.node.clone());
+    let above = ForeignDisk::attach(TempDir::new().unwrap(), below.node.clone());
     assert_places(&above.node, None);
     // The zeroed part is longer than any part from which a sample is drawn.
     let data = vec![0x5a; 8 << 20];
@@ -203,10 +207,13 @@ fn a_large_image_is_read_where_it_has_blocks_and_a_large_device_at_places_spread
 
 fn assert_places(node: &Path, data: Option<std::ops::Range<u64>>) {
     let found = inspect(node).unwrap();
-    assert!(matches!(found.coverage, Some(Coverage::Places { count: 4096, .. })), "{found:?}");
+    assert!(
+        matches!(found.coverage, Some(SearchCoverage::Places { count: 4096, .. })),
+        "{found:?}"
+    );
     match (found.obstacles.as_slice(), data) {
         ([], None) => {}
-        ([Obstacle::Data { offset }], Some(data)) => assert!(data.contains(offset)),
+        ([FormatObstacle::Data { offset }], Some(data)) => assert!(data.contains(offset)),
         (found, data) => panic!("{found:?}, {data:?}"),
     }
 }

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use treering_lab::{EraseList, Lab, LabError};
 use treering_model::{DeviceSpec, Variant};
-use treering_sys::{DeviceUse, LoopSettings, attach_loop, detach_loop, loop_status, open_device};
+use treering_sys::{
+    DeviceOpenMode, LoopSettings, attach_loop, detach_loop, loop_status, open_device,
+};
 
 /// Number of loop devices made by this process.
 static MADE: AtomicU32 = AtomicU32::new(0);
@@ -106,7 +108,7 @@ pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
 }
 
 /// A loop device that is not of the lab, detached at the end.
-pub(crate) struct Disk {
+pub(crate) struct ForeignDisk {
     pub(crate) node: PathBuf,
     pub(crate) image: PathBuf,
     /// Mark by which it is recognised while it is attached.
@@ -114,7 +116,7 @@ pub(crate) struct Disk {
     _top: TempDir,
 }
 
-impl Disk {
+impl ForeignDisk {
     /// Empty disk of this size.
     pub(crate) fn new(bytes: u64) -> Self {
         let top = TempDir::new_in("/var/tmp").unwrap();
@@ -149,10 +151,10 @@ impl Disk {
     }
 }
 
-impl Disk {
+impl ForeignDisk {
     /// Detaches the device; its file stays.
     pub(crate) fn detach(&mut self) {
-        let opened = open_device(&self.node, DeviceUse::Look);
+        let opened = open_device(&self.node, DeviceOpenMode::Look);
         if let Ok(device) = opened.and_then(|device| Ok((loop_status(&device)?, device))) {
             let is_ours = device.0.is_some_and(|status| status.mark == self.mark);
             let _already_gone = is_ours.then(|| detach_loop(&device.1));
@@ -160,7 +162,7 @@ impl Disk {
     }
 }
 
-impl Drop for Disk {
+impl Drop for ForeignDisk {
     fn drop(&mut self) {
         self.detach();
     }

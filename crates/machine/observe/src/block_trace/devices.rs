@@ -9,9 +9,9 @@ use std::fs::{DirEntry, File, read_dir, read_to_string};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use treering_model::filesystems::{Members, by_name};
+use treering_model::filesystems::{MemberLocation, by_name};
 use treering_sys::MountTable;
-use treering_trace::{Device, DeviceNumber};
+use treering_trace::{DeviceNumber, TraceDevice};
 
 use super::BlockTraceError;
 
@@ -22,7 +22,7 @@ const DEPTH_MAX: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedDevice {
     /// Device or partition.
-    pub device: Device,
+    pub device: TraceDevice,
     /// Disk of the partition, or the device itself.
     pub disk: DeviceNumber,
     /// First sector on the disk.
@@ -119,8 +119,8 @@ fn members(sys: &Path, fs_type: &str, mounted: &Path) -> Option<Vec<PathBuf>> {
     let listed = by_name(fs_type)?.members?;
     for filesystem in read_dir(sys.join("fs").join(fs_type)).ok()?.flatten() {
         let (folder, link) = match listed {
-            Members::Folder(name) => (filesystem.path().join(name), ""),
-            Members::Linked(link) => (filesystem.path(), link),
+            MemberLocation::Folder(name) => (filesystem.path().join(name), ""),
+            MemberLocation::Linked(link) => (filesystem.path(), link),
         };
         let Ok(members) = read_dir(folder) else { continue };
         let device = |member: DirEntry| member.path().join(link).canonicalize().ok();
@@ -185,7 +185,7 @@ fn traced(at: &Path) -> Option<TracedDevice> {
     let disk = if is_partition { number_of(at.parent()?)? } else { number };
     let name = at.file_name()?.to_string_lossy().into_owned();
     let first_sector = if is_partition { count("start")? } else { 0 };
-    let device = Device { number, name, sectors: count("size").unwrap_or(0) };
+    let device = TraceDevice { number, name, sectors: count("size").unwrap_or(0) };
     Some(TracedDevice { device, disk, first_sector })
 }
 
@@ -195,14 +195,14 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::Path;
 
-    use treering_trace::{Device, DeviceNumber};
+    use treering_trace::{DeviceNumber, TraceDevice};
 
     use super::{TracedDevice, bottom, device_at, devices_under, folder, members};
     use crate::block_trace::BlockTraceError;
 
     fn partition() -> TracedDevice {
         let device =
-            Device { number: DeviceNumber::new(8, 2), name: "sda2".to_owned(), sectors: 1000 };
+            TraceDevice { number: DeviceNumber::new(8, 2), name: "sda2".to_owned(), sectors: 1000 };
         TracedDevice { device, disk: DeviceNumber::new(8, 0), first_sector: 2048 }
     }
 

@@ -1,7 +1,7 @@
 //! Tracepoints of the block layer and the layout of their events.
 
 use treering_sys::{TraceField, TraceFormat};
-use treering_trace::{Action, DeviceNumber, Flags, Operation};
+use treering_trace::{Action, DeviceNumber, Operation, RequestFlags};
 
 /// Tracepoints with their actions; the flag marks required ones.
 pub(super) const POINTS: [(&str, Action, bool); 7] = [
@@ -37,7 +37,7 @@ pub(super) struct KernelEvent<'a> {
     pub(super) sector: u64,
     pub(super) sectors: u64,
     pub(super) operation: Operation,
-    pub(super) flags: Flags,
+    pub(super) flags: RequestFlags,
     pub(super) process: u32,
     /// Process name padded with zeros; empty if not reported.
     pub(super) name: &'a [u8],
@@ -68,7 +68,7 @@ impl EventLayout {
         let number = |field: &Option<TraceField>| field.as_ref()?.number(event);
         let low = |number: u64| u32::try_from(number & 0xffff_ffff).unwrap_or(0);
         let sectors = self.sectors.number(event)?;
-        let (operation, flags) = match Flags::from_letters(self.letters.slice(event)?) {
+        let (operation, flags) = match RequestFlags::from_letters(self.letters.slice(event)?) {
             // Kernels without a letter for writes of zeroes. Drive commands have no sectors.
             (Operation::Other, flags) if sectors > 0 => (Operation::WriteZeroes, flags),
             known => known,

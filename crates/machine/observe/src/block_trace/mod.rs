@@ -25,14 +25,14 @@ pub(crate) use observer::BlockTrace;
 
 /// Tracing method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum TraceMethod {
     /// `perf_event_open` rings.
     PerfEvent,
     /// Private tracefs instance.
     Tracefs,
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for TraceMethod {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::PerfEvent => "perf_event",

@@ -6,13 +6,13 @@ use std::time::Duration;
 use treering_model::{
     Artifact, Caution, CautionCode, HeatReport, LayoutHeat, Op, PhaseTotals, Scope,
 };
-use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest, losses};
+use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, TraceDigest, losses};
 
 use super::SharedSink;
 use super::{BlockRecorder, BlockTraceError, RecorderOptions, StatisticsRecorder, devices_under};
 use crate::environment::fact;
-use crate::hot::{HotError, HotPlaces, HotRequests};
-use crate::{Findings, Observer, ObserverContext, Watch};
+use crate::hot::{DeviceHeat, HotError, HotRequests};
+use crate::{Findings, Observer, ObserverContext, TrialWatch};
 
 /// Observer of device requests, if requested.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,8 @@ impl Observer for BlockTrace {
         Findings::default()
     }
 
-    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
-        scene.wanted.trace.then(|| Box::new(TraceWatch::begin(scene)) as Box<dyn Watch>)
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
+        scene.wanted.trace.then(|| Box::new(TraceWatch::begin(scene)) as Box<dyn TrialWatch>)
     }
 }
 
@@ -62,7 +62,7 @@ struct HotData {
 impl HotData {
     /// Artifacts of a phase.
     fn artifacts(&self, phase: u32) -> Result<Vec<Artifact>, HotError> {
-        let Some(HotPlaces { report, map }) = self.requests.take(&self.target, self.half_life)?
+        let Some(DeviceHeat { report, map }) = self.requests.take(&self.target, self.half_life)?
         else {
             return Ok(Vec::new());
         };
@@ -115,7 +115,7 @@ impl TraceWatch {
         watching
     }
 
-    fn cut(&self) -> Option<Digest> {
+    fn cut(&self) -> Option<TraceDigest> {
         match &self.recorder {
             ActiveRecorder::Events(recorder) => recorder.cut(),
             ActiveRecorder::Counters(recorder) => recorder.cut(),
@@ -130,7 +130,7 @@ fn written(totals: &PhaseTotals) -> Option<u64> {
     Some(writes.map(|totals| totals.bytes).sum()).filter(|bytes| *bytes > 0)
 }
 
-impl Watch for TraceWatch {
+impl TrialWatch for TraceWatch {
     fn phase_begins(&mut self, _phase: u32, _name: &str) {
         // Requests between two phases belong to neither.
         if let Some(between) = self.cut() {

@@ -10,12 +10,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use treering_sys::{TraceSample, monotonic_ns};
-use treering_trace::{Analyst, Digest, Entry, EntrySink, Event};
+use treering_trace::{EntrySink, RequestEvent, TraceAnalyzer, TraceDigest, TraceEntry};
 
 use super::layout::EventLayout;
 use super::source::{EventSource, OpenedSource, open};
 use super::statistics::moved_bytes;
-use super::{BlockTraceError, Method, TracedDevice};
+use super::{BlockTraceError, TraceMethod, TracedDevice};
 
 /// Limits of a CPU's ring and of all rings, in bytes. An event takes about 80 bytes: at 240,000
 /// requests per second, each queued, issued and completed, a single CPU fills its ring in 70 ms.
@@ -40,7 +40,7 @@ pub struct RecorderOptions {
     /// Ring size per CPU in bytes.
     pub ring_bytes: usize,
     /// Forced method; `None` for the best available one.
-    pub method: Option<Method>,
+    pub method: Option<TraceMethod>,
 }
 
 impl Default for RecorderOptions {
@@ -56,7 +56,7 @@ pub type SharedSink = Box<dyn EntrySink + Send>;
 #[derive(Debug)]
 pub struct RecordingResult {
     /// Figures since the last cut.
-    pub digest: Digest,
+    pub digest: TraceDigest,
     /// Errors of sinks that failed.
     pub failed: Vec<io::Error>,
     /// Total number of lost events.
@@ -66,11 +66,11 @@ pub struct RecordingResult {
 }
 
 /// Command to the recording thread.
-enum Command {
+enum RecorderCommand {
     /// Start of a phase; an empty name ends the current one.
     Phase { at_ns: u64, name: String },
     /// End of a part; the digest is sent back.
-    Cut { moment: PartBoundary, to: Sender<Digest> },
+    Cut { moment: PartBoundary, to: Sender<TraceDigest> },
     /// End of the recording, with the bytes written by the program, if known.
     Stop { moment: PartBoundary, program_write_bytes: Option<u64> },
 }
@@ -94,10 +94,10 @@ impl PartBoundary {
 /// Running recording.
 #[derive(Debug)]
 pub struct BlockRecorder {
-    commands: Sender<Command>,
+    commands: Sender<RecorderCommand>,
     thread: JoinHandle<RecordingResult>,
     devices: Vec<TracedDevice>,
-    method: Method,
+    method: TraceMethod,
 }
 
 impl BlockRecorder {
@@ -120,7 +120,7 @@ impl BlockRecorder {
             source,
             layouts,
             devices: devices.to_vec(),
-            analyst: Analyst::new(now),
+            analyst: TraceAnalyzer::new(now),
             sinks,
             failed: Vec::new(),
             held: Vec::new(),
@@ -139,21 +139,23 @@ impl BlockRecorder {
     }
 
     /// Method in use.
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> TraceMethod {
         self.method
     }
 
     /// Starts a phase now; an empty name ends the current one.
     pub fn phase(&self, name: &str) {
-        let phase = Command::Phase { at_ns: monotonic_ns(), name: name.to_owned() };
+        let phase = RecorderCommand::Phase { at_ns: monotonic_ns(), name: name.to_owned() };
         // If the thread is gone, the end of the recording reports it.
         let _gone = self.commands.send(phase);
     }
 
     /// Figures since the last cut; starts the next part.
-    pub fn cut(&self) -> Option<Digest> {
+    pub fn cut(&self) -> Option<TraceDigest> {
         let (to, from) = channel();
-        self.commands.send(Command::Cut { moment: PartBoundary::now(&self.devices), to }).ok()?;
+        self.commands
+            .send(RecorderCommand::Cut { moment: PartBoundary::now(&self.devices), to })
+            .ok()?;
         from.recv().ok()
     }
 
@@ -166,7 +168,7 @@ impl BlockRecorder {
     /// `None` if the recording thread failed.
     pub fn stop_with(self, program_write_bytes: Option<u64>) -> Option<RecordingResult> {
         let moment = PartBoundary::now(&self.devices);
-        let _gone = self.commands.send(Command::Stop { moment, program_write_bytes });
+        let _gone = self.commands.send(RecorderCommand::Stop { moment, program_write_bytes });
         self.thread.join().ok()
     }
 }
@@ -176,11 +178,11 @@ struct RecordingThread {
     source: Box<dyn EventSource>,
     layouts: Vec<EventLayout>,
     devices: Vec<TracedDevice>,
-    analyst: Analyst,
+    analyst: TraceAnalyzer,
     sinks: Vec<SharedSink>,
     failed: Vec<io::Error>,
     /// Buffered events, which may still be preceded by unread ones.
-    held: Vec<Event>,
+    held: Vec<RequestEvent>,
     named: ProcessNames,
     lost: u64,
     /// Bytes counted by the devices without a completion in the trace so far, and the devices'
@@ -193,10 +195,10 @@ struct RecordingThread {
 }
 
 impl RecordingThread {
-    fn run(mut self, commands: &Receiver<Command>) -> RecordingResult {
-        self.tell(&Entry::note(Entry::BEGIN_NS, self.round_ns));
+    fn run(mut self, commands: &Receiver<RecorderCommand>) -> RecordingResult {
+        self.tell(&TraceEntry::note(TraceEntry::BEGIN_NS, self.round_ns));
         for device in self.devices.clone() {
-            self.tell(&Entry::Device(device.device));
+            self.tell(&TraceEntry::Device(device.device));
         }
         loop {
             self.source.wait(PAUSE);
@@ -205,12 +207,12 @@ impl RecordingThread {
             self.pass(self.before_ns);
             loop {
                 match commands.try_recv() {
-                    Ok(Command::Phase { at_ns, name }) => self.phase(at_ns, name),
-                    Ok(Command::Cut { moment, to }) => {
+                    Ok(RecorderCommand::Phase { at_ns, name }) => self.phase(at_ns, name),
+                    Ok(RecorderCommand::Cut { moment, to }) => {
                         let digest = self.cut(moment);
                         let _nobody_waits = to.send(digest);
                     }
-                    Ok(Command::Stop { moment, program_write_bytes }) => {
+                    Ok(RecorderCommand::Stop { moment, program_write_bytes }) => {
                         return self.end(moment, program_write_bytes);
                     }
                     Err(TryRecvError::Empty) => break,
@@ -243,7 +245,7 @@ impl RecordingThread {
         // The events of each CPU are in order, so sorting is a merge.
         held.sort_by_key(|event| event.time_ns);
         for (process, name) in std::mem::take(&mut self.named.new) {
-            self.tell(&Entry::Process { process, name });
+            self.tell(&TraceEntry::Process { process, name });
         }
         self.tell_lost(self.source.reported_lost());
     }
@@ -251,7 +253,7 @@ impl RecordingThread {
     /// Reports newly lost events; `lost` is the total.
     fn tell_lost(&mut self, lost: u64) {
         if lost > self.lost {
-            self.tell(&Entry::Lost { events: lost - self.lost });
+            self.tell(&TraceEntry::Lost { events: lost - self.lost });
             self.lost = lost;
         }
     }
@@ -262,11 +264,11 @@ impl RecordingThread {
         let held = self.held.split_off(ready);
         let ready = std::mem::replace(&mut self.held, held);
         for event in ready {
-            self.tell(&Entry::Event(event));
+            self.tell(&TraceEntry::Event(event));
         }
     }
 
-    fn tell(&mut self, entry: &Entry) {
+    fn tell(&mut self, entry: &TraceEntry) {
         self.analyst.entry(entry);
         let failed = &mut self.failed;
         self.sinks.retain_mut(|sink| match sink.entry(entry) {
@@ -288,17 +290,17 @@ impl RecordingThread {
 
     fn phase(&mut self, at_ns: u64, name: String) {
         self.reach(at_ns);
-        self.tell(&Entry::Phase { time_ns: at_ns, name });
+        self.tell(&TraceEntry::Phase { time_ns: at_ns, name });
     }
 
-    fn cut(&mut self, moment: PartBoundary) -> Digest {
+    fn cut(&mut self, moment: PartBoundary) -> TraceDigest {
         self.reach(moment.at_ns);
         let digest = self.analyst.cut(moment.at_ns);
         self.compared(digest, moment)
     }
 
     /// Compares the figures with the byte counters of the devices.
-    fn compared(&mut self, mut digest: Digest, moment: PartBoundary) -> Digest {
+    fn compared(&mut self, mut digest: TraceDigest, moment: PartBoundary) -> TraceDigest {
         let counted =
             self.counted_bytes.zip(moment.before).map(|(from, to)| to.saturating_sub(from));
         let figures = &mut digest.figures;
@@ -314,12 +316,12 @@ impl RecordingThread {
         let digest = self.analyst.end(moment.at_ns);
         let mut digest = self.compared(digest, moment);
         digest.figures.program_write_bytes = program_write_bytes;
-        self.tell(&Entry::note(Entry::END_NS, moment.at_ns));
+        self.tell(&TraceEntry::note(TraceEntry::END_NS, moment.at_ns));
         if self.missing_bytes > 0 {
-            self.tell(&Entry::note(Entry::MISSING_BYTES, self.missing_bytes));
+            self.tell(&TraceEntry::note(TraceEntry::MISSING_BYTES, self.missing_bytes));
         }
         if let Some(bytes) = program_write_bytes {
-            self.tell(&Entry::note(Entry::PROGRAM_WRITE_BYTES, bytes));
+            self.tell(&TraceEntry::note(TraceEntry::PROGRAM_WRITE_BYTES, bytes));
         }
         for mut sink in std::mem::take(&mut self.sinks) {
             self.failed.extend(sink.end().err());
@@ -363,7 +365,7 @@ fn read(
     layouts: &[EventLayout],
     devices: &[TracedDevice],
     name: &mut impl FnMut(u32, &[u8]),
-) -> Option<Event> {
+) -> Option<RequestEvent> {
     let id = u16::from_ne_bytes([*sample.fields.first()?, *sample.fields.get(1)?]);
     let layout = layouts.iter().find(|layout| layout.id == u32::from(id))?;
     let reported = layout.read(sample.fields)?;
@@ -374,7 +376,7 @@ fn read(
     if !reported.name.is_empty() {
         name(reported.process, reported.name);
     }
-    Some(Event {
+    Some(RequestEvent {
         time_ns: sample.time_ns,
         sector,
         bytes: u32::try_from(reported.sectors.saturating_mul(512)).unwrap_or(u32::MAX),
@@ -394,7 +396,7 @@ mod tests {
     use std::time::Duration;
 
     use treering_sys::{TraceSample, thread_cpu};
-    use treering_trace::{Action, Analyst, Device, DeviceNumber};
+    use treering_trace::{Action, DeviceNumber, TraceAnalyzer, TraceDevice};
 
     use super::{EventSource, PartBoundary, ProcessNames, RecordingThread};
     use crate::block_trace::TracedDevice;
@@ -426,7 +428,7 @@ mod tests {
     }
 
     /// Rings of two CPUs: one issues, the other completes.
-    struct Prepared {
+    struct TwoCpuRings {
         next: u32,
         lost: u64,
     }
@@ -444,7 +446,7 @@ mod tests {
         event
     }
 
-    impl EventSource for Prepared {
+    impl EventSource for TwoCpuRings {
         fn wait(&self, _at_most: Duration) {}
 
         fn drain(&mut self, each: &mut dyn FnMut(&TraceSample<'_>)) {
@@ -473,12 +475,12 @@ mod tests {
     #[test]
     fn all_events_of_the_rings_are_analysed() {
         let number = DeviceNumber::new(7, 0);
-        let device = Device { number, name: "loop0".to_owned(), sectors: 1 << 30 };
+        let device = TraceDevice { number, name: "loop0".to_owned(), sectors: 1 << 30 };
         let mut work = RecordingThread {
-            source: Box::new(Prepared { next: 0, lost: 5 }),
+            source: Box::new(TwoCpuRings { next: 0, lost: 5 }),
             layouts: layouts(),
             devices: vec![TracedDevice { device, disk: number, first_sector: 0 }],
-            analyst: Analyst::new(0),
+            analyst: TraceAnalyzer::new(0),
             sinks: Vec::new(),
             failed: Vec::new(),
             held: Vec::new(),

@@ -11,7 +11,7 @@ use treering_sys::{
 
 use super::instances::{StaleInstance, next_name};
 use super::layout::{EventLayout, POINTS};
-use super::{BlockTraceError, Method, TracedDevice};
+use super::{BlockTraceError, TraceMethod, TracedDevice};
 
 /// Limit of a filter in bytes, less than a page. Longer filters are omitted and applied to the
 /// events here.
@@ -45,30 +45,34 @@ pub(super) trait EventSource: Send {
 pub(super) struct OpenedSource {
     pub(super) source: Box<dyn EventSource>,
     pub(super) layouts: Vec<EventLayout>,
-    pub(super) method: Method,
+    pub(super) method: TraceMethod,
 }
 
 /// Opens the best available source.
 pub(super) fn open(
     devices: &[TracedDevice],
     ring_bytes: usize,
-    only: Option<Method>,
+    only: Option<TraceMethod>,
 ) -> Result<OpenedSource, BlockTraceError> {
     let traces = Tracefs::open().map_err(BlockTraceError::Tracefs)?;
     let layouts = layouts(&traces)?;
     let filter = filter(devices);
     // tracefs rings report their losses. perf rings were seen to miss completions on a busy machine
     // (Linux 6.18, a task preempted within its event) without counting them.
-    if only != Some(Method::PerfEvent)
+    if only != Some(TraceMethod::PerfEvent)
         && let Ok(instance) = TraceInstance::open(traces, &filter, ring_bytes)
     {
-        return Ok(OpenedSource { source: Box::new(instance), layouts, method: Method::Tracefs });
+        return Ok(OpenedSource {
+            source: Box::new(instance),
+            layouts,
+            method: TraceMethod::Tracefs,
+        });
     }
-    if only == Some(Method::Tracefs) {
+    if only == Some(TraceMethod::Tracefs) {
         return Err(BlockTraceError::Tracefs(Errno::OPNOTSUPP));
     }
     let points = perf(&layouts, &filter, ring_bytes).map_err(BlockTraceError::PerfEvent)?;
-    Ok(OpenedSource { source: Box::new(points), layouts, method: Method::PerfEvent })
+    Ok(OpenedSource { source: Box::new(points), layouts, method: TraceMethod::PerfEvent })
 }
 
 fn layouts(traces: &Tracefs) -> Result<Vec<EventLayout>, BlockTraceError> {

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use treering_sys::monotonic_ns;
-use treering_trace::{CounterTimeline, Counters, Digest};
+use treering_trace::{CounterTimeline, DiskCounters, TraceDigest};
 
 use super::{BlockTraceError, TracedDevice};
 
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// report them.
 pub(super) fn moved_bytes(devices: &[TracedDevice]) -> Option<u64> {
     let of = |device: &TracedDevice| {
-        let counters = Counters::parse(&read_to_string(stat_of(device)).ok()?)?;
+        let counters = DiskCounters::parse(&read_to_string(stat_of(device)).ok()?)?;
         Some(counters.read_bytes + counters.write_bytes + counters.discard_bytes)
     };
     devices.iter().map(of).sum()
@@ -33,7 +33,7 @@ fn stat_of(device: &TracedDevice) -> PathBuf {
 /// Samples counters on a thread of its own.
 #[derive(Debug)]
 pub struct StatisticsRecorder {
-    cuts: Option<Sender<Sender<Digest>>>,
+    cuts: Option<Sender<Sender<TraceDigest>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -48,7 +48,7 @@ impl StatisticsRecorder {
             let unread =
                 |source| BlockTraceError::Unreadable { what: path.display().to_string(), source };
             let text = read_to_string(path).map_err(unread)?;
-            Ok((device.device.name.clone(), Counters::parse(&text).unwrap_or_default()))
+            Ok((device.device.name.clone(), DiskCounters::parse(&text).unwrap_or_default()))
         });
         let first = first.collect::<Result<Vec<_>, BlockTraceError>>()?;
         let timeline = CounterTimeline::new(monotonic_ns(), first);
@@ -61,7 +61,7 @@ impl StatisticsRecorder {
     }
 
     /// Figures since the last cut; starts the next part.
-    pub fn cut(&self) -> Option<Digest> {
+    pub fn cut(&self) -> Option<TraceDigest> {
         let (to, from) = channel();
         self.cuts.as_ref()?.send(to).ok()?;
         from.recv().ok()
@@ -78,13 +78,16 @@ impl Drop for StatisticsRecorder {
     }
 }
 
-fn run(stats: &[PathBuf], mut timeline: CounterTimeline, cuts: &Receiver<Sender<Digest>>) {
+fn run(stats: &[PathBuf], mut timeline: CounterTimeline, cuts: &Receiver<Sender<TraceDigest>>) {
     loop {
         let asked = cuts.recv_timeout(PAUSE);
         let look = |path: &PathBuf| {
-            read_to_string(path).ok().and_then(|text| Counters::parse(&text)).unwrap_or_default()
+            read_to_string(path)
+                .ok()
+                .and_then(|text| DiskCounters::parse(&text))
+                .unwrap_or_default()
         };
-        let counters: Vec<Counters> = stats.iter().map(look).collect();
+        let counters: Vec<DiskCounters> = stats.iter().map(look).collect();
         timeline.look(monotonic_ns(), &counters);
         match asked {
             Ok(to) => {

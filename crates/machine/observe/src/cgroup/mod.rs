@@ -7,15 +7,15 @@ use treering_model::{Caution, CautionCode};
 
 use crate::environment::fact;
 use crate::places::KernelRoots;
-use crate::{Findings, Observer, ObserverContext, Watch};
+use crate::{Findings, Observer, ObserverContext, TrialWatch};
 use hierarchy::{CgroupPath, CgroupVersion};
 use limits::CgroupLimits;
 
 /// Observer of control group limits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cgroup;
+pub(crate) struct CgroupObserver;
 
-impl Observer for Cgroup {
+impl Observer for CgroupObserver {
     fn name(&self) -> &'static str {
         "cgroup"
     }
@@ -24,7 +24,7 @@ impl Observer for Cgroup {
         seen(&KernelRoots::default())
     }
 
-    fn watch(&self, _scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, _scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
         let places = KernelRoots::default();
         let before = memory_hits(&places)?;
         Some(Box::new(CgroupWatch { places, before }))
@@ -49,7 +49,7 @@ struct CgroupWatch {
     before: u64,
 }
 
-impl Watch for CgroupWatch {
+impl TrialWatch for CgroupWatch {
     fn end(self: Box<Self>) -> Findings {
         let mut seen = Findings::default();
         let Some(after) = memory_hits(&self.places) else { return seen };

@@ -6,7 +6,7 @@ use std::path::Path;
 use treering_model::CautionCode;
 
 use super::{CgroupWatch, memory_hits, seen};
-use crate::Watch;
+use crate::TrialWatch;
 use crate::places::KernelRoots;
 
 /// Simulates a machine with four CPUs, 8 GiB and these control group files.

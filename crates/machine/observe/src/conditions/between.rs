@@ -2,7 +2,7 @@
 
 use treering_model::{Caution, CautionCode, Fact};
 
-use super::counters::Counters;
+use super::counters::MachineCounters;
 use crate::Findings;
 use crate::environment::fact;
 
@@ -30,8 +30,8 @@ const DROPS: [&str; 2] = ["drop_pagecache", "drop_slab"];
 
 /// Interval between two readings of the counters.
 pub(super) struct CounterInterval<'c> {
-    pub(super) before: &'c Counters,
-    pub(super) after: &'c Counters,
+    pub(super) before: &'c MachineCounters,
+    pub(super) after: &'c MachineCounters,
 }
 
 impl CounterInterval<'_> {
@@ -48,7 +48,7 @@ impl CounterInterval<'_> {
         }
     }
 
-    fn grown(&self, of: impl Fn(&Counters) -> u64) -> u64 {
+    fn grown(&self, of: impl Fn(&MachineCounters) -> u64) -> u64 {
         of(self.after).saturating_sub(of(self.before))
     }
 
@@ -166,11 +166,11 @@ fn times(count: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CounterInterval, Counters};
+    use super::{CounterInterval, MachineCounters};
     use treering_model::CautionCode;
 
-    fn counters(all: u64, user: u64, stolen: u64) -> Counters {
-        Counters {
+    fn counters(all: u64, user: u64, stolen: u64) -> MachineCounters {
+        MachineCounters {
             all_ticks: all,
             user_ticks: user,
             stolen_ticks: stolen,
@@ -179,7 +179,7 @@ mod tests {
         }
     }
 
-    fn codes(before: &Counters, after: &Counters) -> Vec<CautionCode> {
+    fn codes(before: &MachineCounters, after: &MachineCounters) -> Vec<CautionCode> {
         let cautions = CounterInterval { before, after }.seen().cautions;
         cautions.iter().map(|caution| caution.code).collect()
     }

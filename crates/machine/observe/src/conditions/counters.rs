@@ -6,7 +6,7 @@ use crate::places::KernelRoots;
 
 /// Counters since boot, and the current amount of dirty data.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Counters {
+pub(super) struct MachineCounters {
     /// Ticks of all CPUs, idle or not, in units of `USER_HZ`.
     pub(super) all_ticks: u64,
     /// User time including nice, without guests.
@@ -40,7 +40,7 @@ const PRESSURES: [(&str, &str, &str); 5] = [
     ("memory", "full", "conditions.memory_full_pressure_seconds"),
 ];
 
-impl Counters {
+impl MachineCounters {
     /// Reads the counters; `None` without `/proc`.
     pub(super) fn read(places: &KernelRoots) -> Option<Self> {
         let mut counters = Self::default();
@@ -128,13 +128,13 @@ fn total(pressure: &str, word: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Counters, own_user_ticks, total};
+    use super::{MachineCounters, own_user_ticks, total};
     use crate::places::KernelRoots;
     use std::fs;
 
     #[test]
     fn vmstat_lines_are_parsed_by_name() {
-        let mut counters = Counters::default();
+        let mut counters = MachineCounters::default();
         counters.take_stat("cpu  10 2 30 400 5 6 7 8 9 1\ncpu0 1 1 1 1\nctxt 77\n");
         assert_eq!((counters.all_ticks, counters.user_ticks), (468, 12));
         assert_eq!((counters.stolen_ticks, counters.context_switches), (8, 77));
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn this_machine_has_counters() {
-        let counters = Counters::read(&KernelRoots::default()).unwrap();
+        let counters = MachineCounters::read(&KernelRoots::default()).unwrap();
         assert!(counters.all_ticks > 0 && counters.uptime_seconds > 0.0);
         assert!(!counters.load_average.is_empty());
         assert!(counters.vm_sum(&["pgpgin"]) > 0);
@@ -159,7 +159,7 @@ mod tests {
     fn package_throttles_are_reported_by_every_cpu() {
         let root = tempfile::tempdir().unwrap();
         let places = KernelRoots { sys: root.path().to_owned(), ..KernelRoots::default() };
-        let none = Counters::read(&places).unwrap();
+        let none = MachineCounters::read(&places).unwrap();
         assert_eq!((none.core_throttles, none.package_throttles), (None, None));
         for (cpu, core) in [("cpu0", "3"), ("cpu1", "4\n")] {
             let folder = root.path().join("devices/system/cpu").join(cpu).join("thermal_throttle");
@@ -168,7 +168,7 @@ mod tests {
             fs::write(folder.join("package_throttle_count"), "5\n").unwrap();
         }
         fs::create_dir_all(root.path().join("devices/system/cpu/cpufreq")).unwrap();
-        let some = Counters::read(&places).unwrap();
+        let some = MachineCounters::read(&places).unwrap();
         assert_eq!((some.core_throttles, some.package_throttles), (Some(7), Some(5)));
     }
 }

@@ -14,10 +14,10 @@ use treering_model::{Caution, CautionCode};
 
 use crate::environment::fact;
 use crate::places::KernelRoots;
-use crate::{Findings, Observer, ObserverContext, Watch};
+use crate::{Findings, Observer, ObserverContext, TrialWatch};
 use between::CounterInterval;
 use concern::LogRelevance;
-use counters::Counters;
+use counters::MachineCounters;
 use kernel_log::KernelLog;
 
 /// Dirty bytes tolerated at the start of a trial: half a second of a hard disk. A few MiB are
@@ -28,9 +28,9 @@ const QUOTED: usize = 3;
 
 /// Observer of conditions outside of the trial's control.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Conditions;
+pub(crate) struct ConditionsObserver;
 
-impl Observer for Conditions {
+impl Observer for ConditionsObserver {
     fn name(&self) -> &'static str {
         "conditions"
     }
@@ -46,9 +46,9 @@ impl Observer for Conditions {
         seen
     }
 
-    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
         let places = KernelRoots::default();
-        let before = Counters::read(&places)?;
+        let before = MachineCounters::read(&places)?;
         let concern = LogRelevance::for_target(&places, scene.target);
         Some(Box::new(ConditionsWatch { before, log: KernelLog::from_now(), concern }))
     }
@@ -79,15 +79,15 @@ fn look(places: &KernelRoots, slow: Option<Vec<String>>) -> Findings {
 }
 
 struct ConditionsWatch {
-    before: Counters,
+    before: MachineCounters,
     log: Option<KernelLog>,
     concern: LogRelevance,
 }
 
-impl Watch for ConditionsWatch {
+impl TrialWatch for ConditionsWatch {
     fn end(self: Box<Self>) -> Findings {
         let mut seen = Findings::default();
-        if let Some(after) = Counters::read(&KernelRoots::default()) {
+        if let Some(after) = MachineCounters::read(&KernelRoots::default()) {
             seen = CounterInterval { before: &self.before, after: &after }.seen();
         }
         let mut lines = self.log.map(KernelLog::warnings).unwrap_or_default();

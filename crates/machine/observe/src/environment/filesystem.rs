@@ -5,17 +5,19 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use treering_model::Fact;
-use treering_model::filesystems::{BTRFS, EXT2, EXT3, EXT4, F2FS, Metadata, SINGLE, XFS, by_name};
+use treering_model::filesystems::{
+    BTRFS, EXT2, EXT3, EXT4, F2FS, MetadataCopies, SINGLE, XFS, by_name,
+};
 use treering_sys::{Mount, filesystem_facts, xfs_geometry};
 
 use super::{device, ext as superblock, fact};
 use crate::places::KernelRoots;
 
 /// Function that reads features and geometry of a mounted filesystem.
-type Reader = fn(&KernelRoots, &File, &Mount) -> Option<FilesystemBuild>;
+type BuildReader = fn(&KernelRoots, &File, &Mount) -> Option<FilesystemBuild>;
 
 /// Readers by filesystem.
-const READERS: &[(&str, Reader)] = &[
+const READERS: &[(&str, BuildReader)] = &[
     (EXT2.name, ext),
     (EXT3.name, ext),
     (EXT4.name, ext),
@@ -49,7 +51,9 @@ pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> 
     // fact.
     let profiles = match &made {
         Some(made) => made.profiles.clone(),
-        None if by_name(&mount.fs_type).is_some_and(|one| one.metadata == Metadata::Once) => once(),
+        None if by_name(&mount.fs_type).is_some_and(|one| one.metadata == MetadataCopies::Once) => {
+            once()
+        }
         None => Vec::new(),
     };
     if let Some(made) = made {

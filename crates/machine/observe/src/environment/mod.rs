@@ -15,9 +15,9 @@ use crate::{Findings, Observer, ObserverContext};
 
 /// Observer of facts that are constant during a trial.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Environment;
+pub(crate) struct EnvironmentObserver;
 
-impl Observer for Environment {
+impl Observer for EnvironmentObserver {
     fn name(&self) -> &'static str {
         "environment"
     }

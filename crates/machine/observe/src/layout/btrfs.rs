@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
-use treering_model::LayoutUse;
+use treering_model::UsedBytes;
 use treering_stats::layout::{FreeSpaceMeasures, MapMeasures};
 use treering_sys::{BtrfsKey, Errno, btrfs_items, btrfs_spaces};
 
@@ -44,7 +44,7 @@ pub(super) fn look(
         let of = |use_bit| {
             let of_it =
                 spaces.iter().filter(move |s| s.flags & use_bit != 0 && s.flags & RESERVED == 0);
-            of_it.fold(LayoutUse::default(), |sum, space| LayoutUse {
+            of_it.fold(UsedBytes::default(), |sum, space| UsedBytes {
                 used_bytes: sum.used_bytes.saturating_add(space.used_bytes),
                 total_bytes: sum.total_bytes.saturating_add(space.total_bytes),
             })

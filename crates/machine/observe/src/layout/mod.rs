@@ -17,14 +17,14 @@ use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use treering_model::filesystems::name_of;
-use treering_model::{Layout, LayoutMap};
-use treering_stats::layout::{Draws, MapMeasures};
+use treering_model::{FileLayout, LayoutMap};
+use treering_stats::layout::{MapMeasures, SampleDraws};
 use treering_sys::{
     Confinement, Errno, FilesystemFacts, MountTable, filesystem_facts, sync_filesystem,
 };
 
 pub use walk::WalkCounts;
-use walk::{FileTreatment, Halt, LayoutWalk};
+use walk::{FileTreatment, LayoutWalk, WalkEnd};
 pub(crate) use watch::LayoutObserver;
 pub use watch::LayoutSchedule;
 use whole_read::WholeRead;
@@ -44,9 +44,9 @@ pub struct SurveyPlan {
 
 /// Result of a survey.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Survey {
+pub struct LayoutSurvey {
     /// The layout.
-    pub layout: Layout,
+    pub layout: FileLayout,
     /// Map, if requested.
     pub map: Option<LayoutMap>,
 }
@@ -79,7 +79,7 @@ impl std::error::Error for SurveyError {}
 
 /// Progress callback, which can stop the survey: entries so far, and for a sample the total number
 /// of files once it is known.
-pub type SurveyNews<'n> = &'n mut dyn FnMut(&WalkCounts, Option<u64>) -> ControlFlow<()>;
+pub type SurveyProgress<'n> = &'n mut dyn FnMut(&WalkCounts, Option<u64>) -> ControlFlow<()>;
 
 /// Surveys everything beneath a directory, and the filesystem that contains it.
 ///
@@ -89,8 +89,8 @@ pub type SurveyNews<'n> = &'n mut dyn FnMut(&WalkCounts, Option<u64>) -> Control
 pub fn survey(
     top: BorrowedFd<'_>,
     plan: &SurveyPlan,
-    news: SurveyNews<'_>,
-) -> Result<Survey, SurveyError> {
+    news: SurveyProgress<'_>,
+) -> Result<LayoutSurvey, SurveyError> {
     let failed = |what| move |errno| SurveyError::Failed(what, errno);
     let facts = filesystem_facts(top).map_err(failed("look at the filesystem"))?;
     if plan.write_back {
@@ -107,7 +107,7 @@ pub fn survey(
     let space = space::look(top.as_fd(), &facts, map.as_mut());
     let tree = tree.layout(sampled);
     let is_sample = sampled < 1.0;
-    let layout = Layout {
+    let layout = FileLayout {
         filesystem: type_of(top).or_else(|| name_of(facts.type_magic).map(str::to_owned)),
         files: met.files,
         directories: met.directories,
@@ -120,7 +120,7 @@ pub fn survey(
         fullness: space.fullness,
         ..reported::of_tree(&tree)
     };
-    Ok(Survey { layout, map: map.map(|map| reported::map(map.map())) })
+    Ok(LayoutSurvey { layout, map: map.map(|map| reported::map(map.map())) })
 }
 
 /// Filesystem type from the mount table: `statfs` does not distinguish ext2 to ext4.
@@ -134,7 +134,7 @@ fn purpose(
     plan: &SurveyPlan,
     facts: &FilesystemFacts,
     confinement: Confinement,
-    news: SurveyNews<'_>,
+    news: SurveyProgress<'_>,
 ) -> Result<(FileTreatment, f64, Option<u64>), SurveyError> {
     let Some(wanted) = plan.sample else { return Ok((FileTreatment::Measure, 1.0, None)) };
     let mut reported = |met: &WalkCounts| news(met, None);
@@ -146,13 +146,13 @@ fn purpose(
         return Ok((FileTreatment::Measure, 1.0, Some(total)));
     }
     let share = wanted as f64 / total as f64;
-    Ok((FileTreatment::Sample(Draws::new(plan.seed, share)), share, Some(total)))
+    Ok((FileTreatment::Sample(SampleDraws::new(plan.seed, share)), share, Some(total)))
 }
 
-fn halted(halt: Halt, facts: &FilesystemFacts) -> SurveyError {
+fn halted(halt: WalkEnd, facts: &FilesystemFacts) -> SurveyError {
     match halt {
-        Halt::Stopped => SurveyError::Stopped,
-        Halt::NoExtents => SurveyError::NoExtents(name_of(facts.type_magic)),
-        Halt::Failed(what, errno) => SurveyError::Failed(what, errno),
+        WalkEnd::Stopped => SurveyError::Stopped,
+        WalkEnd::NoExtents => SurveyError::NoExtents(name_of(facts.type_magic)),
+        WalkEnd::Failed(what, errno) => SurveyError::Failed(what, errno),
     }
 }

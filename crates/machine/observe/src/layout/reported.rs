@@ -1,16 +1,16 @@
 //! Conversion of measurements to the reported layout.
 
 use treering_model::{
-    Layout, LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap,
+    FileLayout, LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap,
     LayoutMapCell, LayoutMapGroup, LayoutQuantiles,
 };
 use treering_stats::layout::{
-    DeviceMap, ExtentTotals, FreeSpaceLayout, Quantiles, Share, TreeLayout,
+    CountRatio, DeviceMap, ExtentTotals, FreeSpaceLayout, Quantiles, TreeLayout,
 };
 
 /// Layout fields that describe the files.
-pub(super) fn of_tree(tree: &TreeLayout) -> Layout {
-    Layout {
+pub(super) fn of_tree(tree: &TreeLayout) -> FileLayout {
+    FileLayout {
         block_bytes: tree.block_bytes,
         placed_files: tree.placed_files,
         inline_files: tree.inline_files,
@@ -32,15 +32,16 @@ pub(super) fn of_tree(tree: &TreeLayout) -> Layout {
         adjacent_siblings: value(tree.adjacent_siblings),
         gap_bytes: tree.gap_bytes.map(quantiles),
         span_median: tree.span_permille.map(|permille| permille.p50 as f64 / 1000.0),
-        ..Layout::default()
+        ..FileLayout::default()
     }
 }
 
 /// Confidence intervals of a sample.
 pub(super) fn intervals(tree: &TreeLayout) -> LayoutIntervals {
-    let ends = |share: Option<Share>| share?.interval.map(|interval| (interval.low, interval.high));
+    let ends =
+        |share: Option<CountRatio>| share?.interval.map(|interval| (interval.low, interval.high));
     // A share is at most 1, but the formula can exceed it.
-    let share = |share: Option<Share>| ends(share).map(|(low, high)| (low, high.min(1.0)));
+    let share = |share: Option<CountRatio>| ends(share).map(|(low, high)| (low, high.min(1.0)));
     LayoutIntervals {
         extents_per_file: ends(tree.extents_per_file),
         layout_score: share(tree.layout_score),
@@ -49,7 +50,7 @@ pub(super) fn intervals(tree: &TreeLayout) -> LayoutIntervals {
     }
 }
 
-fn value(share: Option<Share>) -> Option<f64> {
+fn value(share: Option<CountRatio>) -> Option<f64> {
     share.map(|share| share.value())
 }
 

@@ -4,7 +4,7 @@
 use std::os::fd::BorrowedFd;
 
 use treering_model::filesystems::{BTRFS, name_of};
-use treering_model::{LayoutFullness, LayoutInodes, LayoutUse};
+use treering_model::{LayoutFullness, LayoutInodes, UsedBytes};
 use treering_stats::layout::{FreeSpaceLayout, FreeSpaceMeasures, MapMeasures};
 use treering_sys::{Errno, FilesystemFacts, space_map};
 
@@ -12,10 +12,10 @@ use super::found_space::SpaceUsage;
 use super::{btrfs, reported};
 
 /// Filesystem-specific reader of space usage.
-type Reader = fn(BorrowedFd<'_>, SpaceUsage, Option<&mut MapMeasures>) -> SpaceUsage;
+type SpaceReader = fn(BorrowedFd<'_>, SpaceUsage, Option<&mut MapMeasures>) -> SpaceUsage;
 
 /// Filesystems with a reader of their own.
-const READERS: &[(&str, Reader)] = &[(BTRFS.name, btrfs::look)];
+const READERS: &[(&str, SpaceReader)] = &[(BTRFS.name, btrfs::look)];
 
 /// Space usage of the filesystem that contains an open directory.
 pub(super) fn look(
@@ -25,7 +25,7 @@ pub(super) fn look(
 ) -> SpaceUsage {
     let used_bytes = facts.capacity_bytes.saturating_sub(facts.unused_bytes);
     let fullness = LayoutFullness {
-        data: LayoutUse { used_bytes, total_bytes: facts.capacity_bytes },
+        data: UsedBytes { used_bytes, total_bytes: facts.capacity_bytes },
         inodes: facts.used_inodes.map(|(used, total)| LayoutInodes { used, total }),
         ..LayoutFullness::default()
     };

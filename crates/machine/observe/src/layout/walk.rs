@@ -4,15 +4,15 @@ use std::ffi::CStr;
 use std::ops::ControlFlow;
 use std::os::fd::BorrowedFd;
 
-use treering_model::LayoutPassed;
-use treering_stats::layout::{Draws, Extent, MapMeasures, Placement, TreeMeasures};
+use treering_model::SkippedEntries;
+use treering_stats::layout::{Extent, ExtentPlacement, MapMeasures, SampleDraws, TreeMeasures};
 use treering_sys::{
     Confinement, Errno, ExtentBuffer, FileExtent, FileType, file_extents, open_to_look,
 };
 
 use super::inodes::InodeSet;
 use super::whole_read::WholeRead;
-use crate::tree::{Entry, SkipReason, Visit, WalkError, traverse};
+use crate::tree::{SkipReason, TreeEntry, TreeVisitor, WalkError, traverse};
 
 /// Length of a run of neighbouring files that are sampled together.
 const RUN: u64 = 64;
@@ -40,8 +40,8 @@ pub struct WalkCounts {
 
 impl WalkCounts {
     /// Entries that were not measured.
-    pub(super) fn passed(&self) -> LayoutPassed {
-        LayoutPassed {
+    pub(super) fn passed(&self) -> SkippedEntries {
+        SkippedEntries {
             hard_links: self.hard_links,
             others: self.others,
             mounts: self.mounts,
@@ -53,7 +53,7 @@ impl WalkCounts {
 
 /// Reason for an early end of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Halt {
+pub(super) enum WalkEnd {
     /// Stopped by the progress callback.
     Stopped,
     /// The filesystem does not report extents.
@@ -62,7 +62,7 @@ pub(super) enum Halt {
     Failed(&'static str, Errno),
 }
 
-impl From<WalkError> for Halt {
+impl From<WalkError> for WalkEnd {
     fn from(WalkError(what, errno): WalkError) -> Self {
         Self::Failed(what, errno)
     }
@@ -76,7 +76,7 @@ pub(super) enum FileTreatment {
     /// Measure all files.
     Measure,
     /// Measure random runs of files.
-    Sample(Draws),
+    Sample(SampleDraws),
 }
 
 /// Progress callback; can stop the walk.
@@ -129,7 +129,7 @@ impl<'w> LayoutWalk<'w> {
     }
 
     /// Walks through everything beneath a directory.
-    pub(super) fn go(&mut self, top: BorrowedFd<'_>) -> Result<(), Halt> {
+    pub(super) fn go(&mut self, top: BorrowedFd<'_>) -> Result<(), WalkEnd> {
         traverse(self.confinement, top, self)
     }
 
@@ -158,7 +158,7 @@ impl<'w> LayoutWalk<'w> {
         self.run = (false, 0);
     }
 
-    fn measure(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), Halt> {
+    fn measure(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), WalkEnd> {
         let file = match open_to_look(self.confinement, dir, name) {
             Ok(file) => file,
             Err(errno) => return self.not_opened(errno),
@@ -178,7 +178,7 @@ impl<'w> LayoutWalk<'w> {
         match asked {
             Ok(_) => self.reported += 1,
             Err(Errno::OPNOTSUPP | Errno::NOTTY) if self.reported == 0 => {
-                return Err(Halt::NoExtents);
+                return Err(WalkEnd::NoExtents);
             }
             Err(_) => {
                 self.met.unreadable += 1;
@@ -190,14 +190,14 @@ impl<'w> LayoutWalk<'w> {
         Ok(())
     }
 
-    fn not_opened(&mut self, errno: Errno) -> Result<(), Halt> {
+    fn not_opened(&mut self, errno: Errno) -> Result<(), WalkEnd> {
         self.met.files -= 1;
         self.is_whole = false;
         match errno {
             Errno::NOENT => self.met.vanished += 1,
             Errno::XDEV => self.met.mounts += 1,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
-                return Err(Halt::Failed("open a file", errno));
+                return Err(WalkEnd::Failed("open a file", errno));
             }
             _ => self.met.unreadable += 1,
         }
@@ -205,10 +205,10 @@ impl<'w> LayoutWalk<'w> {
     }
 }
 
-impl Visit for LayoutWalk<'_> {
-    type Halt = Halt;
+impl TreeVisitor for LayoutWalk<'_> {
+    type WalkEnd = WalkEnd;
 
-    fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), Halt> {
+    fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkEnd> {
         self.depth += 1;
         if let (2, Some(name), Some(map)) = (self.depth, name, &mut self.map) {
             map.begin_group(&name.to_string_lossy());
@@ -221,7 +221,7 @@ impl Visit for LayoutWalk<'_> {
     }
 
     /// Counts a file, and measures it unless it is not sampled.
-    fn entry(&mut self, entry: &Entry<'_>) -> Result<(), Halt> {
+    fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), WalkEnd> {
         if entry.kind != FileType::RegularFile {
             self.met.others += 1;
             return Ok(());
@@ -232,7 +232,7 @@ impl Visit for LayoutWalk<'_> {
         }
         self.met.files += 1;
         if self.met.files.is_multiple_of(NEWS_EVERY) && (self.news)(&self.met).is_break() {
-            return Err(Halt::Stopped);
+            return Err(WalkEnd::Stopped);
         }
         if self.takes() {
             return self.measure(entry.dir, entry.name);
@@ -246,7 +246,7 @@ impl Visit for LayoutWalk<'_> {
         self.tree.end_directory(self.is_whole);
     }
 
-    fn leave(&mut self) -> Result<(), Halt> {
+    fn leave(&mut self) -> Result<(), WalkEnd> {
         self.depth = self.depth.saturating_sub(1);
         Ok(())
     }
@@ -263,11 +263,11 @@ impl Visit for LayoutWalk<'_> {
 /// Converts an extent of the kernel.
 pub(super) fn placed(extent: &FileExtent) -> Extent {
     let placement = if extent.is_inline() {
-        Placement::Inline
+        ExtentPlacement::Inline
     } else if extent.is_placed() {
-        Placement::Placed
+        ExtentPlacement::Placed
     } else {
-        Placement::Delayed
+        ExtentPlacement::Delayed
     };
     Extent {
         logical: extent.logical,

@@ -12,13 +12,13 @@ use treering_model::metrics::layout::{
     SPAN_MEDIAN, TRAVERSAL_SCORE_PERCENT,
 };
 use treering_model::{
-    Artifact, Fact, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION,
-    Layout, Metric, PhaseTotals, Scope, TaskTotals,
+    Artifact, Fact, FileLayout, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
+    LAYOUT_VERSION, Metric, PhaseTotals, Scope, TaskTotals,
 };
 use treering_sys::open_top;
 
-use super::{Survey, SurveyPlan, survey};
-use crate::{Findings, Observer, ObserverContext, Watch};
+use super::{LayoutSurvey, SurveyPlan, survey};
+use crate::{Findings, Observer, ObserverContext, TrialWatch};
 
 /// Times at which layouts are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Observer for LayoutObserver {
         Findings::default()
     }
 
-    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
         let wanted = scene.wanted.layout?;
         let target = scene.target.to_owned();
         Some(Box::new(LayoutWatch { wanted, target, tasks: 0, problem: None, phase: 0 }))
@@ -59,7 +59,7 @@ struct LayoutWatch {
     phase: u32,
 }
 
-impl Watch for LayoutWatch {
+impl TrialWatch for LayoutWatch {
     fn phase_begins(&mut self, phase: u32, _name: &str) {
         self.phase = phase;
     }
@@ -70,13 +70,15 @@ impl Watch for LayoutWatch {
         if every == 0 || !self.tasks.is_multiple_of(every) {
             return Findings::default();
         }
-        let Some(Survey { layout, .. }) = self.survey(false) else { return Findings::default() };
+        let Some(LayoutSurvey { layout, .. }) = self.survey(false) else {
+            return Findings::default();
+        };
         let name = format!("{LAYOUT_AFTER_TASK}{}", self.tasks);
         Findings { artifacts: artifact(self.phase, name, &layout), ..Findings::default() }
     }
 
     fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
-        let Some(Survey { layout, map }) = self.survey(self.wanted.map) else {
+        let Some(LayoutSurvey { layout, map }) = self.survey(self.wanted.map) else {
             return Findings::default();
         };
         let mut artifacts = artifact(totals.phase, String::new(), &layout);
@@ -94,7 +96,7 @@ impl Watch for LayoutWatch {
 }
 
 impl LayoutWatch {
-    fn survey(&mut self, map: bool) -> Option<Survey> {
+    fn survey(&mut self, map: bool) -> Option<LayoutSurvey> {
         match take(&self.target, map) {
             Ok(survey) => Some(survey),
             Err(problem) => {
@@ -105,21 +107,21 @@ impl LayoutWatch {
     }
 }
 
-fn take(target: &Path, map: bool) -> Result<Survey, String> {
+fn take(target: &Path, map: bool) -> Result<LayoutSurvey, String> {
     let top = open_top(target).map_err(|errno| errno.to_string())?;
     let plan = SurveyPlan { map, write_back: true, ..SurveyPlan::default() };
     survey(top.as_fd(), &plan, &mut |_, _| ControlFlow::Continue(()))
         .map_err(|error| error.to_string())
 }
 
-fn artifact(phase: u32, name: String, layout: &Layout) -> Vec<Artifact> {
+fn artifact(phase: u32, name: String, layout: &FileLayout) -> Vec<Artifact> {
     // A layout that cannot be represented in JSON has no comparable numbers either.
     let made = Artifact::new(LAYOUT_ARTIFACT, LAYOUT_VERSION, layout).ok();
     made.map(|made| Artifact { phase: Some(phase), name, ..made }).into_iter().collect()
 }
 
 /// Metrics of a layout.
-fn metrics(layout: &Layout, scope: &Scope) -> Vec<Metric> {
+fn metrics(layout: &FileLayout, scope: &Scope) -> Vec<Metric> {
     let free = layout.free_space.as_ref();
     let percent = |share: Option<f64>| share.map(|share| share * 100.0);
     let all = [
@@ -144,7 +146,7 @@ mod tests {
     use super::{LayoutObserver, LayoutSchedule};
     use crate::{Observer, ObserverContext, ObserverOptions};
     use std::path::Path;
-    use treering_model::{Layout, PhaseTotals, TaskTotals};
+    use treering_model::{FileLayout, PhaseTotals, TaskTotals};
 
     fn scene(target: &Path, wanted: Option<LayoutSchedule>) -> ObserverContext<'_> {
         ObserverContext {
@@ -185,7 +187,7 @@ mod tests {
         let names: Vec<_> = tasks.iter().flatten().map(|made| made.name.as_str()).collect();
         assert_eq!(names, ["after task 2", "after task 4"]);
         assert_eq!(seen.artifacts.len(), 2);
-        let layout: Layout = serde_json::from_str(&seen.artifacts[0].body).unwrap();
+        let layout: FileLayout = serde_json::from_str(&seen.artifacts[0].body).unwrap();
         assert_eq!(layout.files, 1);
         assert!(seen.metrics.iter().any(|metric| metric.name == "layout_extents_per_file"));
     }

@@ -1,8 +1,8 @@
 //! Modelled time of reading all measured files, from their extents alone.
 
-use treering_model::{LayoutRead, MODELLED_DISK};
-use treering_stats::layout::{Extent, Placement};
-use treering_trace::{Disk, DiskReader};
+use treering_model::{MODELLED_DISK, ModelledRead};
+use treering_stats::layout::{Extent, ExtentPlacement};
+use treering_trace::{DiskReader, ModelledDisk};
 
 /// Modelled reader, fed with extents in walk order.
 #[derive(Clone, Debug)]
@@ -15,13 +15,13 @@ pub(super) struct WholeRead {
 impl WholeRead {
     /// Creates a reader on [`MODELLED_DISK`].
     pub(super) fn new() -> Option<Self> {
-        let disk = Disk::named(MODELLED_DISK)?;
+        let disk = ModelledDisk::named(MODELLED_DISK)?;
         Some(Self { reader: DiskReader::new(&disk), pending: None })
     }
 
     /// Reads the next extent. Extents without an address or never written cause no device read.
     pub(super) fn extent(&mut self, extent: &Extent) {
-        if extent.placement != Placement::Placed || extent.unwritten {
+        if extent.placement != ExtentPlacement::Placed || extent.unwritten {
             return;
         }
         self.read_pending(extent.physical);
@@ -43,16 +43,16 @@ impl WholeRead {
     }
 
     /// Total modelled time.
-    pub(super) fn end(mut self) -> LayoutRead {
+    pub(super) fn end(mut self) -> ModelledRead {
         self.read_pending(0);
-        LayoutRead { disk: MODELLED_DISK.to_owned(), seconds: self.reader.seconds() }
+        ModelledRead { disk: MODELLED_DISK.to_owned(), seconds: self.reader.seconds() }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::WholeRead;
-    use treering_stats::layout::{Extent, Placement};
+    use treering_stats::layout::{Extent, ExtentPlacement};
 
     const PIECE: u64 = 1 << 20;
 
@@ -72,8 +72,8 @@ mod tests {
         let place = Extent::placed(0, PIECE << 10, PIECE);
         for silent in [
             Extent { unwritten: true, ..place },
-            Extent { placement: Placement::Inline, ..place },
-            Extent { placement: Placement::Delayed, ..place },
+            Extent { placement: ExtentPlacement::Inline, ..place },
+            Extent { placement: ExtentPlacement::Delayed, ..place },
         ] {
             assert_eq!(seconds(&[silent]), 0.0);
         }

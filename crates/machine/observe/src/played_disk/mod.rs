@@ -14,7 +14,7 @@ use treering_model::{
 use treering_sys::MountTable;
 
 use crate::block_trace::devices_under;
-use crate::{Findings, Observer, ObserverContext, Watch};
+use crate::{Findings, Observer, ObserverContext, TrialWatch};
 
 /// Share of lateness in the busy time above which the times are questionable.
 const LATE_SHARE_MUCH: f64 = 0.05;
@@ -39,7 +39,7 @@ impl Observer for PlayedDisks {
         }
     }
 
-    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn Watch>> {
+    fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
         let statuses = statuses_below(scene.target);
         if statuses.is_empty() {
             return None;
@@ -55,7 +55,7 @@ struct PlayedWatch {
     phase: PlayedCounts,
 }
 
-impl Watch for PlayedWatch {
+impl TrialWatch for PlayedWatch {
     fn phase_begins(&mut self, _phase: u32, _name: &str) {
         self.phase = counts(&self.statuses);
     }

@@ -33,7 +33,7 @@ pub(super) const SECTIONS: [Section; 17] = [
 #[cfg(test)]
 mod tests {
     use super::{MetricSpec, SECTIONS, fio, rates};
-    use crate::{Better, Scope, Unit};
+    use crate::{BetterDirection, Scope, Unit};
     use std::collections::BTreeSet;
 
     /// The entry of exactly this name, else the first family that it is of.
@@ -62,7 +62,7 @@ mod tests {
             };
             assert!(units.iter().any(|unit| spec.name.contains(unit)), "{}", spec.name);
             let is_rate = spec.name.ends_with("_per_second") && !spec.name.contains("seeks");
-            assert!(!is_rate || spec.better == Better::Higher, "{}", spec.name);
+            assert!(!is_rate || spec.better == BetterDirection::Higher, "{}", spec.name);
         }
     }
 

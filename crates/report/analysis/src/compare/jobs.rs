@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, Mode, Trial, TrialId};
+use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, RunMode, Trial, TrialId};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{AlignedTrials, align, unpaired};
@@ -26,7 +26,7 @@ fn counts(workload: &str, name: &str) -> bool {
 /// Trials of both variants that did the same work.
 pub(super) struct ComparedJob<'t> {
     pub(super) workload: &'t str,
-    pub(super) mode: Mode,
+    pub(super) mode: RunMode,
     /// Parameters that distinguish this job from others of the workload.
     pub(super) name: String,
     pub(super) rounds: AlignedTrials<'t>,
@@ -104,7 +104,7 @@ fn other_accelerators(
 }
 
 fn of_workload<'t>(
-    (workload, mode): (&'t str, Mode),
+    (workload, mode): (&'t str, RunMode),
     base: Vec<TrialGroup<'t>>,
     other: Vec<TrialGroup<'t>>,
     what: &str,
@@ -151,8 +151,8 @@ fn of_workload<'t>(
 }
 
 /// Workloads with their modes, in order of first occurrence.
-fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'t str, Mode)> {
-    let mut workloads: Vec<(&str, Mode)> = Vec::new();
+fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'t str, RunMode)> {
+    let mut workloads: Vec<(&str, RunMode)> = Vec::new();
     for trial in trials {
         let workload = (trial.beginning.workload.as_str(), trial.beginning.mode);
         if !workloads.contains(&workload) {
@@ -229,7 +229,7 @@ fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
 /// Distinguishing parameters of the job of each trial, in the order of the trials.
 pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<String> {
     let mut names: HashMap<TrialId, String> = HashMap::new();
-    let mut kinds: Vec<((&str, Mode), Vec<&Trial>)> = Vec::new();
+    let mut kinds: Vec<((&str, RunMode), Vec<&Trial>)> = Vec::new();
     for trial in trials.clone() {
         let kind = (trial.beginning.workload.as_str(), trial.beginning.mode);
         match kinds.iter_mut().find(|(known, _)| *known == kind) {

@@ -3,11 +3,12 @@
 use std::error::Error;
 use std::fmt;
 
-use treering_model::{Better, Metric, Trial};
+use treering_model::{BetterDirection, Metric, Trial};
 use treering_stats::{
-    ALPHA, Comparison, Criteria, Direction, Finding, Question, Role, Scale, SerialCheck,
-    StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired,
-    decision_interval, decision_levels, judge_family, median, pair_rounds, serial_check,
+    ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale,
+    SerialCheck, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired,
+    compare_unpaired, decision_interval, decision_levels, judge_family, median, pair_rounds,
+    serial_check,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -127,7 +128,8 @@ fn answered(
     asked: Vec<PendingComparison>,
     alpha: f64,
 ) -> Result<Vec<MetricComparison>, StatsError> {
-    let questions: Vec<Question> = asked.iter().filter_map(|asked| asked.question).collect();
+    let questions: Vec<ComparisonQuestion> =
+        asked.iter().filter_map(|asked| asked.question).collect();
     let verdicts = judge_family(&questions, alpha)?;
     let levels = levels(&questions, alpha)?;
     let mut answers = verdicts.into_iter().zip(levels);
@@ -172,10 +174,10 @@ fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
 }
 
 /// Significance level applied to each question; `None` where it has no p-value.
-fn levels(questions: &[Question], alpha: f64) -> Result<Vec<Option<f64>>, StatsError> {
+fn levels(questions: &[ComparisonQuestion], alpha: f64) -> Result<Vec<Option<f64>>, StatsError> {
     let mut levels = vec![None; questions.len()];
-    for role in [Role::Primary, Role::Exploratory] {
-        let p_of = |question: &Question| {
+    for role in [CorrectionRole::Primary, CorrectionRole::Exploratory] {
+        let p_of = |question: &ComparisonQuestion| {
             question.comparison.p_value.filter(|_| question.criteria.role == role)
         };
         let p: Vec<f64> = questions.iter().filter_map(p_of).collect();
@@ -359,10 +361,10 @@ fn question(
         Scale::Difference => threshold * baseline_median.abs().max(contender_median.abs()),
     };
     let direction = match metric.better {
-        Better::Higher => Direction::HigherIsBetter,
-        Better::Lower => Direction::LowerIsBetter,
+        BetterDirection::Higher => Direction::HigherIsBetter,
+        BetterDirection::Lower => Direction::LowerIsBetter,
     };
-    let role = if metric.primary { Role::Primary } else { Role::Exploratory };
+    let role = if metric.primary { CorrectionRole::Primary } else { CorrectionRole::Exploratory };
     let estimate = estimate(&comparison);
     let is_ratio = scale == Scale::Ratio;
     let about = MetricComparison {
@@ -399,7 +401,7 @@ fn question(
         rounds_needed: None,
     };
     let criteria = Criteria { direction, role, effect_threshold };
-    let question = Some(Question { comparison, criteria });
+    let question = Some(ComparisonQuestion { comparison, criteria });
     Some(PendingComparison { about, question, leader: None })
 }
 

@@ -2,7 +2,7 @@
 //! ones, and the trials that charts of them are drawn from.
 
 use treering_model::metrics::is_observation;
-use treering_model::{CellRole, Mode, Trial, TrialId};
+use treering_model::{CellRole, RunMode, Trial, TrialId};
 
 use super::Outcome;
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -58,7 +58,7 @@ pub struct ObservedJob {
     /// Name of the workload.
     pub workload: String,
     /// Mode of the workload: classic or native.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Parameters that distinguish this job from others of the workload; empty when there is one.
     pub job: String,
     /// Variants, each after its baseline.

@@ -1,8 +1,8 @@
 //! Outcome of a comparison: estimates with verdicts, and a summary of each variant.
 
 use serde::{Deserialize, Serialize};
-use treering_model::{Better, Mode, Scope, Unit};
-use treering_stats::{Progress, StoppingDecision, StoppingRule};
+use treering_model::{BetterDirection, RunMode, Scope, Unit};
+use treering_stats::{CampaignProgress, StoppingDecision, StoppingRule};
 
 use super::{ComparisonCaution, ComparisonCautionCode};
 
@@ -67,7 +67,7 @@ pub struct MetricComparison {
     /// Name of the workload.
     pub workload: String,
     /// Mode of the workload: classic or native.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Parameters that distinguish this job from others of the workload; empty when there is one.
     pub job: String,
     /// Title of the job: its name in the plan, else the workload with `job`.
@@ -79,7 +79,7 @@ pub struct MetricComparison {
     /// Unit of the values.
     pub unit: Unit,
     /// Direction in which the metric is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Name of the baseline.
     pub baseline: String,
     /// Name of the contender.
@@ -228,17 +228,17 @@ impl Outcome {
     /// takes longest decides.
     pub fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool {
         let primary = self.comparisons.iter().filter(|one| one.primary);
-        let known = |one: &MetricComparison| Progress {
+        let known = |one: &MetricComparison| CampaignProgress {
             rounds,
             half_width: one.half_width(),
             p_value: one.p_adjusted,
         };
-        let mut progress: Vec<Progress> = primary.map(known).collect();
+        let mut progress: Vec<CampaignProgress> = primary.map(known).collect();
         if progress.is_empty() {
-            progress.push(Progress { rounds, half_width: None, p_value: None });
+            progress.push(CampaignProgress { rounds, half_width: None, p_value: None });
         }
         let goes_on =
-            |one: &Progress| matches!(rule.decide(one), StoppingDecision::Continue { .. });
+            |one: &CampaignProgress| matches!(rule.decide(one), StoppingDecision::Continue { .. });
         progress.iter().any(goes_on)
     }
 

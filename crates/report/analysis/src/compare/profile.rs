@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use treering_model::{Mode, PhaseTotals, Trial, TrialId};
+use treering_model::{PhaseTotals, RunMode, Trial, TrialId};
 
 use super::jobs::{ComparedJob, jobs};
 use super::variant::{ComparedVariant, contrasts, is_completed};
@@ -19,7 +19,7 @@ pub struct JobProfile {
     /// Name of the workload.
     pub workload: String,
     /// Mode of the workload: classic or native.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Parameters that distinguish this job from others of the workload; empty when there is one.
     pub job: String,
     /// Profiles of the variants, the baseline first.

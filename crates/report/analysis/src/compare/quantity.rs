@@ -8,7 +8,7 @@
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::fio::DIRECTION_RUNTIME_SECONDS;
 use treering_model::metrics::{rates, times};
-use treering_model::{Scope, Trial, Unit, Work};
+use treering_model::{Scope, Trial, Unit, WorkLimit};
 use treering_stats::median;
 
 use super::outcome::MetricComparison;
@@ -30,7 +30,8 @@ const ELAPSED: &str = times::ELAPSED_SECONDS.name;
 /// Merges the questions of a job and contender that concern one quantity; `first` is the index of
 /// the first of them.
 pub(super) fn join(asked: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
-    let is_timed = trials.iter().any(|trial| fact(trial, Work::FACT) == Some(Work::Timed.name()));
+    let is_timed =
+        trials.iter().any(|trial| fact(trial, WorkLimit::FACT) == Some(WorkLimit::Timed.name()));
     let order = |one: &&usize| !asked[**one].about.primary;
     let all: Vec<usize> = (0..asked.len()).filter(|&one| asked[one].question.is_some()).collect();
     let mut leaders: Vec<&usize> = all.iter().collect();

@@ -1,6 +1,6 @@
 //! Questions put to the statistics.
 
-use treering_stats::Question;
+use treering_stats::ComparisonQuestion;
 
 use super::outcome::MetricComparison;
 
@@ -9,7 +9,7 @@ pub(super) struct PendingComparison {
     pub(super) about: MetricComparison,
     /// Question to judge; `None` for a single run for each variant, and for another unit of a
     /// judged quantity.
-    pub(super) question: Option<Question>,
+    pub(super) question: Option<ComparisonQuestion>,
     /// Index of the question that judges this quantity in another unit.
     pub(super) leader: Option<usize>,
 }

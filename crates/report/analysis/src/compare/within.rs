@@ -6,7 +6,7 @@
 
 use treering_model::metrics::{MetricSpec, rates, times};
 use treering_model::{
-    Better, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, TaskTotals, Trial, Unit,
+    BetterDirection, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, TaskTotals, Trial, Unit,
 };
 use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
 
@@ -45,7 +45,7 @@ struct PairedValues {
     scope: Scope,
     name: String,
     unit: Unit,
-    better: Better,
+    better: BetterDirection,
     /// True for a metric that is judged and corrected with the others.
     is_leading: bool,
     baseline: Vec<f64>,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use treering_model::{Better, CellRole, Mode, Scope, Trial, TrialId, Unit};
+use treering_model::{BetterDirection, CellRole, RunMode, Scope, Trial, TrialId, Unit};
 use treering_stats::HistoryPoint;
 
 use super::{DatedTrial, HistoryTerms};
@@ -14,12 +14,12 @@ const NORMAL_975: f64 = 1.959_964;
 /// A metric of one job on one variant.
 pub(super) struct GatheredSeries<'t> {
     pub(super) workload: &'t str,
-    pub(super) mode: Mode,
+    pub(super) mode: RunMode,
     pub(super) job: String,
     pub(super) variant: &'t str,
     pub(super) metric: String,
     pub(super) unit: Unit,
-    pub(super) better: Better,
+    pub(super) better: BetterDirection,
     pub(super) points: Vec<GatheredPoint<'t>>,
 }
 
@@ -132,7 +132,7 @@ fn anchors<'t>(
 struct MetricValue {
     metric: String,
     unit: Unit,
-    better: Better,
+    better: BetterDirection,
     log: f64,
 }
 
@@ -165,7 +165,7 @@ fn measured<'a>(
 /// Indices of series and points by their keys.
 #[derive(Default)]
 struct SeriesIndex<'t> {
-    series: HashMap<(&'t str, Mode, String, &'t str, String, Unit), usize>,
+    series: HashMap<(&'t str, RunMode, String, &'t str, String, Unit), usize>,
     points: HashMap<(usize, &'t str), usize>,
 }
 

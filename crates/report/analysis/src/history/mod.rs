@@ -11,7 +11,7 @@ mod gather;
 
 use std::ops::Range;
 
-use treering_model::{Better, Mode, Trial, TrialId, Unit};
+use treering_model::{BetterDirection, RunMode, Trial, TrialId, Unit};
 use treering_stats::{
     ChangePointPlan, HistoryPoint, SHIFT_PLAN, StatsError, level_shifts, ljung_box, newest_differs,
     noise_shift,
@@ -66,7 +66,7 @@ pub struct HistorySeries {
     /// Name of the workload.
     pub workload: String,
     /// Mode of the workload: classic or native.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// Parameters that distinguish the job from others of the workload; may be empty.
     pub job: String,
     /// Variant of the plan, or the filesystem type.
@@ -76,7 +76,7 @@ pub struct HistorySeries {
     /// Unit of the values; a ratio to an anchor has none.
     pub unit: Unit,
     /// Direction in which the metric is better.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Points in time order.
     pub points: Vec<SeriesPoint>,
     /// Changes of level in time order.
@@ -216,7 +216,7 @@ fn judge(
     // Enough permutations that the smallest possible p is far below the level.
     let permutations = SHIFT_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
     let plan = ChangePointPlan { alpha, permutations, ..SHIFT_PLAN };
-    let is_worse = |change: f64| (change > 0.0) == (series.better == Better::Lower);
+    let is_worse = |change: f64| (change > 0.0) == (series.better == BetterDirection::Lower);
     let shifts = level_shifts(logs, &plan)?;
     let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
     let ends = |at: usize| {

@@ -9,7 +9,7 @@ mod need;
 mod phase;
 mod risk;
 
-use treering_model::workloads::io500::{Benchmark, FULL_SECONDS, STEPS, StepKind};
+use treering_model::workloads::io500::{FULL_SECONDS, Io500Benchmark, STEPS, StepKind};
 use treering_model::{Artifact, RANKS_ARTIFACT, RANKS_VERSION, RankPhase, RankTable, Trial};
 
 pub use figures::{PhaseFigures, RateRange};
@@ -85,7 +85,7 @@ impl FullRun {
     }
 
     /// Requirement of a test, if it was measured.
-    fn need(&self, test: Benchmark) -> Option<&TestRequirement> {
+    fn need(&self, test: Io500Benchmark) -> Option<&TestRequirement> {
         self.needs.iter().find(|need| need.test == test)
     }
 
@@ -109,11 +109,12 @@ fn rank_phases(trial: &Trial) -> Vec<RankPhase> {
 #[cfg(test)]
 mod tests {
     use super::{ClientMachines, FullRun};
-    use treering_model::workloads::io500::{Benchmark, FOUND_FACT};
+    use treering_model::workloads::io500::{FOUND_FACT, Io500Benchmark};
     use treering_model::workloads::ior::TransferCounts;
     use treering_model::workloads::mdtest::ItemCounts;
     use treering_model::{
-        Beginning, Counters, Fact, Interval, Mode, PhaseTotals, TaskTotals, Trial, TrialId,
+        Counters, Fact, IntervalTotals, PhaseTotals, RunMode, TaskTotals, Trial, TrialHeader,
+        TrialId,
     };
 
     const SECOND: u64 = 1_000_000_000;
@@ -133,19 +134,24 @@ mod tests {
     fn trial() -> Trial {
         let items = |done, is_wear_out: bool| {
             let ended_by_time = !is_wear_out;
-            Counters::of(&ItemCounts { done, is_wear_out, ended_by_time, ..ItemCounts::default() })
+            Counters::from_value(&ItemCounts {
+                done,
+                is_wear_out,
+                ended_by_time,
+                ..ItemCounts::default()
+            })
         };
         let transfers = |transfers| {
             let counts = TransferCounts { transfers, ended_by_time: true, ..Default::default() };
-            Counters::of(&counts)
+            Counters::from_value(&counts)
         };
-        let mut beginning = Beginning::new(TrialId::new(), "io500", Mode::Native);
+        let mut beginning = TrialHeader::new(TrialId::new(), "io500", RunMode::Native);
         beginning.parameters = vec![("seconds".to_owned(), "10".to_owned())];
         let worn_out = TaskTotals {
             began_ns: 12 * SECOND,
             ..task("mdtest-easy-write", 1, 1, items(2000, true))
         };
-        let slices = (0..12).map(|second| Interval {
+        let slices = (0..12).map(|second| IntervalTotals {
             second,
             calls: 3000 + 10 * u64::from(second),
             bytes: 0,
@@ -175,7 +181,7 @@ mod tests {
         let names: Vec<&str> = full.phases.iter().map(|phase| phase.name).collect();
         assert_eq!(names, ["ior-easy-write", "mdtest-easy-write"]);
         let [ior, mdtest] = full.needs.as_slice() else { panic!("{:?}", full.needs) };
-        assert_eq!((ior.test, ior.option), (Benchmark::IorEasy, "blockSize"));
+        assert_eq!((ior.test, ior.option), (Io500Benchmark::IorEasy, "blockSize"));
         // 50 transfers of 2 MiB a second, for 300 seconds, and twice as much.
         assert_eq!((ior.reached, ior.proposed), (30_000, 60_000));
         assert_eq!((ior.value().as_str(), ior.bytes), ("60000m", (2 * 30_000) << 20));

@@ -1,8 +1,8 @@
 //! Requirement of a test for a full run, from the amount its fastest worker wrote.
 
 use treering_model::workloads::io500::{
-    Benchmark, DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, FULL_SECONDS, HARD_FILE_BYTES,
-    StepKind,
+    DEFAULT_BLOCK_BYTES, DEFAULT_ITEMS, DEFAULT_SEGMENTS, FULL_SECONDS, HARD_FILE_BYTES,
+    Io500Benchmark, StepKind,
 };
 
 use super::phase::{CountedTask, RehearsedPhase};
@@ -17,7 +17,7 @@ const BLOCK_BYTES: u64 = 4096;
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestRequirement {
     /// Test that the requirement is for.
-    pub test: Benchmark,
+    pub test: Io500Benchmark,
     /// Option of the test: `blockSize`, `n`, `segmentCount`.
     pub option: &'static str,
     /// Amount the fastest worker reaches in the full time, in the unit of the option: MiB for
@@ -39,7 +39,7 @@ pub struct TestRequirement {
 impl TestRequirement {
     /// Value as written in the configuration.
     pub fn value(&self) -> String {
-        let unit = if self.test == Benchmark::IorEasy { "m" } else { "" };
+        let unit = if self.test == Io500Benchmark::IorEasy { "m" } else { "" };
         format!("{}{unit}", self.proposed)
     }
     /// Requirement of the test whose write phase this is, with a time limit of `seconds`.
@@ -51,9 +51,9 @@ impl TestRequirement {
         let total = reached.saturating_mul(workers);
         // blockSize is in MiB, the others count items or transfers.
         let (option, in_option, default) = match test {
-            Benchmark::IorEasy => ("blockSize", 2, DEFAULT_BLOCK_BYTES >> 20),
-            Benchmark::IorHard => ("segmentCount", 1, DEFAULT_SEGMENTS),
-            Benchmark::MdtestEasy | Benchmark::MdtestHard => ("n", 1, DEFAULT_ITEMS),
+            Io500Benchmark::IorEasy => ("blockSize", 2, DEFAULT_BLOCK_BYTES >> 20),
+            Io500Benchmark::IorHard => ("segmentCount", 1, DEFAULT_SEGMENTS),
+            Io500Benchmark::MdtestEasy | Io500Benchmark::MdtestHard => ("n", 1, DEFAULT_ITEMS),
         };
         Some(Self {
             test,
@@ -64,9 +64,9 @@ impl TestRequirement {
             // ior's amounts are data, mdtest's are files.
             bytes: total.saturating_mul(bytes_each(test)),
             files: match test {
-                Benchmark::IorEasy => workers,
-                Benchmark::IorHard => 1,
-                Benchmark::MdtestEasy | Benchmark::MdtestHard => total,
+                Io500Benchmark::IorEasy => workers,
+                Io500Benchmark::IorHard => 1,
+                Io500Benchmark::MdtestEasy | Io500Benchmark::MdtestHard => total,
             },
             was_ended_by_time: phase.first().any(|one| one.was_ended_by_time),
         })
@@ -86,10 +86,10 @@ fn rate_until(seconds: u64, one: &CountedTask<'_>) -> f64 {
 }
 
 /// Bytes of a transfer, or of a file on disk.
-fn bytes_each(test: Benchmark) -> u64 {
+fn bytes_each(test: Io500Benchmark) -> u64 {
     match (test, test.transfer_bytes()) {
         (_, Some(bytes)) => bytes.into(),
-        (Benchmark::MdtestHard, None) => {
+        (Io500Benchmark::MdtestHard, None) => {
             u64::from(HARD_FILE_BYTES).div_ceil(BLOCK_BYTES) * BLOCK_BYTES
         }
         (_, None) => 0,

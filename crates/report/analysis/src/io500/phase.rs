@@ -1,6 +1,6 @@
 //! Phase of a rehearsal, assembled from its tasks.
 
-use treering_model::workloads::io500::{Benchmark, FindCounts, Step, StepKind};
+use treering_model::workloads::io500::{FindCounts, Io500Benchmark, Io500Phase, StepKind};
 use treering_model::workloads::ior::TransferCounts;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{PhaseTotals, TaskTotals, Trial};
@@ -20,7 +20,7 @@ pub(super) struct CountedTask<'t> {
 }
 
 impl<'t> CountedTask<'t> {
-    fn new(step: &Step, task: &'t TaskTotals) -> Self {
+    fn new(step: &Io500Phase, task: &'t TaskTotals) -> Self {
         let counters = &task.counters;
         let (items, faults, is_wear_out, was_ended_by_time) = if step.moves_data() {
             let counts = counters.read::<TransferCounts>().unwrap_or_default();
@@ -43,7 +43,7 @@ impl<'t> CountedTask<'t> {
 
 /// A phase of the rehearsal with its tasks.
 pub(super) struct RehearsedPhase<'t> {
-    pub(super) step: &'static Step,
+    pub(super) step: &'static Io500Phase,
     pub(super) totals: Option<&'t PhaseTotals>,
     pub(super) tasks: Vec<CountedTask<'t>>,
     began_ns: u64,
@@ -52,7 +52,7 @@ pub(super) struct RehearsedPhase<'t> {
 
 impl<'t> RehearsedPhase<'t> {
     /// Collects the tasks of a step; `None` when it has none.
-    pub(super) fn from_trial(trial: &'t Trial, step: &'static Step) -> Option<Self> {
+    pub(super) fn from_trial(trial: &'t Trial, step: &'static Io500Phase) -> Option<Self> {
         let tasks = trial.tasks.iter().filter(|task| task.kind == step.name);
         let tasks: Vec<CountedTask<'t>> = tasks.map(|task| CountedTask::new(step, task)).collect();
         let began_ns = tasks.iter().map(|one| one.task.began_ns).min()?;
@@ -80,7 +80,7 @@ impl<'t> RehearsedPhase<'t> {
 
     /// Converts items a second to the unit of IO500: GiB/s, or thousands a second.
     pub(super) fn in_its_unit(&self, per_second: f64) -> f64 {
-        match self.step.test().and_then(Benchmark::transfer_bytes) {
+        match self.step.test().and_then(Io500Benchmark::transfer_bytes) {
             Some(bytes) => per_second * f64::from(bytes) / GIB,
             None => per_second / 1000.0,
         }

@@ -1,7 +1,9 @@
 //! Risks visible in a rehearsal that would make a full run invalid, fail, or less meaningful.
 
 use treering_model::Trial;
-use treering_model::workloads::io500::{FIND, FOUND_FACT, FULL_SECONDS, STEPS, Step, StepKind};
+use treering_model::workloads::io500::{
+    FIND, FOUND_FACT, FULL_SECONDS, Io500Phase, STEPS, StepKind,
+};
 
 use super::figures::PhaseFigures;
 use super::{ClientMachines, FullRun, GIB};
@@ -32,7 +34,7 @@ pub(super) fn risks(trial: &Trial, full: &FullRun, clients: ClientMachines) -> V
 
 /// Risk of tests that with default settings write all their data before the time is over.
 fn early_ends(full: &FullRun) -> Vec<FullRunRisk> {
-    let risk = |step: &'static Step| {
+    let risk = |step: &'static Io500Phase| {
         let StepKind::Write(test) = step.kind else { return None };
         let need = full.need(test)?;
         let why = format!(
@@ -76,7 +78,7 @@ fn no_space(full: &FullRun, clients: ClientMachines) -> Option<FullRunRisk> {
 
 /// Risk of reads that the clients' memory can answer.
 fn from_memory(full: &FullRun, clients: ClientMachines) -> Vec<FullRunRisk> {
-    let risk = |step: &'static Step| {
+    let risk = |step: &'static Io500Phase| {
         let StepKind::Read(test) = step.kind else { return None };
         let each = full.need(test)?.bytes / clients.count.max(1);
         let why = format!(

@@ -6,7 +6,7 @@
 
 use maud::{Markup, html};
 use treering_analysis::compare::Verdict;
-use treering_model::Better;
+use treering_model::BetterDirection;
 
 use super::axis::{Axis, Scale};
 use super::figure::Figure;
@@ -138,7 +138,7 @@ fn laid_out(forest: &Forest, wide: bool) -> ((f64, f64), Markup) {
 /// Label of the better direction.
 fn directions(forest: &Forest) -> &'static str {
     let has = |better| forest.rows.iter().any(|row| row.better == better);
-    match (has(Better::Higher), has(Better::Lower)) {
+    match (has(BetterDirection::Higher), has(BetterDirection::Lower)) {
         (true, true) => "↑: higher is better, ↓: lower is better.",
         (false, true) => "Lower is better.",
         _ => "Higher is better.",
@@ -230,7 +230,7 @@ fn grid(forest: &Forest, layout: &ForestLayout, axis: &Axis, bottom: f64) -> Mar
     let one = axis.place(1.0);
     let (left, right) = layout.plot;
     let all_better = |better| forest.rows.iter().all(|row| row.better == better);
-    let hints = match (all_better(Better::Higher), all_better(Better::Lower)) {
+    let hints = match (all_better(BetterDirection::Higher), all_better(BetterDirection::Lower)) {
         (true, _) => Some(("◀ worse", "better ▶")),
         (_, true) => Some(("◀ better", "worse ▶")),
         _ => None,
@@ -287,8 +287,8 @@ fn of_row(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64, repeats
 fn names(row: &ForestRow, layout: &ForestLayout, top: f64, repeats: bool) -> Markup {
     let sign = match (layout.mixed, row.better) {
         (false, _) => "",
-        (true, Better::Higher) => " ↑",
-        (true, Better::Lower) => " ↓",
+        (true, BetterDirection::Higher) => " ↑",
+        (true, BetterDirection::Lower) => " ↓",
     };
     let metric = format!("{}{sign}", row.metric);
     let figures = figures(row);

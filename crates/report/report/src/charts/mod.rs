@@ -24,7 +24,7 @@ pub(crate) mod trace;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
 use treering_analysis::compare::Verdict;
-use treering_model::{Better, LayoutHeat, LayoutMap, Unit};
+use treering_model::{BetterDirection, LayoutHeat, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
@@ -149,7 +149,7 @@ pub struct ForestRow {
     /// Smallest relative difference that matters: .03 is 3 %.
     pub threshold: f64,
     /// Better direction of the metric.
-    pub better: Better,
+    pub better: BetterDirection,
 }
 
 /// Ratios of one metric, round by round, on a logarithmic axis.
@@ -160,7 +160,7 @@ pub struct Ratios {
     /// Name of the baseline, the denominator of the ratios.
     pub baseline: String,
     /// Better direction of the metric.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Smallest relative difference that matters: .03 is 3 %.
     pub threshold: f64,
     /// Round numbers.
@@ -194,7 +194,7 @@ pub struct Rounds {
     /// Unit of the values.
     pub unit: Unit,
     /// Better direction of the metric.
-    pub better: Better,
+    pub better: BetterDirection,
     /// True when values at the same index belong to the same round.
     pub paired: bool,
     /// Round numbers; if empty, indices are counted from 1.
@@ -240,7 +240,7 @@ pub struct Curves {
     /// Unit of the values.
     pub unit: Unit,
     /// Better direction of the metric.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Key on the horizontal axis.
     pub key: String,
     /// Values of the key, in axis order.
@@ -275,7 +275,7 @@ pub struct SweepMap {
     /// Unit of the values.
     pub unit: Unit,
     /// Better direction of the metric.
-    pub better: Better,
+    pub better: BetterDirection,
     /// Key whose values are the rows.
     pub rows: SweepKey,
     /// Key whose values are the columns.

@@ -8,8 +8,8 @@ use std::io;
 use serde::Serialize;
 use treering_analysis::KnownTotals;
 use treering_model::{
-    Annotation, Artifact, Beginning, Caution, Counters, Cpu, Ending, Fact, Interval, Latency,
-    Metric, OpTotals, PhaseTotals, TaskTotals, Trial,
+    Annotation, Artifact, Caution, Counters, CpuTime, Ending, Fact, IntervalTotals, Latency,
+    Metric, OpTotals, PhaseTotals, TaskTotals, Trial, TrialHeader,
 };
 
 use super::EXPORT_VERSION;
@@ -33,7 +33,7 @@ pub(super) fn finish(out: &mut dyn io::Write) -> io::Result<()> {
 
 #[derive(Serialize)]
 struct ExportedTrial<'t> {
-    beginning: &'t Beginning,
+    beginning: &'t TrialHeader,
     facts: &'t [Fact],
     phases: Vec<ExportedPhase<'t>>,
     tasks: Vec<TaskForm<'t>>,
@@ -87,9 +87,9 @@ pub(crate) struct TaskForm<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     sync_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<Cpu>,
+    cpu: Option<CpuTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    sync_cpu: Option<Cpu>,
+    sync_cpu: Option<CpuTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -144,9 +144,9 @@ struct ExportedPhase<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cpu: Option<Cpu>,
+    cpu: Option<CpuTime>,
     ops: Vec<ExportedOp<'t>>,
-    intervals: &'t [Interval],
+    intervals: &'t [IntervalTotals],
 }
 
 fn exported_phase(totals: &PhaseTotals, known: KnownTotals) -> ExportedPhase<'_> {

@@ -6,7 +6,7 @@
 use std::io;
 
 use treering_analysis::KnownTotals;
-use treering_model::{Cpu, OpTotals, Scope, TaskTotals, Trial};
+use treering_model::{CpuTime, OpTotals, Scope, TaskTotals, Trial};
 
 use crate::formats::csv::{text_field, write_record};
 
@@ -77,7 +77,7 @@ pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
     let reported = |ns: u64| known.amount(ns).map(seconds).unwrap_or_default();
     let number = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
     for task in &trial.tasks {
-        let cpu = |of: Cpu| match known.amount(of) {
+        let cpu = |of: CpuTime| match known.amount(of) {
             Some(of) => [seconds(of.user_ns), seconds(of.system_ns)],
             None => [String::new(), String::new()],
         };

@@ -1,7 +1,7 @@
 //! Lays out a table in lines of a given width: whole, with wrapped texts, in several panels below
 //! each other, or row by row. Nothing is truncated.
 
-use treering_model::Better;
+use treering_model::BetterDirection;
 
 use super::look::{TextLook, TextRole, assembled, padded};
 use super::wrap::{width, wrap};
@@ -56,7 +56,7 @@ impl<'l> Grid<'l> {
         let column = |(place, column): (usize, &Column)| {
             let mut name = (look.clean)(&column.name);
             if let (Some(better), Some((lower, higher))) = (column.better, look.arrows) {
-                name.push(if better == Better::Lower { lower } else { higher });
+                name.push(if better == BetterDirection::Lower { lower } else { higher });
             }
             let unit = (look.clean)(table.shown_unit(place));
             let head = width(&name).max(width(&unit)).max(1);

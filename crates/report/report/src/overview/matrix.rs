@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use maud::{Markup, html};
 use treering_analysis::history::History;
-use treering_model::{Better, Mode, Unit};
+use treering_model::{BetterDirection, RunMode, Unit};
 
 use super::notable::{NotableSeries, Reason};
 use crate::charts::{Spark, SparkChange};
@@ -18,7 +18,7 @@ const MOST_CELLS: usize = 1200;
 const MOST_COLUMNS: usize = 12;
 
 /// Properties that the series of a row share.
-type RowKey<'h> = (&'h str, Mode, &'h str, &'h str, Unit);
+type RowKey<'h> = (&'h str, RunMode, &'h str, &'h str, Unit);
 
 struct MatrixRow<'h> {
     key: RowKey<'h>,
@@ -181,10 +181,10 @@ impl MatrixRow<'_> {
         let (workload, mode, job, metric, _) = self.key;
         let better = self.cells[0].series.better;
         let sign = match better {
-            Better::Higher => "↑",
-            Better::Lower => "↓",
+            BetterDirection::Higher => "↑",
+            BetterDirection::Lower => "↓",
         };
-        let mode = if mode == Mode::Classic { " (classic)" } else { "" };
+        let mode = if mode == RunMode::Classic { " (classic)" } else { "" };
         let is_news = self.most().is_some_and(|one| one.reason > Reason::Steady);
         let of = |variant: &str| self.cells.iter().find(|cell| cell.series.variant == variant);
         html! {

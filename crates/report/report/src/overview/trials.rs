@@ -144,7 +144,7 @@ mod tests {
     use std::convert::Infallible;
 
     use treering_analysis::history::History;
-    use treering_model::{Beginning, Ending, Mode, Trial, TrialId};
+    use treering_model::{Ending, RunMode, Trial, TrialHeader, TrialId};
 
     use super::{StoredTrial, packs};
     use crate::overview::{MOST_BYTES, Overview, render};
@@ -155,7 +155,7 @@ mod tests {
             trial: Trial {
                 ending: Ending::Completed,
                 wall_ns: 1,
-                ..Trial::new(Beginning::new(*id, "fs_mark", Mode::Native))
+                ..Trial::new(TrialHeader::new(*id, "fs_mark", RunMode::Native))
             },
             campaign: String::new(),
             command: "treering run fs_mark --dir /mnt".to_owned(),

@@ -3,7 +3,7 @@
 use treering_analysis::{
     FEW_BEYOND, KindSummary, MedianRange, OpSummary, PhaseSummary, RequestFigures,
 };
-use treering_model::Better::{Higher, Lower};
+use treering_model::BetterDirection::{Higher, Lower};
 use treering_model::metrics::is_observation;
 use treering_model::{Metric, Unit};
 

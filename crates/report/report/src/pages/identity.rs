@@ -79,7 +79,7 @@ pub(super) fn metric_words(name: &str, unit: Unit) -> String {
 #[cfg(test)]
 mod tests {
     use super::{in_short, metric_words, utc};
-    use treering_model::{Better, Metric, Scope, Unit};
+    use treering_model::{BetterDirection, Metric, Scope, Unit};
 
     #[test]
     fn times_are_utc_and_any_number_is_shown() {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn metrics_in_short_do_not_say_things_twice() {
         let metric = |name: &str, scope| {
-            Metric::new(name, scope, 2.55, Unit::MibPerSecond, Better::Higher).primary()
+            Metric::new(name, scope, 2.55, Unit::MibPerSecond, BetterDirection::Higher).primary()
         };
         let create = metric("create_mib_per_second", Scope::Kind("create".to_owned()));
         assert_eq!(in_short(&create), "create 2.550 MiB/s");

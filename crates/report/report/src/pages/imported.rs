@@ -1,6 +1,6 @@
 //! Page of `treering import`: outputs found in logs, one row each, and unparsed parts.
 
-use treering_model::{Beginning, Caution, Ending, Trial};
+use treering_model::{Caution, Ending, Trial, TrialHeader};
 
 use super::identity::utc;
 use crate::{Cell, Column, Report, Table};
@@ -15,7 +15,7 @@ pub struct ImportedRow {
     /// True when the trial is in the store.
     pub is_kept: bool,
     /// Identity of the trial.
-    pub beginning: Beginning,
+    pub beginning: TrialHeader,
     /// End of the trial.
     pub ending: Ending,
     /// Cautions of the trial.

@@ -4,8 +4,8 @@ use std::io;
 
 use serde::Serialize;
 use treering_model::{
-    LAYOUT_VERSION, Layout, LayoutCount, LayoutFree, LayoutIntervals, LayoutMap, LayoutRead,
-    LayoutUse, Unit,
+    FileLayout, LAYOUT_VERSION, LayoutCount, LayoutFree, LayoutIntervals, LayoutMap, ModelledRead,
+    Unit, UsedBytes,
 };
 
 use crate::{Cell, Chart, Column, DeviceMapChart, Number, Report, Style, Table, json};
@@ -27,7 +27,7 @@ pub fn map_page(path: &str, map: LayoutMap) -> Report {
 }
 
 /// Page of a layout. The map is shown in formats with graphics.
-pub fn page(layout: &Layout, map: Option<LayoutMap>, view: &View<'_>) -> Report {
+pub fn page(layout: &FileLayout, map: Option<LayoutMap>, view: &View<'_>) -> Report {
     let mut page = Report::new(format!("Layout of {}", view.path));
     page.key_values(about(layout, view));
     notes(layout, &mut page);
@@ -52,7 +52,7 @@ pub fn page(layout: &Layout, map: Option<LayoutMap>, view: &View<'_>) -> Report 
     page
 }
 
-fn about(layout: &Layout, view: &View<'_>) -> Vec<(String, Cell)> {
+fn about(layout: &FileLayout, view: &View<'_>) -> Vec<(String, Cell)> {
     let mut pairs = vec![
         ("filesystem", Cell::some_text(layout.filesystem.as_deref().unwrap_or_default())),
         ("read through", Cell::some_text(view.through)),
@@ -77,7 +77,7 @@ fn about(layout: &Layout, view: &View<'_>) -> Vec<(String, Cell)> {
 }
 
 /// Cell with the bytes in use out of the total.
-fn used(of: LayoutUse) -> Cell {
+fn used(of: UsedBytes) -> Cell {
     let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text();
     match of.share() {
         None => Cell::Missing,
@@ -104,7 +104,7 @@ fn size(bytes: u64) -> Cell {
 }
 
 /// Adds notes on missing figures.
-fn notes(layout: &Layout, page: &mut Report) {
+fn notes(layout: &FileLayout, page: &mut Report) {
     if let Some(sampled) = layout.sampled_files {
         page.note(format!(
             "A sample of {sampled} of the {} files was measured, drawn in runs of neighbours. \
@@ -141,7 +141,7 @@ fn notes(layout: &Layout, page: &mut Report) {
     }
 }
 
-fn measures(layout: &Layout) -> Table {
+fn measures(layout: &FileLayout) -> Table {
     let is_sample = layout.intervals.is_some();
     let mut columns = vec![Column::text("measure"), Column::mixed("value")];
     if is_sample {
@@ -209,8 +209,8 @@ fn measures(layout: &Layout) -> Table {
 }
 
 /// Table rows of a read on a modelled disk.
-fn modelled(read: &LayoutRead) -> [Vec<Cell>; 2] {
-    let LayoutRead { disk, seconds } = read;
+fn modelled(read: &ModelledRead) -> [Vec<Cell>; 2] {
+    let ModelledRead { disk, seconds } = read;
     let row = |name: &str, value: Cell, meaning: &str| {
         vec![Cell::text(format!("{name} on {disk}, modelled")), value, Cell::text(meaning)]
     };
@@ -233,7 +233,7 @@ fn number(value: Option<f64>, style: Style) -> Cell {
     value.map_or(Cell::Missing, |value| Number { value, unit: String::new(), style }.into())
 }
 
-fn extents(layout: &Layout) -> Table {
+fn extents(layout: &FileLayout) -> Table {
     let columns = vec![
         Column::text("extents"),
         Column::count("count"),
@@ -307,7 +307,7 @@ struct Document<'l> {
     path: &'l str,
     through: &'l str,
     #[serde(flatten)]
-    layout: &'l Layout,
+    layout: &'l FileLayout,
 }
 
 #[derive(Serialize)]
@@ -319,7 +319,7 @@ struct Version {
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_json(layout: &Layout, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+pub fn write_json(layout: &FileLayout, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let document = Document {
         treering_layout: Version { version: LAYOUT_VERSION },
         path: view.path,

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use treering_model::{Artifact, MODELLED_DISK, ModelledSeconds, Trial, Unit};
 use treering_trace::{
-    ARTIFACT_KIND, ARTIFACT_VERSION, CountedBy, DeviceFigures, Digest, DiskCost, Figures,
-    KindFigures, LatencyFigures, Summary, losses,
+    ARTIFACT_KIND, ARTIFACT_VERSION, CountingEvent, DeviceFigures, DiskCost, KindFigures,
+    LatencyFigures, TraceDigest, TraceFigures, TraceSummary, losses,
 };
 
 use crate::charts::trace::seeks;
@@ -19,7 +19,7 @@ pub struct TracedRun {
     /// Name of the run: the command's or the file's.
     pub name: String,
     /// Figures of the trace.
-    pub summary: Summary,
+    pub summary: TraceSummary,
     /// Estimated cost of its requests on [`MODELLED_DISK`] for each device; empty if unknown.
     pub on_disk: Vec<DiskCost>,
 }
@@ -42,7 +42,7 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     for run in runs {
         page.paragraph(in_words(run));
     }
-    let whole: Vec<(&str, &Digest)> =
+    let whole: Vec<(&str, &TraceDigest)> =
         runs.iter().map(|run| (run.name.as_str(), &run.summary.whole)).collect();
     if plots {
         let from_ns = runs.first().map_or(0, |run| run.summary.from_ns);
@@ -52,7 +52,7 @@ pub fn page(runs: &[TracedRun], plots: bool) -> Report {
     let is_modelled = add_disk(&mut table, runs);
     page.table(table);
     for run in runs.iter().filter(|run| !run.summary.phases.is_empty()) {
-        let phases: Vec<(&str, &Digest)> =
+        let phases: Vec<(&str, &TraceDigest)> =
             run.summary.phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
         page.table(figures("phases", &format!("Phases of {}", run.name), &phases));
     }
@@ -102,9 +102,9 @@ fn define(page: &mut Report) {
 }
 
 /// Digests of the phases of a trial in which devices received requests.
-pub(super) fn digests(trial: &Trial) -> Vec<(String, Digest)> {
+pub(super) fn digests(trial: &Trial) -> Vec<(String, TraceDigest)> {
     let read = |artifact: &Artifact| {
-        let digest = artifact.read::<Digest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
+        let digest = artifact.read::<TraceDigest>(ARTIFACT_KIND, ARTIFACT_VERSION)?;
         Some((artifact.name.clone(), digest))
     };
     let digests = trial.artifacts.iter().filter_map(read);
@@ -118,7 +118,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
         return;
     }
     page.heading("Requests to the devices");
-    let named: Vec<(&str, &Digest)> =
+    let named: Vec<(&str, &TraceDigest)> =
         phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
     // Limit the columns to the page's width.
     for some in named.chunks(PHASES_BESIDE) {
@@ -137,12 +137,12 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
 }
 
 /// Chart of digests stacked on one scale.
-pub(crate) fn chart(digests: &[(&str, &Digest)]) -> Chart {
+pub(crate) fn chart(digests: &[(&str, &TraceDigest)]) -> Chart {
     Chart::Trace(trace_chart(digests))
 }
 
-fn trace_chart(digests: &[(&str, &Digest)]) -> TraceChart {
-    let run = |(name, digest): &(&str, &Digest)| TraceChartRun {
+fn trace_chart(digests: &[(&str, &TraceDigest)]) -> TraceChart {
+    let run = |(name, digest): &(&str, &TraceDigest)| TraceChartRun {
         name: (*name).to_owned(),
         digest: (*digest).clone(),
     };
@@ -157,9 +157,9 @@ fn in_words(run: &TracedRun) -> String {
         return format!("{}: no requests reached the devices.", run.name);
     }
     let counted = match figures.counted_by {
-        CountedBy::Complete => "",
-        CountedBy::Issue => " The trace has no completions: requests are counted when issued.",
-        CountedBy::Queue => " The trace has no completions: requests are counted when queued.",
+        CountingEvent::Complete => "",
+        CountingEvent::Issue => " The trace has no completions: requests are counted when issued.",
+        CountingEvent::Queue => " The trace has no completions: requests are counted when queued.",
     };
     let losses = losses(figures.lost_events, figures.missing_bytes);
     format!(
@@ -174,13 +174,13 @@ fn in_words(run: &TracedRun) -> String {
 }
 
 /// Row: label, and accessor of its cell.
-type FigureRow = (&'static str, fn(&Figures) -> Cell);
+type FigureRow = (&'static str, fn(&TraceFigures) -> Cell);
 
 /// Row about requests of one kind: label, and accessor of its cell.
 type KindRow = (&'static str, fn(&KindFigures) -> Cell);
 
 /// Accessor of the figures of one kind of request.
-type OfKind = fn(&Figures) -> &KindFigures;
+type OfKind = fn(&TraceFigures) -> &KindFigures;
 
 fn mib(bytes: u64, seconds: f64) -> Cell {
     let rate = bytes as f64 / (1u64 << 20) as f64 / seconds;
@@ -208,7 +208,7 @@ fn latency(of: &LatencyFigures, part: fn(&LatencyFigures) -> u64) -> Cell {
 }
 
 /// Passes a cell through; missing for a trace without request order.
-fn ordered(figures: &Figures, cell: Cell) -> Cell {
+fn ordered(figures: &TraceFigures, cell: Cell) -> Cell {
     if figures.is_ordered() { cell } else { Cell::Missing }
 }
 
@@ -248,7 +248,7 @@ const KIND_ROWS: [KindRow; 6] = [
 ];
 
 /// Table with a column for each digest. Rows without values are left out.
-pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &Digest)]) -> Table {
+pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &TraceDigest)]) -> Table {
     let mut columns = vec![Column::text("figure")];
     columns.extend(digests.iter().map(|(name, _)| Column::mixed(name)));
     let mut table = Table::new(name, caption, columns);
@@ -355,7 +355,7 @@ const OF_ORDER: [&str; 11] = [
 ];
 
 /// Figures with derived values, without unknown ones.
-fn part(digest: &Digest) -> Value {
+fn part(digest: &TraceDigest) -> Value {
     let figures = &digest.figures;
     let mut value = json!(figures);
     let Some(fields) = value.as_object_mut() else { return value };

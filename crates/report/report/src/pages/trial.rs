@@ -3,9 +3,9 @@
 
 use treering_analysis::compare::JobProfile;
 use treering_analysis::{KnownTotals, Summary, is_request_figure, summary};
-use treering_model::Better::{Higher, Lower};
+use treering_model::BetterDirection::{Higher, Lower};
 use treering_model::{
-    Change, Ending, Interval, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
+    AnnotationKind, Ending, IntervalTotals, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
 };
 
 use super::figures::{
@@ -99,8 +99,8 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
 fn identity(trial: &Trial) -> Vec<(String, Cell)> {
     let beginning = &trial.beginning;
     let recorded = trial.annotations.iter().find_map(|one| match &one.change {
-        Change::Relabelled { was, .. } => Some(was.as_str()),
-        Change::Excluded { .. } | Change::Included => None,
+        AnnotationKind::Relabelled { was, .. } => Some(was.as_str()),
+        AnnotationKind::Excluded { .. } | AnnotationKind::Included => None,
     });
     let mut pairs = vec![
         ("trial", Cell::text(beginning.trial.text())),
@@ -242,7 +242,7 @@ fn seconds(trial: &Trial) -> Table {
 
 fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
     let end_ns = u128::from(phase.wall_ns);
-    let mut row = |from_ns: u128, to_ns: u128, interval: Interval| {
+    let mut row = |from_ns: u128, to_ns: u128, interval: IntervalTotals| {
         table.rows.push(vec![
             Cell::text(&phase.name),
             Cell::Range { low: instant(from_ns), high: instant(to_ns) },
@@ -254,7 +254,7 @@ fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
     for interval in &phase.intervals {
         let from_ns = u128::from(interval.second) * 1_000_000_000;
         if from_ns > next_ns {
-            row(next_ns, from_ns, Interval::default());
+            row(next_ns, from_ns, IntervalTotals::default());
         }
         // The last slice ends with the phase.
         let full_ns = from_ns + 1_000_000_000;
@@ -263,7 +263,7 @@ fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
         next_ns = to_ns;
     }
     if end_ns > next_ns {
-        row(next_ns, end_ns, Interval::default());
+        row(next_ns, end_ns, IntervalTotals::default());
     }
 }
 

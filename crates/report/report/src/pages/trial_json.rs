@@ -5,7 +5,7 @@ use treering_analysis::{
     KindSummary, KnownTotals, MedianRange, OpSummary, PhaseSummary, RequestFigures, summary,
 };
 use treering_model::{
-    Annotation, Artifact, Cell, Change, Fact, IMPORT_FACT, Interval, Metric, Trial,
+    Annotation, AnnotationKind, Artifact, Cell, Fact, IMPORT_FACT, IntervalTotals, Metric, Trial,
 };
 
 use super::trial::View;
@@ -67,7 +67,7 @@ struct AnnotationJson<'t> {
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<String>,
     #[serde(flatten)]
-    change: &'t Change,
+    change: &'t AnnotationKind,
 }
 
 #[derive(Debug, Serialize)]
@@ -91,7 +91,7 @@ struct ArtifactJson<'t> {
 struct PhaseIntervals<'t> {
     phase: u32,
     name: &'t str,
-    intervals: &'t [Interval],
+    intervals: &'t [IntervalTotals],
 }
 
 /// Defines a form that omits values that are `None`, with the given field names.

@@ -1,6 +1,6 @@
 //! Page of `treering list`: trials of a store, one row each.
 
-use treering_model::{Ending, Metric, Mode, TrialId, Unit};
+use treering_model::{Ending, Metric, RunMode, TrialId, Unit};
 
 use super::identity::{duration, ending_word, in_short, utc};
 use crate::{Cell, Column, Report, Table};
@@ -20,7 +20,7 @@ pub struct TrialRow {
     /// Name of the workload.
     pub workload: String,
     /// Mode of the workload: classic or native.
-    pub mode: Mode,
+    pub mode: RunMode,
     /// User label; empty if none was given.
     pub label: String,
     /// Directory under test.

@@ -8,7 +8,8 @@ use treering_analysis::compare::{
     ComparedVariant, ComparisonTerms, Factor, JobProfile, compare, environment, profiles,
 };
 use treering_model::{
-    Better, Fact, Interval, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial, Unit,
+    BetterDirection, Fact, IntervalTotals, Latency, Op, OpTotals, PhaseTotals, TaskTotals, Trial,
+    Unit,
 };
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{View, page};
@@ -40,7 +41,7 @@ fn detailed(round: usize, late: i64, slow: u64, filesystem: &str) -> Trial {
     trial.facts.push(fact("memory.bytes", "8589934592"));
     // The eleventh second is a stall.
     let seconds = (0..SECONDS).filter(|second| *second != 10);
-    let interval = |second| Interval { second, calls: 100, bytes: (300 << 20) / slow };
+    let interval = |second| IntervalTotals { second, calls: 100, bytes: (300 << 20) / slow };
     let short = PhaseTotals { name: "warming".to_owned(), wall_ns: 1, ..PhaseTotals::default() };
     let aging = PhaseTotals {
         phase: 1,
@@ -372,7 +373,7 @@ fn thousands_of_rounds_are_dots() {
     let rounds = Rounds {
         metric: "create MiB/s".to_owned(),
         unit: Unit::MibPerSecond,
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         paired: true,
         numbers: Vec::new(),
         variants: vec![variant.clone(), variant],

@@ -5,7 +5,8 @@ use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, Verdict, compare,
 };
 use treering_model::{
-    Beginning, Better, Cpu, Ending, Fact, Metric, Mode, PhaseTotals, Scope, Trial, TrialId, Unit,
+    BetterDirection, CpuTime, Ending, Fact, Metric, PhaseTotals, RunMode, Scope, Trial,
+    TrialHeader, TrialId, Unit,
 };
 use treering_report::formats::ALL;
 use treering_report::pages::comparison::{DataFormat, View, page};
@@ -26,9 +27,9 @@ fn metrics(round: usize, factor: f64) -> Vec<Metric> {
         };
         let noisy = if kind == "delete" { ROUNDS[8 - round] } else { 1.0 };
         let rate = rate * ROUNDS[round] * factor * OWN[round].powf(factor * 9.0) * noisy;
-        add("mib_per_second", rate, Unit::MibPerSecond, Better::Higher, true);
-        add("seconds", 222.4 / rate, Unit::Seconds, Better::Lower, false);
-        add("cpu_seconds", 0.31, Unit::Seconds, Better::Lower, false);
+        add("mib_per_second", rate, Unit::MibPerSecond, BetterDirection::Higher, true);
+        add("seconds", 222.4 / rate, Unit::Seconds, BetterDirection::Lower, false);
+        add("cpu_seconds", 0.31, Unit::Seconds, BetterDirection::Lower, false);
     }
     metrics
 }
@@ -47,19 +48,19 @@ pub(crate) fn trial(round: usize, late: i64, factor: f64, filesystem: &str) -> T
             tasks: 18,
             files: 21_280,
             bytes: 233_176_153,
-            cpu: Cpu { user_ns: 1_000_000_000, system_ns: 4_200_000_000 },
+            cpu: CpuTime { user_ns: 1_000_000_000, system_ns: 4_200_000_000 },
             ..PhaseTotals::default()
         }],
         metrics: metrics(round, factor),
         ending: Ending::Completed,
         wall_ns: 41_000_000_000,
-        ..Trial::new(Beginning {
+        ..Trial::new(TrialHeader {
             started_unix_ms,
             treering_version: "0.1.0".to_owned(),
             label: filesystem.to_owned(),
             target: "/mnt/scratch".to_owned(),
             parameters: vec![("runs".to_owned(), "30".to_owned())],
-            ..Beginning::new(trial, "compilebench", Mode::Native)
+            ..TrialHeader::new(trial, "compilebench", RunMode::Native)
         })
     }
 }

@@ -1,8 +1,8 @@
 //! Synthetic trials, the same at every call. No number in them was measured.
 
 use treering_model::{
-    Beginning, Better, Caution, CautionCode, Cpu, Ending, Fact, Interval, Latency, Metric, Mode,
-    Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial, Unit,
+    BetterDirection, Caution, CautionCode, CpuTime, Ending, Fact, IntervalTotals, Latency, Metric,
+    Op, OpTotals, PhaseTotals, RunMode, Scope, TaskTotals, Trial, TrialHeader, Unit,
 };
 
 /// Short id of the trials.
@@ -53,8 +53,8 @@ fn op(op: Op, calls: u64, errors: u64, bytes: u64, fastest_ns: u64) -> OpTotals 
 fn task(phase: u32, place: usize, began_ns: u64, work: TaskSpec) -> TaskTotals {
     let (kind, subject, state, wall_ms, files, listed_bytes) = work;
     let synced = phase > 0;
-    let cpu = Cpu { user_ns: ms(wall_ms) / 20, system_ns: ms(wall_ms) / 5 };
-    let sync_cpu = Cpu { user_ns: 0, system_ns: if synced { ms(wall_ms) / 50 } else { 0 } };
+    let cpu = CpuTime { user_ns: ms(wall_ms) / 20, system_ns: ms(wall_ms) / 5 };
+    let sync_cpu = CpuTime { user_ns: 0, system_ns: if synced { ms(wall_ms) / 50 } else { 0 } };
     TaskTotals {
         phase,
         task: u32::try_from(place).unwrap(),
@@ -85,7 +85,8 @@ fn phase(number: u32, name: &str, began_ns: u64, tasks: &[TaskTotals]) -> PhaseT
     let share = u64::from(seconds) + 1;
     // The third and the fourth second are a stall.
     let working = (0..=seconds).filter(|second| !(2..4).contains(second));
-    let interval = |second| Interval { second, calls: 3 * files / share, bytes: bytes / share };
+    let interval =
+        |second| IntervalTotals { second, calls: 3 * files / share, bytes: bytes / share };
     let mut ops = vec![
         op(Op::Create, files / 2, 0, 0, 11_000),
         op(Op::Write, files, 0, bytes, 3_300),
@@ -102,15 +103,15 @@ fn phase(number: u32, name: &str, began_ns: u64, tasks: &[TaskTotals]) -> PhaseT
         tasks: u32::try_from(tasks.len()).unwrap(),
         files,
         bytes,
-        cpu: Cpu { user_ns: wall_ns / 20, system_ns: wall_ns / 5 },
+        cpu: CpuTime { user_ns: wall_ns / 20, system_ns: wall_ns / 5 },
         ops,
         intervals: working.map(interval).collect(),
     }
 }
 
-fn beginning() -> Beginning {
+fn beginning() -> TrialHeader {
     let trial = "0193a1b2-c3d4-7e5f-8a6b-0123456789ab".parse().unwrap();
-    Beginning {
+    TrialHeader {
         started_unix_ms: 1_763_665_726_123,
         treering_version: "0.1.0".to_owned(),
         label: "v6.12 baseline".to_owned(),
@@ -120,18 +121,18 @@ fn beginning() -> Beginning {
             ("runs".to_owned(), "9".to_owned()),
             ("seed".to_owned(), "555".to_owned()),
         ],
-        ..Beginning::new(trial, "compilebench", Mode::Native)
+        ..TrialHeader::new(trial, "compilebench", RunMode::Native)
     }
 }
 
 fn metric(name: &str, scope: Scope, value: f64, unit: Unit, primary: bool) -> Metric {
     let better = match unit {
-        Unit::Seconds | Unit::Nanoseconds | Unit::Percent => Better::Lower,
+        Unit::Seconds | Unit::Nanoseconds | Unit::Percent => BetterDirection::Lower,
         Unit::Bytes
         | Unit::MibPerSecond
         | Unit::FilesPerSecond
         | Unit::OpsPerSecond
-        | Unit::Count => Better::Higher,
+        | Unit::Count => BetterDirection::Higher,
     };
     Metric::new(name, scope, value, unit, better).primary_if(primary).of_tasks(6)
 }
@@ -219,7 +220,7 @@ pub(crate) fn extreme() -> Trial {
     let mut trial = aging();
     let most = u64::MAX;
     let idle = TaskTotals { kind: "nothing".to_owned(), ..TaskTotals::default() };
-    let huge_cpu = Cpu { user_ns: most, system_ns: most };
+    let huge_cpu = CpuTime { user_ns: most, system_ns: most };
     let mut slowest = op(Op::Write, 1, 0, 0, most / 40);
     (slowest.calls, slowest.errors, slowest.bytes) = (most, most, most);
     let huge = TaskTotals {
@@ -242,7 +243,7 @@ pub(crate) fn extreme() -> Trial {
     trial.tasks = vec![idle, quick, huge.clone(), huge];
     trial.phases = vec![PhaseTotals {
         wall_ns: most,
-        intervals: vec![Interval { second: u32::MAX, calls: most, bytes: most }],
+        intervals: vec![IntervalTotals { second: u32::MAX, calls: most, bytes: most }],
         ..PhaseTotals::default()
     }];
     trial.metrics = vec![metric("huge_bytes", Scope::Trial, f64::MAX, Unit::Bytes, true)];

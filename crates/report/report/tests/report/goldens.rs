@@ -3,7 +3,7 @@
 //! After an intended change, `INSTA_UPDATE=always cargo test -p treering-report` rewrites them;
 //! review the difference before committing it.
 
-use treering_model::{Annotation, Change, Ending, Trial};
+use treering_model::{Annotation, AnnotationKind, Ending, Trial};
 use treering_report::formats::{ALL, by_name, terminal};
 use treering_report::pages::trial_json::ShownTrial;
 use treering_report::pages::trials::TrialRow;
@@ -114,8 +114,8 @@ fn a_trial_as_data() {
     let (label, was) = (trial.beginning.label.clone(), "first".to_owned());
     let reason = "a backup ran meanwhile".to_owned();
     trial.annotations = vec![
-        at(1_763_665_726_000, Change::Relabelled { label, was }),
-        at(1_763_665_727_999, Change::Excluded { reason }),
+        at(1_763_665_726_000, AnnotationKind::Relabelled { label, was }),
+        at(1_763_665_727_999, AnnotationKind::Excluded { reason }),
     ];
     let view = |all| trial::View {
         short_id: SHORT_ID,

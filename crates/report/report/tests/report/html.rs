@@ -7,7 +7,7 @@ use roxmltree::{Document, Node};
 use treering_analysis::compare::{
     ComparedVariant, ComparisonTerms, Factor, Outcome, Verdict, compare,
 };
-use treering_model::{Better, Metric, Scope, Trial, Unit, is_unsafe};
+use treering_model::{BetterDirection, Metric, Scope, Trial, Unit, is_unsafe};
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{DataFormat, View, page};
 use treering_report::{Block, Chart, Forest, ForestRow, RawList, Report, Rounds, RoundsVariant};
@@ -294,7 +294,7 @@ fn a_chart_draws_extreme_values() {
         unbounded: false,
         verdict: Verdict::Unclear,
         threshold: 0.0,
-        better: Better::Lower,
+        better: BetterDirection::Lower,
     };
     let rows = vec![
         row(None, None),
@@ -310,7 +310,7 @@ fn a_chart_draws_extreme_values() {
     let rounds = |unit, variants| Rounds {
         metric: "m".to_owned(),
         unit,
-        better: Better::Higher,
+        better: BetterDirection::Higher,
         paired: true,
         numbers: vec![7],
         variants,
@@ -344,7 +344,7 @@ fn a_wide_interval_ends_in_an_arrow() {
         unbounded: false,
         verdict: Verdict::Unclear,
         threshold: 0.02,
-        better: Better::Higher,
+        better: BetterDirection::Higher,
     };
     let drawn = |rows: Vec<ForestRow>| {
         let mut report = Report::new("page");
@@ -440,7 +440,7 @@ fn positive() -> impl Strategy<Value = f64> {
     ]
 }
 
-fn outcome_of(values: &[(f64, f64)], unit: Unit, better: Better) -> Option<Outcome> {
+fn outcome_of(values: &[(f64, f64)], unit: Unit, better: BetterDirection) -> Option<Outcome> {
     let variant = |name: &str, late: i64, pick: fn(&(f64, f64)) -> f64| {
         let of = |(round, pair)| {
             let mut one = trial(round % 9, late, 1.0, name);
@@ -470,7 +470,7 @@ proptest! {
         unit in 0..Unit::ALL.len(),
         higher in any::<bool>(),
     ) {
-        let better = if higher { Better::Higher } else { Better::Lower };
+        let better = if higher { BetterDirection::Higher } else { BetterDirection::Lower };
         if let Some(outcome) = outcome_of(&values, Unit::ALL[unit], better) {
             assert_sound(&of_outcome(&outcome));
         }

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use treering_model::{
-    Layout, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup,
+    FileLayout, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap, LayoutMapCell,
+    LayoutMapGroup,
 };
 use treering_report::drawings;
 use treering_report::formats::ALL;
@@ -10,9 +11,9 @@ use treering_report::pages::layout::{View, map_page, page, write_json};
 
 const ODD: &str = "</svg><script>\u{9b}31m\u{202e}\n&\"";
 
-fn layout() -> Layout {
+fn layout() -> FileLayout {
     let bin = LayoutFreeBin { from_bytes: 4096, below_bytes: Some(8192), extents: 2, bytes: 8192 };
-    Layout {
+    FileLayout {
         filesystem: Some(ODD.to_owned()),
         block_bytes: 4096,
         files: 3,
@@ -30,7 +31,7 @@ fn layout() -> Layout {
             histogram: vec![bin],
             ..LayoutFree::default()
         }),
-        ..Layout::default()
+        ..FileLayout::default()
     }
 }
 

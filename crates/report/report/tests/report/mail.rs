@@ -3,7 +3,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
-use treering_model::{Better, Unit};
+use treering_model::{BetterDirection, Unit};
 use treering_report::formats::{by_name, terminal};
 use treering_report::{
     Align, Block, Cell, Column, ColumnKind, KeyValue, Report, Table, Tone, Warning,
@@ -39,7 +39,7 @@ fn column() -> impl Strategy<Value = Column> {
         unit,
         kind: ColumnKind::Mixed,
         align: if left { Align::Left } else { Align::Right },
-        better: left.then_some(Better::Lower),
+        better: left.then_some(BetterDirection::Lower),
         wraps,
     })
 }

@@ -5,13 +5,13 @@ use treering_analysis::compare::{
     ComparedVariant, ComparisonTerms, Factor, ObservedJob, Outcome, compare_observed, observed_jobs,
 };
 use treering_model::{
-    Artifact, Better, Cell, CellRole, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT,
-    LAYOUT_VERSION, Layout, LayoutMap, LayoutMapCell, Metric, PhaseTotals, Scope, Trial, TrialId,
-    Unit,
+    Artifact, BetterDirection, Cell, CellRole, FileLayout, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT,
+    LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutMap, LayoutMapCell, Metric, PhaseTotals, Scope,
+    Trial, TrialId, Unit,
 };
 use treering_report::pages::comparison::{DataFormat, View, page};
 use treering_report::{Block, Chart, Report};
-use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, Digest, Map, Slot, Timeline};
+use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, DeviceMap, TimeSlot, Timeline, TraceDigest};
 
 use crate::comparison::trial;
 use crate::html::{assert_sound, html};
@@ -20,8 +20,8 @@ const PHASES: [&str; 3] = ["initial", "aging", "final"];
 
 /// A digest as large as one of a million requests: a map with the maximum number of cell runs, and
 /// a thousand time slices.
-fn digest(seed: u64) -> Digest {
-    let mut digest = Digest::default();
+fn digest(seed: u64) -> TraceDigest {
+    let mut digest = TraceDigest::default();
     let mut state = seed;
     let mut random = || {
         state =
@@ -37,7 +37,7 @@ fn digest(seed: u64) -> Digest {
         let pairs = (0..count).flat_map(|_| [20 + random() % 100, 1 + random() % 4]);
         pairs.map(|number| u32::try_from(number).unwrap()).collect()
     };
-    digest.maps = vec![Map {
+    digest.maps = vec![DeviceMap {
         device: "loop7".to_owned(),
         device_sectors: 1 << 23,
         column_ns: 60_000_000,
@@ -49,7 +49,7 @@ fn digest(seed: u64) -> Digest {
         writes: runs(16_000),
         discards: Vec::new(),
     }];
-    let slot = |_| Slot {
+    let slot = |_| TimeSlot {
         reads: 300 + random() % 50,
         read_bytes: 4096 * (300 + random() % 50),
         writes: 700 + random() % 50,
@@ -58,14 +58,14 @@ fn digest(seed: u64) -> Digest {
         depth_ns: 30_000_000 + random() % 9_000_000,
         timed: 1000,
         latency_ns: 1_000_000_000 + random() % 90_000_000,
-        ..Slot::default()
+        ..TimeSlot::default()
     };
     digest.timeline = Timeline { slot_ns: 60_000_000, slots: (0..1000).map(slot).collect() };
     digest
 }
 
-fn layout(adjacent: f64) -> Layout {
-    Layout { files: 10, adjacent_siblings: Some(adjacent), ..Layout::default() }
+fn layout(adjacent: f64) -> FileLayout {
+    FileLayout { files: 10, adjacent_siblings: Some(adjacent), ..FileLayout::default() }
 }
 
 fn map() -> LayoutMap {
@@ -99,9 +99,21 @@ fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
         let seeks = 500_000.0 + late as f64;
         let share = 60.0 + late as f64 / 100.0;
         trial.metrics.extend([
-            Metric::new("trace_seeks", scope(), seeks, Unit::Count, Better::Lower),
-            Metric::new("trace_write_amplification", scope(), 1.5, Unit::Count, Better::Lower),
-            Metric::new("layout_score_percent", scope(), share, Unit::Percent, Better::Higher),
+            Metric::new("trace_seeks", scope(), seeks, Unit::Count, BetterDirection::Lower),
+            Metric::new(
+                "trace_write_amplification",
+                scope(),
+                1.5,
+                Unit::Count,
+                BetterDirection::Lower,
+            ),
+            Metric::new(
+                "layout_score_percent",
+                scope(),
+                share,
+                Unit::Percent,
+                BetterDirection::Higher,
+            ),
         ]);
         let made = Artifact::new(ARTIFACT_KIND, ARTIFACT_VERSION, &digest(seed + phase)).unwrap();
         let phase = Some(u32::try_from(phase).unwrap());

@@ -6,7 +6,9 @@ use std::time::Duration;
 use treering_analysis::compare::{
     ComparedVariant, ComparisonTerms, Factor, MetricComparison, Outcome, Verdict, compare,
 };
-use treering_model::{Better, Cell, CellRole, Fact, Metric, Scope, Trial, TrialId, Unit, Work};
+use treering_model::{
+    BetterDirection, Cell, CellRole, Fact, Metric, Scope, Trial, TrialId, Unit, WorkLimit,
+};
 use treering_report::formats::plain::Plain;
 use treering_report::formats::terminal::Terminal;
 use treering_report::pages::comparison::{View, page};
@@ -87,13 +89,14 @@ fn rates_and_seconds_of_unequal_work_are_different_quantities() {
                 Scope::Trial,
                 900.0 * factor * noise,
                 Unit::OpsPerSecond,
-                Better::Higher,
+                BetterDirection::Higher,
             );
             trial.metrics = vec![rate.primary()];
             let seconds = if limit { 30.0 } else { 30.0 / factor / noise };
             trial.wall_ns = u64::try_from(Duration::from_secs_f64(seconds).as_nanos()).unwrap();
             if limit {
-                let (name, value) = (Work::FACT.to_owned(), Work::Timed.name().to_owned());
+                let (name, value) =
+                    (WorkLimit::FACT.to_owned(), WorkLimit::Timed.name().to_owned());
                 trial.facts.push(Fact { name, value });
             }
         }

@@ -3,7 +3,8 @@
 
 use treering_analysis::sweep::sweeps;
 use treering_model::{
-    Beginning, Better, Cell, CellRole, Ending, Metric, Mode, Scope, Trial, TrialId, Unit,
+    BetterDirection, Cell, CellRole, Ending, Metric, RunMode, Scope, Trial, TrialHeader, TrialId,
+    Unit,
 };
 use treering_report::formats::plain::Plain;
 use treering_report::pages::history::sweep::page;
@@ -23,12 +24,20 @@ fn trial(job: &str, round: u32, value: f64) -> Trial {
         round,
         role: CellRole::Round,
     };
-    let metric =
-        Metric::new("files_per_second", Scope::Trial, value, Unit::FilesPerSecond, Better::Higher);
+    let metric = Metric::new(
+        "files_per_second",
+        Scope::Trial,
+        value,
+        Unit::FilesPerSecond,
+        BetterDirection::Higher,
+    );
     Trial {
         metrics: vec![Metric { primary: true, ..metric }],
         ending: Ending::Completed,
-        ..Trial::new(Beginning { cell: Some(cell), ..Beginning::new(id, "fs_mark", Mode::Native) })
+        ..Trial::new(TrialHeader {
+            cell: Some(cell),
+            ..TrialHeader::new(id, "fs_mark", RunMode::Native)
+        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Words for the model's small enumerations in columns: the same as in its JSON.
 
-use treering_model::{Better, Mode, Scope, Unit};
+use treering_model::{BetterDirection, RunMode, Scope, Unit};
 
 /// Parses a unit.
 pub(crate) fn unit_from(word: &str) -> Option<Unit> {
@@ -8,21 +8,23 @@ pub(crate) fn unit_from(word: &str) -> Option<Unit> {
 }
 
 /// Word of a better direction.
-pub(crate) const fn better(better: Better) -> &'static str {
+pub(crate) const fn better(better: BetterDirection) -> &'static str {
     match better {
-        Better::Higher => "higher",
-        Better::Lower => "lower",
+        BetterDirection::Higher => "higher",
+        BetterDirection::Lower => "lower",
     }
 }
 
 /// Parses a better direction.
-pub(crate) fn better_from(word: &str) -> Option<Better> {
-    [Better::Higher, Better::Lower].into_iter().find(|known| better(*known) == word)
+pub(crate) fn better_from(word: &str) -> Option<BetterDirection> {
+    [BetterDirection::Higher, BetterDirection::Lower]
+        .into_iter()
+        .find(|known| better(*known) == word)
 }
 
 /// Parses a mode.
-pub(crate) fn mode_from(word: &str) -> Option<Mode> {
-    [Mode::Classic, Mode::Native].into_iter().find(|known| known.name() == word)
+pub(crate) fn mode_from(word: &str) -> Option<RunMode> {
+    [RunMode::Classic, RunMode::Native].into_iter().find(|known| known.name() == word)
 }
 
 /// Words of a scope: its kind, and the name of the part.
@@ -47,7 +49,7 @@ pub(crate) fn scope_from(scope: &str, part: String) -> Option<Scope> {
 #[cfg(test)]
 mod tests {
     use serde_json::{json, to_value};
-    use treering_model::{Better, Mode, Scope, Unit};
+    use treering_model::{BetterDirection, RunMode, Scope, Unit};
 
     use super::{better, better_from, mode_from, scope, scope_from, unit_from};
 
@@ -57,11 +59,11 @@ mod tests {
             assert_eq!(to_value(known).unwrap(), known.word());
             assert_eq!(unit_from(known.word()), Some(known));
         }
-        for known in [Better::Higher, Better::Lower] {
+        for known in [BetterDirection::Higher, BetterDirection::Lower] {
             assert_eq!(to_value(known).unwrap(), better(known));
             assert_eq!(better_from(better(known)), Some(known));
         }
-        for known in [Mode::Classic, Mode::Native] {
+        for known in [RunMode::Classic, RunMode::Native] {
             assert_eq!(to_value(known).unwrap(), known.name());
             assert_eq!(mode_from(known.name()), Some(known));
         }

@@ -1,17 +1,17 @@
 //! Tests of annotations to recorded trials.
 
 use rusqlite::Connection;
-use treering_model::{Annotation, Change, TrialId};
+use treering_model::{Annotation, AnnotationKind, TrialId};
 use treering_store::{Access, Filter, Store, StoreError};
 
 use crate::sample::record_one;
 
-fn label(label: &str, was: &str) -> Change {
-    Change::Relabelled { label: label.to_owned(), was: was.to_owned() }
+fn label(label: &str, was: &str) -> AnnotationKind {
+    AnnotationKind::Relabelled { label: label.to_owned(), was: was.to_owned() }
 }
 
-fn excluded(reason: &str) -> Change {
-    Change::Excluded { reason: reason.to_owned() }
+fn excluded(reason: &str) -> AnnotationKind {
+    AnnotationKind::Excluded { reason: reason.to_owned() }
 }
 
 #[test]
@@ -24,12 +24,12 @@ fn labels_and_exclusions_are_added_and_the_last_holds() {
     let mut store = Store::open(&path, Access::ReadWrite).unwrap();
     store.annotate(&[first], 5, &label("new", "")).unwrap();
     store.annotate(&[first, second], 6, &excluded("cron ran")).unwrap();
-    store.annotate(&[second], 7, &Change::Included).unwrap();
+    store.annotate(&[second], 7, &AnnotationKind::Included).unwrap();
     store.annotate(&[first], 8, &label("newest", "")).unwrap();
 
     let trial = store.load(first).unwrap();
     assert_eq!((trial.beginning.label.as_str(), trial.exclusion()), ("newest", Some("cron ran")));
-    let said: Vec<(i64, &Change)> =
+    let said: Vec<(i64, &AnnotationKind)> =
         trial.annotations.iter().map(|one| (one.at_unix_ms, &one.change)).collect();
     let (new, newest) = (label("new", &recorded), label("newest", "new"));
     assert_eq!(said, [(5, &new), (6, &excluded("cron ran")), (8, &newest)]);

@@ -1,14 +1,14 @@
 //! Tests of listing and finding trials.
 
 use crate::sample::{beginning, record, record_one, trial_events};
-use treering_model::{Beginning, TrialId};
+use treering_model::{TrialHeader, TrialId};
 use treering_store::{Access, Filter, Store, StoreError};
 
 fn numbered(path: &std::path::Path, text: &str, started_unix_ms: i64) -> TrialId {
     let trial = text.parse().unwrap();
     let workload = if started_unix_ms % 2 == 0 { "fs_mark" } else { "ffsb" }.into();
     let label = format!("label {}", started_unix_ms / 2);
-    let beginning = Beginning { started_unix_ms, workload, label, ..beginning(trial) };
+    let beginning = TrialHeader { started_unix_ms, workload, label, ..beginning(trial) };
     record(path, &trial_events(beginning));
     trial
 }

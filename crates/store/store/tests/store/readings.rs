@@ -1,6 +1,6 @@
 //! Histories read the same data as complete trials hold.
 
-use treering_model::{Beginning, Change, Trial, TrialId};
+use treering_model::{AnnotationKind, Trial, TrialHeader, TrialId};
 use treering_store::{Access, Detail, ReadingsQuery, Store};
 
 use crate::sample::{beginning, record, trial_events};
@@ -13,7 +13,7 @@ fn store(path: &std::path::Path) -> Store {
         let started_unix_ms = 100 - i64::try_from(index).unwrap();
         let known = beginning(trial);
         let cell = known.cell.clone().filter(|_| index > 1);
-        let mut events = trial_events(Beginning { started_unix_ms, workload, cell, ..known });
+        let mut events = trial_events(TrialHeader { started_unix_ms, workload, cell, ..known });
         if digit == 'f' {
             events.pop();
         }
@@ -46,9 +46,9 @@ fn readings_are_those_of_whole_trials_in_the_order_of_time() {
     let ids: Vec<TrialId> = whole.iter().map(|trial| trial.beginning.trial).collect();
     assert_eq!(ids.len(), 5, "one has no end");
     assert!(ids.is_sorted_by(|before, after| before > after), "the last row began first");
-    let relabelled = Change::Relabelled { was: String::new(), label: "new".into() };
+    let relabelled = AnnotationKind::Relabelled { was: String::new(), label: "new".into() };
     store.annotate(&ids[1..3], 5, &relabelled).unwrap();
-    store.annotate(&ids[2..4], 6, &Change::Excluded { reason: "noisy".into() }).unwrap();
+    store.annotate(&ids[2..4], 6, &AnnotationKind::Excluded { reason: "noisy".into() }).unwrap();
     let all = store.load_many(&ids, Detail::Headlines).unwrap();
     let fact = all[0].facts[0].name.clone();
     let metric = all[0].metrics[0].scope.metric_name(&all[0].metrics[0].name);

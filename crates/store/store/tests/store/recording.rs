@@ -8,7 +8,7 @@ use crate::sample::{
     trial_events,
 };
 use rusqlite::Connection;
-use treering_model::{Change, Ending, TrialEvent, TrialId, TrialSink};
+use treering_model::{AnnotationKind, Ending, TrialEvent, TrialId, TrialSink};
 use treering_store::{Access, Filter, Store, StoreError, TrialState};
 
 #[test]
@@ -121,7 +121,7 @@ fn nothing_is_changed_or_removed() {
     let path = dir.path().join("store.db");
     let trial = record_one(&path, 0);
     let mut store = Store::open(&path, Access::ReadWrite).unwrap();
-    store.annotate(&[trial], 1, &Change::Included).unwrap();
+    store.annotate(&[trial], 1, &AnnotationKind::Included).unwrap();
     drop(store);
     let connection = Connection::open(&path).unwrap();
     let mut tables =

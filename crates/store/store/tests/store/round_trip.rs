@@ -7,9 +7,9 @@ use proptest::prelude::{BoxedStrategy, Just, Strategy, any, prop_assert_eq, prop
 use proptest::sample::select;
 use proptest::test_runner::Config;
 use treering_model::{
-    Artifact, Beginning, Better, Caution, CautionCode, Counters, Cpu, Ending, Fact, Interval,
-    Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, TrialBuilder, TrialEvent,
-    TrialId, TrialSink, Unit,
+    Artifact, BetterDirection, Caution, CautionCode, Counters, CpuTime, Ending, Fact,
+    IntervalTotals, Latency, Metric, Op, OpTotals, PhaseTotals, RunMode, Scope, TaskTotals,
+    TrialBuilder, TrialEvent, TrialHeader, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Detail, Store};
 
@@ -22,8 +22,8 @@ fn text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), Just(String::new()), Just("a\0b'\"\u{feff}".into())]
 }
 
-fn cpu() -> impl Strategy<Value = Cpu> {
-    (number(), number()).prop_map(|(user_ns, system_ns)| Cpu { user_ns, system_ns })
+fn cpu() -> impl Strategy<Value = CpuTime> {
+    (number(), number()).prop_map(|(user_ns, system_ns)| CpuTime { user_ns, system_ns })
 }
 
 fn ops() -> BoxedStrategy<Vec<OpTotals>> {
@@ -68,11 +68,8 @@ fn task() -> BoxedStrategy<TaskTotals> {
 }
 
 fn phase() -> BoxedStrategy<PhaseTotals> {
-    let interval = (any::<u32>(), number(), number()).prop_map(|(second, calls, bytes)| Interval {
-        second,
-        calls,
-        bytes,
-    });
+    let interval = (any::<u32>(), number(), number())
+        .prop_map(|(second, calls, bytes)| IntervalTotals { second, calls, bytes });
     let parts = (cpu(), ops(), vec(interval, 0..4));
     (any::<(u32, u32)>(), text(), (number(), number(), number(), number()), parts)
         .prop_map(
@@ -100,7 +97,7 @@ fn metric() -> BoxedStrategy<Metric> {
         text().prop_map(Scope::Phase),
         text().prop_map(Scope::Kind)
     ];
-    let better = select(vec![Better::Higher, Better::Lower]);
+    let better = select(vec![BetterDirection::Higher, BetterDirection::Lower]);
     let value = any::<f64>().prop_filter("metrics are finite", |value| value.is_finite());
     let which = (select(&Unit::ALL[..]), better, any::<bool>());
     (text(), scope, value, which, number())
@@ -137,11 +134,11 @@ fn event() -> BoxedStrategy<TrialEvent> {
 }
 
 fn began() -> BoxedStrategy<TrialEvent> {
-    let mode = select(vec![Mode::Classic, Mode::Native]);
+    let mode = select(vec![RunMode::Classic, RunMode::Native]);
     let names = (text(), text(), text(), text());
     (any::<(u32, i64)>(), mode, names, vec((text(), text()), 0..4))
         .prop_map(|((event_version, started_unix_ms), mode, names, parameters)| {
-            TrialEvent::Began(Beginning {
+            TrialEvent::Began(TrialHeader {
                 event_version,
                 trial: TrialId::new(),
                 started_unix_ms,

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use treering_model::{
-    Artifact, Beginning, Better, Caution, CautionCode, Cell, CellRole, Counters, Cpu, Ending, Fact,
-    Interval, Latency, Metric, Mode, Op, OpTotals, PhaseTotals, Scope, TaskTotals, Trial,
-    TrialBuilder, TrialEvent, TrialId, TrialSink, Unit,
+    Artifact, BetterDirection, Caution, CautionCode, Cell, CellRole, Counters, CpuTime, Ending,
+    Fact, IntervalTotals, Latency, Metric, Op, OpTotals, PhaseTotals, RunMode, Scope, TaskTotals,
+    Trial, TrialBuilder, TrialEvent, TrialHeader, TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
-pub(crate) fn beginning(trial: TrialId) -> Beginning {
-    Beginning {
+pub(crate) fn beginning(trial: TrialId) -> TrialHeader {
+    TrialHeader {
         started_unix_ms: 1_700_000_000_000,
         treering_version: "0.1.0".into(),
         label: "a label".into(),
@@ -25,7 +25,7 @@ pub(crate) fn beginning(trial: TrialId) -> Beginning {
             round: 2,
             role: CellRole::Round,
         }),
-        ..Beginning::new(trial, "compilebench", Mode::Native)
+        ..TrialHeader::new(trial, "compilebench", RunMode::Native)
     }
 }
 
@@ -60,8 +60,8 @@ pub(crate) fn task_ended(phase: u32, task: u32) -> TrialEvent {
         began_ns: 5,
         wall_ns: 1_000_000_007,
         sync_ns: 17,
-        cpu: Cpu { user_ns: 11, system_ns: 12 },
-        sync_cpu: Cpu { user_ns: 1, system_ns: 2 },
+        cpu: CpuTime { user_ns: 11, system_ns: 12 },
+        sync_cpu: CpuTime { user_ns: 1, system_ns: 2 },
         counters: counters(u64::from(task)),
         files: 25_000,
         bytes: 300_000_000,
@@ -80,18 +80,18 @@ pub(crate) fn phase_ended(phase: u32) -> TrialEvent {
         tasks: 2,
         files: 50_000,
         bytes: 600_000_000,
-        cpu: Cpu { user_ns: 21, system_ns: 22 },
+        cpu: CpuTime { user_ns: 21, system_ns: 22 },
         ops: ops(),
         intervals: vec![
-            Interval { second: 0, calls: 5, bytes: 6 },
-            Interval { second: 2, calls: 7, bytes: 8 },
+            IntervalTotals { second: 0, calls: 5, bytes: 6 },
+            IntervalTotals { second: 2, calls: 7, bytes: 8 },
         ],
     })
 }
 
 pub(crate) fn measured(value: f64) -> TrialEvent {
     let scope = Scope::Kind("create".into());
-    let (unit, better) = (Unit::MibPerSecond, Better::Higher);
+    let (unit, better) = (Unit::MibPerSecond, BetterDirection::Higher);
     let metric = Metric::new("create_mib_per_second", scope, value, unit, better);
     TrialEvent::Measured(metric.primary().of_tasks(4))
 }
@@ -111,7 +111,7 @@ pub(crate) fn ended() -> TrialEvent {
 }
 
 /// A complete trial with two phases of two tasks each, and one event of every other kind.
-pub(crate) fn trial_events(beginning: Beginning) -> Vec<TrialEvent> {
+pub(crate) fn trial_events(beginning: TrialHeader) -> Vec<TrialEvent> {
     let mut events = vec![
         TrialEvent::Began(beginning),
         TrialEvent::Environment {
@@ -165,7 +165,7 @@ pub(crate) fn record(path: &Path, events: &[TrialEvent]) {
 /// Records a complete new trial into the store at a path.
 pub(crate) fn record_one(path: &Path, started_unix_ms: i64) -> TrialId {
     let trial = TrialId::new();
-    let beginning = Beginning { started_unix_ms, ..beginning(trial) };
+    let beginning = TrialHeader { started_unix_ms, ..beginning(trial) };
     record(path, &trial_events(beginning));
     trial
 }

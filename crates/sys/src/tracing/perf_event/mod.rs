@@ -12,7 +12,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use ring::Ring;
+use ring::PerfRing;
 
 /// `PERF_TYPE_TRACEPOINT`.
 const TRACEPOINT: u32 = 2;
@@ -32,7 +32,7 @@ const IOC_SET_FILTER: u64 = 0x4008_2406;
 /// `struct perf_event_attr` of version 5 (Linux 4.1), 112 bytes.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-struct Attributes {
+struct PerfEventAttr {
     kind: u32,
     size: u32,
     config: u64,
@@ -77,7 +77,7 @@ pub struct TraceSample<'a> {
 /// Open tracepoints with their rings.
 #[derive(Debug)]
 pub struct Tracepoints {
-    rings: Vec<Ring>,
+    rings: Vec<PerfRing>,
     /// Events that write into the rings of others.
     others: Vec<OwnedFd>,
     /// True if the kernel counts lost events per event descriptor.
@@ -117,14 +117,14 @@ impl Tracepoints {
     }
 
     fn open_on(&mut self, cpu: u32, points: &[Tracepoint], bytes: usize) -> Result<(), Errno> {
-        let mut ring: Option<Ring> = None;
+        let mut ring: Option<PerfRing> = None;
         for point in points {
             let event = open_event(point.id, cpu, ring::rounded(bytes), self.counts_lost)?;
             if !point.filter.is_empty() {
                 set_filter(&event, &point.filter)?;
             }
             match &ring {
-                None => ring = Some(Ring::new(event, cpu, bytes)?),
+                None => ring = Some(PerfRing::new(event, cpu, bytes)?),
                 Some(ring) => {
                     control(&event, IOC_SET_OUTPUT, i64::from(ring.event().as_raw_fd()))?;
                     self.others.push(event);
@@ -140,7 +140,7 @@ impl Tracepoints {
     /// # Errors
     /// As the `ioctl`.
     pub fn enable(&self) -> Result<(), Errno> {
-        let owners = self.rings.iter().map(Ring::event);
+        let owners = self.rings.iter().map(PerfRing::event);
         owners.chain(&self.others).try_for_each(|event| control(event, IOC_ENABLE, 0))
     }
 
@@ -172,14 +172,14 @@ impl Tracepoints {
         if !self.counts_lost {
             return self.reported_lost;
         }
-        let owners = self.rings.iter().map(Ring::event);
+        let owners = self.rings.iter().map(PerfRing::event);
         let counted: u64 = owners.chain(&self.others).map(count_lost).sum();
         counted.max(self.reported_lost)
     }
 
     /// Size of all rings in bytes.
     pub fn ring_bytes(&self) -> usize {
-        self.rings.iter().map(Ring::bytes).sum()
+        self.rings.iter().map(PerfRing::bytes).sum()
     }
 }
 
@@ -207,9 +207,9 @@ fn parse_cpus(text: &str) -> Vec<u32> {
 }
 
 fn open_event(id: u32, cpu: u32, ring_bytes: usize, counts_lost: bool) -> Result<OwnedFd, Errno> {
-    let attributes = Attributes {
+    let attributes = PerfEventAttr {
         kind: TRACEPOINT,
-        size: u32::try_from(size_of::<Attributes>()).unwrap_or(0),
+        size: u32::try_from(size_of::<PerfEventAttr>()).unwrap_or(0),
         config: u64::from(id),
         sample_period: 1,
         sample_type: SAMPLE_TIME_AND_RAW,
@@ -223,7 +223,7 @@ fn open_event(id: u32, cpu: u32, ring_bytes: usize, counts_lost: bool) -> Result
     let (every_process, no_group): (libc::c_int, libc::c_int) = (-1, -1);
     // SAFETY: the attributes are valid during the call and contain their own size.
     let event = unsafe {
-        let attributes: *const Attributes = &raw const attributes;
+        let attributes: *const PerfEventAttr = &raw const attributes;
         libc::syscall(libc::SYS_perf_event_open, attributes, every_process, cpu, no_group, CLOEXEC)
     };
     let event = i32::try_from(event).map_err(|_no_descriptor| Errno::BADF)?;

@@ -25,7 +25,7 @@ const HEADER_BYTES: usize = 8;
 
 /// Mapped ring and the event descriptor that owns it.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct PerfRing {
     event: OwnedFd,
     cpu: u32,
     page: NonNull<AtomicU64>,
@@ -36,7 +36,7 @@ pub(super) struct Ring {
 }
 
 // SAFETY: the mapping is private to this value, and only its owner accesses it.
-unsafe impl Send for Ring {}
+unsafe impl Send for PerfRing {}
 
 /// Ring size in bytes for a requested size: a power of two of pages.
 pub(super) fn rounded(bytes: usize) -> usize {
@@ -44,7 +44,7 @@ pub(super) fn rounded(bytes: usize) -> usize {
     pages.next_power_of_two() * page_size()
 }
 
-impl Ring {
+impl PerfRing {
     pub(super) fn new(event: OwnedFd, cpu: u32, bytes: usize) -> Result<Self, Errno> {
         let (page_bytes, bytes) = (page_size(), rounded(bytes));
         let protection = ProtFlags::READ | ProtFlags::WRITE;
@@ -144,7 +144,7 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_ne_bytes)
 }
 
-impl Drop for Ring {
+impl Drop for PerfRing {
     fn drop(&mut self) {
         let length = self.page_bytes + self.bytes;
         // SAFETY: the mapping is ours, and nobody has a way to it any more.

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
-use treering_script::Board;
+use treering_script::CounterBoard;
 
 /// Declares the counters: the cells of a board, and the struct of their sums.
 macro_rules! counts {
@@ -63,7 +63,7 @@ counts! {
 
 /// Board of one thread.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counts(Board);
+pub(crate) struct Counts(CounterBoard);
 
 impl Counts {
     /// Increments a counter. Only the owning thread calls this.
@@ -114,7 +114,7 @@ mod tests {
         let sums = one.sums().plus(other.sums());
         assert_eq!((sums.of(Count::BlogsRead), sums.of(Count::Anew)), (3, 1));
         assert_eq!(sums.since(one.sums()), other.sums());
-        let counters = Counters::of(&sums);
+        let counters = Counters::from_value(&sums);
         assert_eq!(counters.read(), Some(sums));
         assert!(counters.json().contains("\"blogs_read\":3,"), "{}", counters.json());
     }

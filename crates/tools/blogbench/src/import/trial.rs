@@ -7,7 +7,7 @@ use treering_model::metrics::blogbench::{
 use treering_model::metrics::rates;
 use treering_model::{
     BLOGBENCH_READ_BYTES, Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, PhaseTotals, Scope,
-    Work,
+    WorkLimit,
 };
 
 use super::lines::COLUMNS;
@@ -78,7 +78,7 @@ impl TrialBuilder<'_> {
     fn parameters(&mut self) {
         let run = self.run;
         run.directory.clone_into(&mut self.trial.target);
-        self.trial.fact(Work::FACT, Work::Timed.name());
+        self.trial.fact(WorkLimit::FACT, WorkLimit::Timed.name());
         if let Some(iterations) = run.iterations {
             self.trial.parameter("iterations", iterations);
         }

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use treering_model::Counters;
-use treering_script::{CreateHow, Dir, Io, Script, Stop};
+use treering_script::{CreateHow, DirSlot, Io, Script, Stop};
 
 use super::Ground;
 use super::slots::Slots;
@@ -57,7 +57,7 @@ impl Create {
     }
 
     /// Creates a file and writes its content.
-    fn make(&mut self, io: &mut dyn Io, at: Dir, file: u32) -> Result<(), Stop> {
+    fn make(&mut self, io: &mut dyn Io, at: DirSlot, file: u32) -> Result<(), Stop> {
         io.create(at, self.names.name(file), CreateHow::Exclusive, FILE)?;
         self.meter.call(io.timed());
         let bytes = self.size(file);
@@ -80,7 +80,7 @@ impl Create {
     }
 
     /// Creates a link to the first file.
-    fn link(&mut self, io: &mut dyn Io, at: Dir, file: u32) -> Result<(), Stop> {
+    fn link(&mut self, io: &mut dyn Io, at: DirSlot, file: u32) -> Result<(), Stop> {
         let name = self.names.name(file);
         if self.ground.files.kind == FileKind::HardLinks {
             io.link(Slots::dir(self.ground.files.subdir(0)), &self.first, at, name)?;

@@ -1,6 +1,6 @@
 //! Open subdirectories of a task.
 
-use treering_script::{Dir, Io, MAX_DIRS, Stop};
+use treering_script::{DirSlot, Io, MAX_DIRS, Stop};
 
 use crate::names::subdir_name;
 use crate::shape::TOP;
@@ -19,9 +19,9 @@ pub(super) struct Slots {
 
 impl Slots {
     /// Slot of a subdirectory, or of the directory itself if there are none.
-    pub(super) fn dir(subdir: Option<u32>) -> Dir {
+    pub(super) fn dir(subdir: Option<u32>) -> DirSlot {
         let Some(subdir) = subdir else { return TOP };
-        Dir(u16::try_from(Self::place(subdir)).map_or(TOP.0, |place| FIRST + place))
+        DirSlot(u16::try_from(Self::place(subdir)).map_or(TOP.0, |place| FIRST + place))
     }
 
     fn place(subdir: u32) -> u32 {
@@ -29,7 +29,7 @@ impl Slots {
     }
 
     /// Slot of a file's subdirectory, which is opened if it is not open.
-    pub(super) fn open(&mut self, io: &mut dyn Io, subdir: Option<u32>) -> Result<Dir, Stop> {
+    pub(super) fn open(&mut self, io: &mut dyn Io, subdir: Option<u32>) -> Result<DirSlot, Stop> {
         let slot = Self::dir(subdir);
         if let Some(subdir) = subdir.filter(|&subdir| self.takes(subdir)) {
             io.open_dir(TOP, &subdir_name(subdir), slot)?;

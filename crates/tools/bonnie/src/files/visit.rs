@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 
 use treering_model::Counters;
-use treering_script::{Dir, Entries, EntryKind, Expect, Io, OpenHow, Script, Stop};
+use treering_script::{DirEntries, DirSlot, EntryKind, ExpectedErrors, Io, OpenHow, Script, Stop};
 
 use super::Ground;
 use super::slots::Slots;
@@ -15,7 +15,7 @@ use crate::names::subdir_name;
 use crate::shape::TOP;
 
 /// Slot of the subdirectory that is listed.
-const HERE: Dir = Dir(TOP.0 + 1);
+const HERE: DirSlot = DirSlot(TOP.0 + 1);
 
 /// Operation on existing files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl Visit {
     }
 
     /// Applies the operation to one file.
-    fn file(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
+    fn file(&mut self, io: &mut dyn Io, at: DirSlot, name: &CStr) -> Result<(), Stop> {
         match self.operation {
             Operation::Stat if self.ground.has_content() => return self.read(io, at, name),
             Operation::Stat => io.stat(at, name)?,
@@ -76,7 +76,7 @@ impl Visit {
     }
 
     /// Stats a file and reads it to its end.
-    fn read(&mut self, io: &mut dyn Io, at: Dir, name: &CStr) -> Result<(), Stop> {
+    fn read(&mut self, io: &mut dyn Io, at: DirSlot, name: &CStr) -> Result<(), Stop> {
         let bytes = io.size(at, name)?;
         self.meter.call(io.timed());
         io.open(at, name, OpenHow::Read, FILE)?;
@@ -118,9 +118,9 @@ impl Visit {
     fn directory(
         &mut self,
         io: &mut dyn Io,
-        at: Dir,
+        at: DirSlot,
         name: &CStr,
-        here: Dir,
+        here: DirSlot,
     ) -> Result<bool, Stop> {
         // Some filesystems leave entries out of a listing while others are removed: the directory
         // is opened again until none is found.
@@ -137,7 +137,7 @@ impl Visit {
     }
 
     /// Visits the files that a directory lists; false if there were none.
-    fn listing(&mut self, io: &mut dyn Io, here: Dir) -> Result<bool, Stop> {
+    fn listing(&mut self, io: &mut dyn Io, here: DirSlot) -> Result<bool, Stop> {
         let (mut found, mut listed) = (false, Vec::new());
         loop {
             listed.clear();
@@ -147,7 +147,7 @@ impl Visit {
             }
             // Only files and links were made.
             let is_ours = |kind| kind != EntryKind::Directory;
-            for entry in Entries::new(&listed).filter(|entry| is_ours(entry.kind)) {
+            for entry in DirEntries::new(&listed).filter(|entry| is_ours(entry.kind)) {
                 self.file(io, here, entry.name)?;
                 found = true;
             }

@@ -2,7 +2,7 @@
 
 use treering_model::metrics::bonnie::{CLASSIC_CPU_PERCENT, OPS_PER_SECOND};
 use treering_model::metrics::{cpu, latency, rates};
-use treering_model::{Better, IMPORT_FACT, Metric, Scope};
+use treering_model::{BetterDirection, IMPORT_FACT, Metric, Scope};
 
 use super::run::{FILES, Figure, NAMES, PER_CHAR, Run, SEEKS};
 use treering_kit::import::number::whole;
@@ -65,7 +65,7 @@ fn metrics(run: &Run, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<S
     let mut take = |figure: &Figure, zero: Metric, size: f64| match figure {
         Figure::Value { value, .. } => {
             // Rates of single bytes measure the calls, not the filesystem.
-            let decides = zero.better == Better::Higher && !PER_CHAR.contains(&test);
+            let decides = zero.better == BetterDirection::Higher && !PER_CHAR.contains(&test);
             trial.metrics.push(Metric { value: value / size, ..zero.primary_if(decides) });
         }
         Figure::Odd(word) => {

@@ -95,7 +95,7 @@ fn line(tally: Tally, row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::{ClassicSummary, opening_line, task_line};
-    use treering_model::{Cpu, TaskTotals};
+    use treering_model::{CpuTime, TaskTotals};
 
     fn task(kind: &str, subject: &str, tally: &str, mib: u64, seconds: f64) -> TaskTotals {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "test")]
@@ -106,8 +106,8 @@ mod tests {
             tally: tally.into(),
             listed_bytes: mib << 20,
             wall_ns,
-            cpu: Cpu { user_ns: 1_500_000_000, system_ns: 2_000_000_000 },
-            sync_cpu: Cpu { user_ns: 500_000_000, system_ns: 0 },
+            cpu: CpuTime { user_ns: 1_500_000_000, system_ns: 2_000_000_000 },
+            sync_cpu: CpuTime { user_ns: 500_000_000, system_ns: 0 },
             ..TaskTotals::default()
         }
     }

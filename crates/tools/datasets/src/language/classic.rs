@@ -8,7 +8,7 @@ use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use treering_script::{ConfigError, Kind, NameError, NameId, NamesBuilder, path_components};
+use treering_script::{ConfigError, NameError, NameId, NamesBuilder, NodeKind, path_components};
 
 use super::lines::{LineError, Lines, NumberError, number};
 use super::{Dataset, FileList, State};
@@ -234,7 +234,7 @@ fn read_line(
     }
     let (path, size, size_column) = path_and_size(line)?;
     let id = names
-        .add(path, Kind::File)
+        .add(path, NodeKind::File)
         .map_err(|error| (column_of(path, error), LineFault::Path(error)))?;
     if !seen.insert(id) {
         return Err((1, LineFault::Duplicate));

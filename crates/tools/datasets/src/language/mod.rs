@@ -12,7 +12,7 @@ mod title;
 use std::sync::Arc;
 
 use thiserror::Error;
-use treering_script::{NameId, Names};
+use treering_script::{NameId, NameTree};
 
 pub use title::{TitleError, check_title};
 
@@ -159,7 +159,7 @@ pub struct Dataset {
     /// Description of the origin, by whoever recorded it; can be empty.
     pub about: String,
     /// Names of all four states. A symbolic link is a file here that no list mentions.
-    pub names: Arc<Names>,
+    pub names: Arc<NameTree>,
     /// Files of the clean tree.
     pub unpatched: FileList,
     /// Files of the clean tree of the later version, complete.
@@ -186,7 +186,7 @@ impl Dataset {
     }
 
     /// Builds a dataset from names and the four lists in the order of [`State::ALL`].
-    pub(crate) fn from_lists(name: &str, names: Names, lists: [FileList; 4]) -> Self {
+    pub(crate) fn from_lists(name: &str, names: NameTree, lists: [FileList; 4]) -> Self {
         let [unpatched, patched, unpatched_compiled, patched_compiled] = lists.map(|mut list| {
             list.shrink();
             list

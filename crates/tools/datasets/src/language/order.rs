@@ -4,12 +4,12 @@
 
 use std::cmp::Ordering;
 
-use treering_script::{Kind, NameId, Names};
+use treering_script::{NameId, NameTree, NodeKind};
 
 use super::FileList;
 
 /// Names in walk order, without the root.
-pub(crate) fn walk_order(names: &Names) -> Vec<NameId> {
+pub(crate) fn walk_order(names: &NameTree) -> Vec<NameId> {
     let mut order = Vec::with_capacity(names.len());
     let mut open = vec![names.children(NameId::ROOT)];
     while let Some(entries) = open.last_mut() {
@@ -18,7 +18,7 @@ pub(crate) fn walk_order(names: &Names) -> Vec<NameId> {
             continue;
         };
         order.push(id);
-        if names.kind(id) == Kind::Directory {
+        if names.kind(id) == NodeKind::Directory {
             open.push(names.children(id));
         }
     }
@@ -67,7 +67,7 @@ pub(crate) fn sorted_list(list: FileList, ranks: &[u32]) -> FileList {
 mod tests {
     use std::cmp::Ordering;
 
-    use treering_script::{Kind, NamesBuilder};
+    use treering_script::{NamesBuilder, NodeKind};
 
     use super::{compare, walk_order};
 
@@ -75,7 +75,7 @@ mod tests {
     fn the_walk_and_the_comparison_agree() {
         let mut builder = NamesBuilder::default();
         for path in ["b/y", "b.c", "b/a/z", "b-", "a", "c", "b/a.x"] {
-            builder.add(path.as_bytes(), Kind::File).unwrap();
+            builder.add(path.as_bytes(), NodeKind::File).unwrap();
         }
         let names = builder.build();
         let walk: Vec<_> = walk_order(&names).iter().map(|&id| names.display_path(id)).collect();

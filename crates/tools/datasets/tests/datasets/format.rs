@@ -13,7 +13,7 @@ use treering_datasets::format::{
     read_within, write,
 };
 use treering_datasets::{Dataset, State, States};
-use treering_script::{Kind, NameId};
+use treering_script::{NameId, NodeKind};
 use zstd::stream::{decode_all, encode_all};
 
 const HEADER: &str = "treering-dataset 1\nname test\nabout \nentries 2\nclean 2 3\npatched 2 3\n\
@@ -83,7 +83,7 @@ fn links_and_empty_directories_are_kept_by_state() {
     assert_eq!(marks(&dataset.links), [("link".to_owned(), [true; 4]), turned]);
     let empty = ("empty".to_owned(), [true, false, true, false]);
     assert_eq!(marks(&dataset.empty_directories), [empty]);
-    assert_eq!(dataset.names.kind(dataset.empty_directories[0].0), Kind::Directory);
+    assert_eq!(dataset.names.kind(dataset.empty_directories[0].0), NodeKind::Directory);
     assert_eq!(decode_all(written(&dataset).as_slice()).unwrap(), counts.as_bytes());
 }
 

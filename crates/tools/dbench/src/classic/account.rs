@@ -3,7 +3,7 @@
 use crate::language::Kind;
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
-use treering_script::Spans;
+use treering_script::OperationSpans;
 
 /// Maximum number of passes of a client that are reported individually.
 const PASSES_MAX: usize = 65_536;
@@ -43,7 +43,7 @@ pub(crate) struct ClientAccount {
     /// Completed passes, at most `PASSES_MAX`.
     pub passes: Vec<Pass>,
     /// The operations, by [`Kind`].
-    pub spans: Spans,
+    pub spans: OperationSpans,
 }
 
 impl ClientAccount {
@@ -59,7 +59,7 @@ impl ClientAccount {
             from_ns: 0,
             to_ns: 0,
             passes: Vec::new(),
-            spans: Spans::new(Kind::COUNT),
+            spans: OperationSpans::new(Kind::COUNT),
         }
     }
 
@@ -109,7 +109,7 @@ impl Account {
             let end = (0..=MESSAGE_BYTES_MAX.min(text.len())).rev().find(is_whole);
             text.truncate(end.unwrap_or(0));
         }
-        Counters::of(self)
+        Counters::from_value(self)
     }
 
     /// Parses counters; `None` if they are missing or belong to another set of operations.
@@ -123,7 +123,7 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use treering_model::Counters;
-    use treering_script::Spans;
+    use treering_script::OperationSpans;
 
     use super::{Account, ClientAccount, MESSAGE_BYTES_MAX, MESSAGES_MAX, Pass};
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(Account::read(&Counters::default()), None);
         assert_eq!(Account::read(&Counters::from_json("[0,0,1]".to_owned())), None);
         let mut client = ClientAccount::new(0);
-        client.spans = Spans::new(1);
+        client.spans = OperationSpans::new(1);
         let mut account = Account { clients: vec![client], ..Account::default() };
         assert_eq!(Account::read(&account.counters()), None);
     }

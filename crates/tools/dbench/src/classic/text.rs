@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::language::Kind;
-use treering_script::Spans;
+use treering_script::OperationSpans;
 
 use super::account::{ClientAccount, Pass};
 use super::tick::{FIRST_SECOND, Part, Tick};
@@ -87,7 +87,7 @@ pub(crate) fn machine_tick(tick: &Tick) -> String {
 }
 
 /// The table of operations.
-pub(crate) fn table(spans: &Spans) -> String {
+pub(crate) fn table(spans: &OperationSpans) -> String {
     let mut text = " Operation      Count    AvgLat    MaxLat\n".to_owned();
     text += &format!(" {}\n", "-".repeat(40));
     for kind in Kind::ALL {
@@ -101,7 +101,7 @@ pub(crate) fn table(spans: &Spans) -> String {
 }
 
 /// Machine-readable operation table.
-pub(crate) fn machine_table(spans: &Spans) -> String {
+pub(crate) fn machine_table(spans: &OperationSpans) -> String {
     let rows = Kind::ALL.into_iter().map(|kind| (kind, spans.row(kind as usize)));
     rows.filter(|(_, row)| row.count > 0).fold(String::new(), |text, (kind, row)| {
         let (mean, most) = (row.mean_ns() / 1e6, ms(row.longest_ns));
@@ -172,7 +172,7 @@ fn general(number: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use treering_script::Spans;
+    use treering_script::OperationSpans;
 
     use super::{RunResult, general, machine_passes, machine_result, passes, per_client, result};
     use super::{machine_table, machine_tick, table, tick};
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn tables_and_results_are_the_originals() {
-        let mut spans = Spans::new(Kind::COUNT);
+        let mut spans = OperationSpans::new(Kind::COUNT);
         for took_ns in [10_000, 16_382_000] {
             spans.record(Kind::Flush as usize, false, Some(0), Some(took_ns));
         }

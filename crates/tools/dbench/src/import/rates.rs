@@ -1,6 +1,6 @@
 //! Bytes and lines of each second, from the means over the time so far that dbench prints.
 
-use treering_model::Interval;
+use treering_model::IntervalTotals;
 
 use super::lines::Tick;
 
@@ -13,7 +13,10 @@ const ERROR_SHARE_MOST: f64 = 0.2;
 
 /// The seconds, and by how many bytes each may be wrong. `None` where ticks are missing or their
 /// digits too few.
-pub(super) fn intervals(ticks: &[Tick], lines_before: Option<u64>) -> Option<(Vec<Interval>, f64)> {
+pub(super) fn intervals(
+    ticks: &[Tick],
+    lines_before: Option<u64>,
+) -> Option<(Vec<IntervalTotals>, f64)> {
     let last = ticks.last()?;
     let error_mb = 2.0 * ROUNDING_MB * last.seconds as f64;
     if error_mb > ERROR_SHARE_MOST * last.mb_per_second {
@@ -37,7 +40,7 @@ pub(super) fn intervals(ticks: &[Tick], lines_before: Option<u64>) -> Option<(Ve
             )]
             let bytes = moved as u64;
             let second = u32::try_from(number - 1).ok()?;
-            intervals.push(Interval { second, calls, bytes });
+            intervals.push(IntervalTotals { second, calls, bytes });
         }
         (bytes, lines) = (until, Some(tick.lines));
     }

@@ -6,7 +6,7 @@ use treering_model::metrics::dbench::{
 };
 use treering_model::metrics::{latency, rates, times};
 use treering_model::{
-    Caution, CautionCode, FLUSH_PERCENT_MUCH, IMPORT_FACT, Metric, PhaseTotals, Scope, Work,
+    Caution, CautionCode, FLUSH_PERCENT_MUCH, IMPORT_FACT, Metric, PhaseTotals, Scope, WorkLimit,
 };
 
 use super::lines::{Outcome, Row, Tick};
@@ -94,7 +94,7 @@ impl<'r> TrialBuilder<'r> {
     fn parameters(&mut self) {
         let version = self.run.version.as_deref().unwrap_or("");
         self.trial.fact(IMPORT_FACT, format!("{TOOL} {version}").trim());
-        self.trial.fact(Work::FACT, Work::Timed.name());
+        self.trial.fact(WorkLimit::FACT, WorkLimit::Timed.name());
         if let Some(Outcome { clients, processes, synchronous, .. }) = self.run.outcome {
             self.trial.parameter("clients", clients);
             self.trial.parameter("procs", processes);

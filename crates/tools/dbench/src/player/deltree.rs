@@ -1,12 +1,12 @@
 //! Removing all files below a directory; the directories stay, as the original leaves them.
 
-use treering_script::{Dir, Entries, EntryKind, Io, Stop};
+use treering_script::{DirEntries, DirSlot, EntryKind, Io, Stop};
 
 use super::{Player, TREE, TREE_LEVELS};
 
 /// The slot of a level's directory.
-fn slot(level: usize) -> Dir {
-    Dir(TREE + u16::try_from(level).unwrap_or_default())
+fn slot(level: usize) -> DirSlot {
+    DirSlot(TREE + u16::try_from(level).unwrap_or_default())
 }
 
 impl Player {
@@ -36,7 +36,7 @@ impl Player {
             if batch.is_empty() {
                 break;
             }
-            for entry in Entries::new(&batch) {
+            for entry in DirEntries::new(&batch) {
                 let status = io.stat(dir, entry.name);
                 let _whatever = self.heard(io, status)?;
                 if entry.kind != EntryKind::Directory {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use treering_script::File;
+use treering_script::FileSlot;
 
 use crate::language::HandleId;
 
@@ -69,19 +69,19 @@ impl Handles {
 
     /// The file of a handle.
     #[inline]
-    pub(super) fn file(&self, handle: HandleId) -> Option<File> {
-        self.slots.get(handle as usize).filter(|&&slot| slot != CLOSED).map(|&slot| File(slot))
+    pub(super) fn file(&self, handle: HandleId) -> Option<FileSlot> {
+        self.slots.get(handle as usize).filter(|&&slot| slot != CLOSED).map(|&slot| FileSlot(slot))
     }
 
     /// Free file slot.
     #[inline]
-    pub(super) fn free(&self) -> Option<File> {
+    pub(super) fn free(&self) -> Option<FileSlot> {
         let free = self.open.iter().position(Option::is_none)?;
-        u16::try_from(free).ok().map(|free| File(self.first + free))
+        u16::try_from(free).ok().map(|free| FileSlot(self.first + free))
     }
 
     #[inline]
-    pub(super) fn opened(&mut self, handle: HandleId, file: File, by: OpenedBy) {
+    pub(super) fn opened(&mut self, handle: HandleId, file: FileSlot, by: OpenedBy) {
         let slot = &mut self.slots[handle as usize];
         if *slot != CLOSED {
             self.doubles += 1;
@@ -92,7 +92,7 @@ impl Handles {
     }
 
     #[inline]
-    pub(super) fn closed(&mut self, file: File) {
+    pub(super) fn closed(&mut self, file: FileSlot) {
         let Some((handle, _)) = self.open[usize::from(file.0 - self.first)].take() else { return };
         self.slots[handle as usize] = CLOSED;
         if self.doubles > 0 {
@@ -112,20 +112,20 @@ impl Handles {
     }
 
     /// The name that a file was opened by.
-    pub(super) fn name(&self, file: File) -> Option<&OpenedBy> {
+    pub(super) fn name(&self, file: FileSlot) -> Option<&OpenedBy> {
         self.open[usize::from(file.0 - self.first)].as_ref().map(|(_, by)| by)
     }
 
     /// Slot of any open file.
-    pub(super) fn any(&self) -> Option<File> {
+    pub(super) fn any(&self) -> Option<FileSlot> {
         let open = self.open.iter().position(Option::is_some)?;
-        u16::try_from(open).ok().map(|open| File(self.first + open))
+        u16::try_from(open).ok().map(|open| FileSlot(self.first + open))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use treering_script::File;
+    use treering_script::FileSlot;
 
     use super::{Handles, OpenedBy};
 
@@ -136,16 +136,16 @@ mod tests {
         handles.opened(0, handles.free().unwrap(), OpenedBy::Spot(7));
         handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(8));
         assert_eq!(handles.free(), None);
-        assert_eq!((handles.file(0), handles.file(1)), (Some(File(100)), Some(File(101))));
-        assert_eq!(handles.name(File(101)), Some(&OpenedBy::Spot(8)));
-        handles.closed(File(100));
-        assert_eq!((handles.file(0), handles.any()), (None, Some(File(101))));
+        assert_eq!((handles.file(0), handles.file(1)), (Some(FileSlot(100)), Some(FileSlot(101))));
+        assert_eq!(handles.name(FileSlot(101)), Some(&OpenedBy::Spot(8)));
+        handles.closed(FileSlot(100));
+        assert_eq!((handles.file(0), handles.any()), (None, Some(FileSlot(101))));
         // The same handle once more, and both closed.
         handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(9));
-        assert_eq!(handles.file(1), Some(File(100)));
-        handles.closed(File(100));
-        assert_eq!(handles.file(1), Some(File(101)));
-        handles.closed(File(101));
+        assert_eq!(handles.file(1), Some(FileSlot(100)));
+        handles.closed(FileSlot(100));
+        assert_eq!(handles.file(1), Some(FileSlot(101)));
+        handles.closed(FileSlot(101));
         assert_eq!((handles.file(1), handles.any()), (None, None));
         let drawn = handles.of_number(77).unwrap();
         assert_eq!(handles.of_number(77), Some(drawn));

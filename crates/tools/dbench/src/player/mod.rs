@@ -16,7 +16,7 @@ use std::ffi::CStr;
 use std::sync::Arc;
 
 use treering_model::Counters;
-use treering_script::{Dir, Errno, Expect, Io, MAX_DIRS, Script, Stop};
+use treering_script::{DirSlot, Errno, ExpectedErrors, Io, MAX_DIRS, Script, Stop};
 
 use super::account::Account;
 use super::panel::{Dial, Panel, Signal};
@@ -25,7 +25,7 @@ use crate::language::{Expected, Load, NameId, Op, Operation};
 use client::Client;
 
 /// Slot of a directory that is read or synced.
-const SCAN: Dir = Dir(1);
+const SCAN: DirSlot = DirSlot(1);
 /// The first slot of the directories that a removal of files is in, and how many it has.
 const TREE: u16 = 2;
 const TREE_LEVELS: usize = 32;
@@ -87,7 +87,7 @@ pub(super) struct Player {
     op: Op,
     /// The names of the present operation, and the slots of their directories.
     named: [NameId; 2],
-    at: [Dir; 2],
+    at: [DirSlot; 2],
     found: [bool; 2],
     /// Errno with which opening a name's directory failed.
     lost: [Option<Errno>; 2],
@@ -135,7 +135,7 @@ impl Player {
             present: 0,
             op: Op { operation: Operation::QueryFs, line: 0, status: 0 },
             named: [0; 2],
-            at: [Dir::TARGET; 2],
+            at: [DirSlot::TARGET; 2],
             found: [false; 2],
             lost: [None; 2],
             begins: false,

@@ -1,6 +1,6 @@
 //! Operations of a load. Each returns true if its outcome differs from the recorded one.
 
-use treering_script::{CreateHow, Errno, File, Io, OpenHow, Stop};
+use treering_script::{CreateHow, Errno, FileSlot, Io, OpenHow, Stop};
 
 use super::client::words;
 use super::handles::OpenedBy;
@@ -127,7 +127,7 @@ impl Player {
         &mut self,
         io: &mut dyn Io,
         handle: HandleId,
-        file: File,
+        file: FileSlot,
         is_dir: bool,
     ) -> Result<bool, Stop> {
         if self.expected() == Expected::Failure {
@@ -276,7 +276,7 @@ impl Player {
     }
 
     /// Open file of a handle; a missing one is reported.
-    pub(super) fn file_of(&mut self, handle: HandleId) -> Option<File> {
+    pub(super) fn file_of(&mut self, handle: HandleId) -> Option<FileSlot> {
         let file = self.client().handles.file(handle);
         if file.is_none() {
             let number = self.client().handle_number(handle);
@@ -354,17 +354,17 @@ impl Player {
         Ok(false)
     }
 
-    fn stat_file(&mut self, io: &mut dyn Io, file: File) -> Result<(), Stop> {
+    fn stat_file(&mut self, io: &mut dyn Io, file: FileSlot) -> Result<(), Stop> {
         let size = io.file_size(file);
         self.heard(io, size).map(|_whatever| ())
     }
 
-    fn get_xattr(&mut self, io: &mut dyn Io, file: File) -> Result<(), Stop> {
+    fn get_xattr(&mut self, io: &mut dyn Io, file: FileSlot) -> Result<(), Stop> {
         let got = io.get_file_xattr(file);
         self.heard(io, got).map(|_whatever| ())
     }
 
-    fn set_xattr(&mut self, io: &mut dyn Io, file: File) -> Result<(), Stop> {
+    fn set_xattr(&mut self, io: &mut dyn Io, file: FileSlot) -> Result<(), Stop> {
         let value = self.xattr_value();
         let set = io.set_file_xattr(file, XATTR_BYTES, value);
         self.heard(io, set).map(|_whatever| ())

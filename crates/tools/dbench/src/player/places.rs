@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::ops::Range;
 
-use treering_script::Dir;
+use treering_script::DirSlot;
 
 use crate::language::{Load, Template};
 
@@ -176,13 +176,13 @@ impl NameTable {
 
     /// Slot of a directory; true if the directory must be opened into it first.
     #[inline]
-    pub(super) fn reach(&mut self, dir: DirId) -> (Dir, bool) {
+    pub(super) fn reach(&mut self, dir: DirId) -> (DirSlot, bool) {
         let place = &self.dirs[dir as usize];
         if let Some(slot) = place.slot {
             return (self.slot(slot), false);
         }
         if place.path.is_empty() {
-            return (Dir::TARGET, false);
+            return (DirSlot::TARGET, false);
         }
         let slot = self.free_slot();
         self.holders[slot] = Some(dir);
@@ -190,8 +190,8 @@ impl NameTable {
         (self.slot(slot), true)
     }
 
-    fn slot(&self, number: usize) -> Dir {
-        Dir(self.slots.start + u16::try_from(number).unwrap_or_default())
+    fn slot(&self, number: usize) -> DirSlot {
+        DirSlot(self.slots.start + u16::try_from(number).unwrap_or_default())
     }
 
     /// Free directory slot; evicts another directory if necessary.
@@ -234,7 +234,7 @@ impl NameTable {
 
 #[cfg(test)]
 mod tests {
-    use treering_script::Dir;
+    use treering_script::DirSlot;
 
     use super::NameTable;
     use crate::language::parse;
@@ -252,16 +252,16 @@ mod tests {
         let dir = places.spot(0).dir;
         assert_eq!(places.dir_path(dir).to_bytes(), b"a/client5");
         assert_eq!(places.path(places.spot(0)), b"a/client5/x");
-        assert_eq!(places.reach(dir), (Dir(10), true));
-        assert_eq!(places.reach(dir), (Dir(10), false));
+        assert_eq!(places.reach(dir), (DirSlot(10), true));
+        assert_eq!(places.reach(dir), (DirSlot(10), false));
         places.moved(0);
-        assert_eq!(places.reach(dir), (Dir(10), false), "a file");
+        assert_eq!(places.reach(dir), (DirSlot(10), false), "a file");
         places.moved(2);
-        assert_eq!(places.reach(dir), (Dir(10), true), "a directory above it");
+        assert_eq!(places.reach(dir), (DirSlot(10), true), "a directory above it");
         let top = places.spot(3).dir;
-        assert_eq!(places.reach(top), (Dir::TARGET, false));
+        assert_eq!(places.reach(top), (DirSlot::TARGET, false));
         places.lost(dir);
-        assert_eq!(places.reach(dir), (Dir(10), true));
+        assert_eq!(places.reach(dir), (DirSlot(10), true));
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         let dir = places.spot(0).dir;
         assert_eq!(places.dir_path(dir).to_bytes(), b"dbench");
         assert_eq!(places.path(places.spot(0)), b"x");
-        assert_eq!(places.reach(dir), (Dir(10), true));
+        assert_eq!(places.reach(dir), (DirSlot(10), true));
     }
 
     #[test]
@@ -280,11 +280,11 @@ mod tests {
             let dir = places.spot(at).dir;
             places.reach(dir)
         };
-        assert_eq!(reach(&mut places, 0), (Dir(10), true));
-        assert_eq!(reach(&mut places, 1), (Dir(11), true));
-        assert_eq!(reach(&mut places, 2), (Dir(11), true));
-        assert_eq!(reach(&mut places, 0), (Dir(10), false));
-        assert_eq!(reach(&mut places, 1), (Dir(10), true));
+        assert_eq!(reach(&mut places, 0), (DirSlot(10), true));
+        assert_eq!(reach(&mut places, 1), (DirSlot(11), true));
+        assert_eq!(reach(&mut places, 2), (DirSlot(11), true));
+        assert_eq!(reach(&mut places, 0), (DirSlot(10), false));
+        assert_eq!(reach(&mut places, 1), (DirSlot(10), true));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! As in the original, such a name ends the search and is not used: the operation goes on with the
 //! name as it is written.
 
-use treering_script::{Dir, Io, Stop};
+use treering_script::{DirSlot, Io, Stop};
 
 use super::places::DirId;
 use super::{CallOutcome, Player, SCAN};
@@ -68,12 +68,12 @@ impl Player {
         &mut self,
         io: &mut dyn Io,
         dir: DirId,
-    ) -> Result<(Dir, CallOutcome<()>), Stop> {
+    ) -> Result<(DirSlot, CallOutcome<()>), Stop> {
         let (slot, opens) = self.client().places.reach(dir);
         if !opens {
             return Ok((slot, Ok(())));
         }
-        let opened = io.open_dir(Dir::TARGET, self.client().places.dir_path(dir), slot);
+        let opened = io.open_dir(DirSlot::TARGET, self.client().places.dir_path(dir), slot);
         Ok((slot, self.heard(io, opened)?))
     }
 
@@ -83,11 +83,11 @@ impl Player {
         io: &mut dyn Io,
         which: usize,
     ) -> Result<CallOutcome<()>, Stop> {
-        let opened = if self.at[which] == Dir::TARGET {
+        let opened = if self.at[which] == DirSlot::TARGET {
             io.open_root(0, SCAN)
         } else {
             let dir = self.spot(which).dir;
-            io.open_dir(Dir::TARGET, self.client().places.dir_path(dir), SCAN)
+            io.open_dir(DirSlot::TARGET, self.client().places.dir_path(dir), SCAN)
         };
         self.heard(io, opened)
     }

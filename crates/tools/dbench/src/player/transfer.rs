@@ -1,6 +1,6 @@
 //! Reads and writes, split into pieces that fit one call.
 
-use treering_script::{Errno, File, Io, Stop};
+use treering_script::{Errno, FileSlot, Io, Stop};
 
 use super::Player;
 use super::client::words;
@@ -35,7 +35,12 @@ impl Player {
         Ok(surprise)
     }
 
-    fn read_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
+    fn read_pieces(
+        &mut self,
+        io: &mut dyn Io,
+        file: FileSlot,
+        what: Transfer,
+    ) -> Result<bool, Stop> {
         let mut moved = 0;
         let failed = loop {
             let (bytes, position) = what.piece(moved);
@@ -82,7 +87,12 @@ impl Player {
     }
 
     /// Writes in pieces; false after a short write, which ends the run.
-    fn write_pieces(&mut self, io: &mut dyn Io, file: File, what: Transfer) -> Result<bool, Stop> {
+    fn write_pieces(
+        &mut self,
+        io: &mut dyn Io,
+        file: FileSlot,
+        what: Transfer,
+    ) -> Result<bool, Stop> {
         let mut moved = 0;
         let failed = loop {
             let (bytes, position) = what.piece(moved);
@@ -115,7 +125,7 @@ impl Player {
     fn one_byte(
         &mut self,
         io: &mut dyn Io,
-        file: File,
+        file: FileSlot,
         offset: u64,
     ) -> Result<Result<(), Errno>, Stop> {
         let size = io.file_size(file);

@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn counters_name_operations_and_calls() {
-        let counters = Counters::of(&tally());
+        let counters = Counters::from_value(&tally());
         assert_eq!(counters.read(), Some(tally()));
         let done = r#""bytes":81920,"operations":2,"transactions":20"#;
         assert!(counters.json().contains(done), "{}", counters.json());

@@ -1,6 +1,6 @@
 //! `metaop`: creates two directories, removes a random one and renames a random one.
 
-use treering_script::{Dir, Io, Stop};
+use treering_script::{DirSlot, Io, Stop};
 
 use super::Worker;
 use crate::names::{METAFILE, Name};
@@ -27,7 +27,7 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         filesystem: usize,
-        dir: Dir,
+        dir: DirSlot,
     ) -> Result<(), Stop> {
         let Self { namespace, random, concurrency, .. } = self;
         let meta = &namespace.filesets[filesystem].meta;

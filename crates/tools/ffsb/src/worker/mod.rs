@@ -11,7 +11,7 @@ use std::ffi::CString;
 use std::sync::Arc;
 
 use treering_model::Counters;
-use treering_script::{Dir, Io, Random, Script, SessionError, Stop};
+use treering_script::{DirSlot, Io, Random, Script, SessionError, Stop};
 
 use super::fileset::Common;
 use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
@@ -140,7 +140,12 @@ impl Worker {
 
     /// A part of a filesystem, which is opened unless it is open.
     #[inline]
-    fn open_part(&mut self, io: &mut dyn Io, filesystem: usize, part: Part) -> Result<Dir, Stop> {
+    fn open_part(
+        &mut self,
+        io: &mut dyn Io,
+        filesystem: usize,
+        part: Part,
+    ) -> Result<DirSlot, Stop> {
         if self.slots.opens_part(filesystem, part) {
             self.open_new_part(io, filesystem, part)?;
         }
@@ -163,7 +168,7 @@ impl Worker {
                     Place::Root(root) => io.open_root(root, into),
                     Place::Below => {
                         let name = CString::new(directory(filesystem)).unwrap_or_default();
-                        io.open_dir(Dir::TARGET, &name, into)
+                        io.open_dir(DirSlot::TARGET, &name, into)
                     }
                 };
             }
@@ -178,9 +183,9 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         filesystem: usize,
-        data: Dir,
+        data: DirSlot,
         number: u32,
-    ) -> Result<Dir, Stop> {
+    ) -> Result<DirSlot, Stop> {
         if number == 0 {
             return Ok(data);
         }
@@ -248,7 +253,7 @@ impl Worker {
         io: &mut dyn Io,
         operation: Operation,
         filesystem: usize,
-        dir: Dir,
+        dir: DirSlot,
         file: LockedFile,
     ) -> Result<TransferCounts, Stop> {
         let word = match self.plan.files {
@@ -300,7 +305,12 @@ impl Worker {
     }
 
     /// `createdir`: creates another directory for files.
-    fn create_dir(&mut self, io: &mut dyn Io, filesystem: usize, data: Dir) -> Result<(), Stop> {
+    fn create_dir(
+        &mut self,
+        io: &mut dyn Io,
+        filesystem: usize,
+        data: DirSlot,
+    ) -> Result<(), Stop> {
         let dirs = &self.namespace.filesets[filesystem].dirs;
         let number = dirs.give();
         self.name.set(DATADIR, number.into());
@@ -356,6 +366,6 @@ impl Script for Worker {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.tally)
+        Counters::from_value(&self.tally)
     }
 }

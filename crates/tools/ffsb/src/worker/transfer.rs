@@ -1,13 +1,13 @@
 //! Opening, reading, writing and closing: how much, from where on, block by block.
 
-use treering_script::{CreateHow, Dir, File, Io, OpenHow, Stop};
+use treering_script::{CreateHow, DirSlot, FileSlot, Io, OpenHow, Stop};
 
 use super::{TransferCounts, Worker};
 use crate::language::TimedCall;
 use crate::operation::Operation;
 use crate::plan::Transfer;
 
-const FILE: File = File(0);
+const FILE: FileSlot = FileSlot(0);
 /// Alignment of random offsets with `alignio`.
 const ALIGNMENT: u64 = 4096;
 
@@ -18,7 +18,7 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         operation: Operation,
-        dir: Dir,
+        dir: DirSlot,
     ) -> Result<(), Stop> {
         let name = self.name.as_c_str();
         if operation.makes() {

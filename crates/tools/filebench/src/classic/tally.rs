@@ -141,7 +141,7 @@ mod tests {
         let plain = Tally { count: 2, several: true, ..Tally::default() };
         let rows = vec![(3, tally()), (0, plain)];
         let account = Account { began_ns: 9, ran_out: true, rows };
-        assert_eq!(Counters::of(&account).read(), Some(account.clone()));
+        assert_eq!(Counters::from_value(&account).read(), Some(account.clone()));
         let mut sums = vec![Tally::default(); 4];
         account.add_to(&mut sums);
         account.add_to(&mut sums);

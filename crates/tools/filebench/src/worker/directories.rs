@@ -1,7 +1,7 @@
 //! Directories that a worker keeps open, and the way to others; operations on leaf directories, and
 //! listing.
 
-use treering_script::{Dir, Expect, Io, Stop};
+use treering_script::{DirSlot, ExpectedErrors, Io, Stop};
 
 use super::super::namespace::Namespace;
 use super::super::plan::Kind;
@@ -33,7 +33,7 @@ impl Slots {
     }
 
     /// Slot of a directory, whether it is open or not.
-    fn slot(&self, namespace: &Namespace, fileset: usize, dir: u32) -> Dir {
+    fn slot(&self, namespace: &Namespace, fileset: usize, dir: u32) -> DirSlot {
         namespace.slot(u32::try_from(self.place(fileset, dir)).unwrap_or(0))
     }
 
@@ -58,7 +58,7 @@ impl Worker {
         fileset: usize,
         entry: Entry,
         takes_path: bool,
-    ) -> Result<Dir, Stop> {
+    ) -> Result<DirSlot, Stop> {
         if !self.slots.has(fileset, entry.dir) {
             self.namespace.serials(fileset, entry.dir, &mut self.serials);
             if takes_path && self.namespace.by_path(fileset) {

@@ -1,6 +1,6 @@
 //! Flowops that choose, open, create, close, delete and stat files.
 
-use treering_script::{CreateHow, Dir, File, Io, OpenHow, Random, Stop};
+use treering_script::{CreateHow, DirSlot, FileSlot, Io, OpenHow, Random, Stop};
 
 use super::super::draw::{Amount, whole};
 use super::super::namespace::Fileset;
@@ -77,7 +77,7 @@ impl Worker {
         io: &mut dyn Io,
         (fileset, file): (usize, u32),
         takes_path: bool,
-    ) -> Result<Dir, Stop> {
+    ) -> Result<DirSlot, Stop> {
         let entry = self.namespace.filesets[fileset].tree.files[file as usize];
         self.locate(io, fileset, entry, takes_path)
     }
@@ -252,7 +252,7 @@ impl Worker {
         for fd in 0..self.fds.len() {
             let Descriptor { is_open, fileset: of, .. } = self.fds[fd];
             if is_open && Some(of) == fileset {
-                io.fsync(File(u16::try_from(fd).unwrap_or(0)))?;
+                io.fsync(FileSlot(u16::try_from(fd).unwrap_or(0)))?;
                 self.called(io);
             }
         }

@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use treering_script::{Io, Signal};
+use treering_script::{Io, WakeSignal};
 
 use super::super::namespace::Gate;
 use super::{FlowopExit, WAIT_NS, Worker};
@@ -99,7 +99,7 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         gate: usize,
-        signal: fn(&Gate) -> &Signal,
+        signal: fn(&Gate) -> &WakeSignal,
         seen: u64,
     ) -> Result<(), FlowopExit> {
         let common = &self.namespace.common;

@@ -15,7 +15,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use treering_model::Counters;
-use treering_script::{File, Io, Random, Script, SessionError, Stop};
+use treering_script::{FileSlot, Io, Random, Script, SessionError, Stop};
 
 use super::names::Name;
 use super::namespace::Namespace;
@@ -72,8 +72,8 @@ struct CurrentFlowop {
 
 impl CurrentFlowop {
     /// Slot of its file.
-    const fn file(&self) -> File {
-        File(self.fd as u16)
+    const fn file(&self) -> FileSlot {
+        FileSlot(self.fd as u16)
     }
 }
 
@@ -367,6 +367,6 @@ impl Script for Worker {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.account())
+        Counters::from_value(&self.account())
     }
 }

@@ -1,6 +1,6 @@
 //! Flowops that read and write.
 
-use treering_script::{Io, Request};
+use treering_script::{AsyncRequest, Io};
 
 use super::super::plan::Kind;
 use super::files::NONE;
@@ -179,7 +179,8 @@ impl Worker {
         let (file, bytes) = (self.present.file(), bytes(wanted));
         loop {
             if let Some(tag) = self.tags.pop() {
-                let taken = io.submit(&[Request { file, writes: true, bytes, position, tag }])?;
+                let taken =
+                    io.submit(&[AsyncRequest { file, writes: true, bytes, position, tag }])?;
                 self.called(io);
                 if taken > 0 {
                     self.present.moved += wanted;

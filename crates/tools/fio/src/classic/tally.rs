@@ -296,7 +296,7 @@ impl Tally {
 
     /// Converts to the counters of a script, without log lines.
     pub(crate) fn counters(&self) -> Counters {
-        Counters::of(self).with_bulk(self.logs.as_flattened().to_vec())
+        Counters::from_value(self).with_bulk(self.logs.as_flattened().to_vec())
     }
 
     /// Reads counters written by [`Tally::counters`].

@@ -11,7 +11,9 @@ use treering_model::metrics::fio::{
     IN_QUEUE_SECONDS, MAJOR_FAULTS, MINOR_FAULTS, WITHIN_PERCENT,
 };
 use treering_model::metrics::{MetricSpec, cpu, rates};
-use treering_model::{Cpu, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, Work};
+use treering_model::{
+    CpuTime, IMPORT_FACT, Latency, Metric, Op, OpTotals, PhaseTotals, Scope, WorkLimit,
+};
 
 use super::cautions;
 use crate::report::{Direction, Disk, Job, Run, Statistic};
@@ -137,7 +139,7 @@ fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     if run.has_all_options {
         let is_timed = |job: &Job| cautions::option(run, job, "runtime").is_some();
         if run.jobs.iter().any(is_timed) {
-            trial.fact(Work::FACT, Work::Timed.name());
+            trial.fact(WorkLimit::FACT, WorkLimit::Timed.name());
         }
         return;
     }
@@ -145,7 +147,7 @@ fn amount(run: &Run, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
         job.directions.iter().fold(0, |sum, one| sum.saturating_add(one.bytes))
     };
     if run.jobs.iter().map(moved).any(|bytes| bytes % (1 << 20) != 0) {
-        trial.fact(Work::FACT, Work::Timed.name());
+        trial.fact(WorkLimit::FACT, WorkLimit::Timed.name());
         let what = "its size is not a whole number of MiB: taken for a run with a time limit";
         remarks.push(what.to_owned());
     }
@@ -358,7 +360,7 @@ fn totals(job: &Job, phase: u32, name: &str) -> Option<PhaseTotals> {
         wall_ns: longest.saturating_mul(1_000_000),
         tasks: u32::try_from(job.clones.max(1)).unwrap_or(u32::MAX),
         bytes: job.directions.iter().fold(0, bytes),
-        cpu: Cpu { user_ns: cpu_ns(user), system_ns: cpu_ns(system) },
+        cpu: CpuTime { user_ns: cpu_ns(user), system_ns: cpu_ns(system) },
         ops: job.directions.iter().filter_map(calls).collect(),
         ..PhaseTotals::default()
     })

@@ -1,7 +1,7 @@
 //! Options that steer a job besides its rates: flow shares, lowest rates, tolerated errors, strided
 //! zones, CPU affinity and priority.
 
-use treering_script::{Identity, Scheduling};
+use treering_script::{Credentials, SchedulingParameters};
 
 use super::direction::Direction;
 
@@ -179,14 +179,14 @@ pub(crate) struct Running {
 
 impl Running {
     /// Identity to switch to; `None` to stay as started.
-    pub(crate) fn identity(&self) -> Option<Identity> {
+    pub(crate) fn identity(&self) -> Option<Credentials> {
         let asks = self.user.is_some() || self.group.is_some();
         let (user, group) = (self.user.unwrap_or(0), self.group.unwrap_or(0));
-        asks.then_some(Identity { user, group })
+        asks.then_some(Credentials { user, group })
     }
 
     /// Scheduling of the clone with this number among all, from 1.
-    pub(crate) fn scheduling(&self, clone: u64) -> Scheduling {
+    pub(crate) fn scheduling(&self, clone: u64) -> SchedulingParameters {
         let alone = || {
             let place = (clone.max(1) - 1).checked_rem(self.cpus.len() as u64)?;
             self.cpus.get(usize::try_from(place).ok()?).map(|cpu| vec![*cpu])
@@ -197,7 +197,7 @@ impl Running {
         // The default class is best effort.
         let class = if self.io_class == 0 { 2 } else { self.io_class };
         let io_priority = asks.then_some(class << 13 | self.io_level);
-        Scheduling { cpus, nice: self.nice, io_priority }
+        SchedulingParameters { cpus, nice: self.nice, io_priority }
     }
 }
 

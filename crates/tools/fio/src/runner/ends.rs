@@ -1,7 +1,7 @@
 //! Steps of a clone before its work, between two passes, and at the end.
 
 use crate::language::{Amount, Direction, Engine};
-use treering_script::{Snapshot, Spent, Usage};
+use treering_script::{ResourceUsage, StatusText, TaskUsage};
 
 use super::super::generator::IoRequest;
 use super::super::logs::{CLOSED, DATA_SYNC, ISSUED, OPENED, RANGE_SYNC, SYNC};
@@ -270,12 +270,13 @@ impl Runner {
 
     /// Publishes the progress as it would be reported if the clone ended now.
     #[cold]
-    pub(super) fn show(&self, snapshot: &Snapshot, spent: Spent) {
+    pub(super) fn show(&self, snapshot: &StatusText, spent: TaskUsage) {
         let mut tally = Tally { complaints: Vec::new(), logs: Vec::new(), ..self.tally.clone() };
         if self.is_in_pass() {
             add_runtime(&mut tally, self.directions_of_pass(), self.clock.pass_ms());
         }
-        let Spent { cpu, usage: Usage { switches, major_faults, minor_faults } } = spent;
+        let TaskUsage { cpu, usage: ResourceUsage { switches, major_faults, minor_faults } } =
+            spent;
         (tally.user_ns, tally.system_ns) = (cpu.user_ns, cpu.system_ns);
         tally.usage = [switches, major_faults, minor_faults];
         self.settle(&mut tally);

@@ -19,7 +19,10 @@ use std::sync::Arc;
 
 use crate::language::{Amount, Direction, Engine, FadviseHint};
 use treering_model::Counters;
-use treering_script::{Buffers, Deadline, Done, Errno, Expect, Io, Script, Snapshot, Stop, Usage};
+use treering_script::{
+    Buffers, CallResult, Deadline, Errno, ExpectedErrors, Io, ResourceUsage, Script, StatusText,
+    Stop,
+};
 
 use super::generator::{Act, Generator, IoRequest};
 use super::layout::names;
@@ -103,7 +106,7 @@ pub(super) struct Deadlines {
     /// Stream of the offered load that determines due times, if there is one.
     pub(super) stream: Option<Arc<Stream>>,
     /// Snapshot in which the clone publishes its progress.
-    pub(super) snapshot: Option<Snapshot>,
+    pub(super) snapshot: Option<StatusText>,
 }
 
 /// Script of a clone.
@@ -202,9 +205,9 @@ impl Runner {
 
     /// Records the result of the last call.
     #[inline]
-    fn hear(&mut self, answer: Result<Done, Errno>, io: &dyn Io) {
+    fn hear(&mut self, answer: Result<CallResult, Errno>, io: &dyn Io) {
         match (self.step, answer) {
-            (IoStep::Move(request), Ok(Done::Bytes(bytes))) => self.moved(request, bytes),
+            (IoStep::Move(request), Ok(CallResult::Bytes(bytes))) => self.moved(request, bytes),
             // No data was moved, but the request counts.
             (IoStep::Move(request), Ok(_)) => self.moved(request, request.bytes),
             (IoStep::Move(request), Err(errno)) => {
@@ -216,8 +219,8 @@ impl Runner {
                 self.synced(data_only.then_some(Direction::Read));
             }
             (IoStep::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
-            (IoStep::Submit, Ok(Done::Taken(taken))) => self.taken(taken),
-            (IoStep::Reap(_), Ok(Done::Reaped)) => self.reaped(io.reaped()),
+            (IoStep::Submit, Ok(CallResult::Taken(taken))) => self.taken(taken),
+            (IoStep::Reap(_), Ok(CallResult::Reaped)) => self.reaped(io.reaped()),
             (IoStep::Pause(us), _) => self.clock.paused(us),
             _ => {}
         }
@@ -501,7 +504,7 @@ impl Script for Runner {
             let answer = match step {
                 // A failed open ends the job, and is reported as the original does.
                 IoStep::Move(_) | IoStep::Open(_) => done.or_errno()?,
-                IoStep::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(Done::Plain)),
+                IoStep::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(CallResult::Plain)),
                 _ => Ok(done?),
             };
             self.hear(answer, io);
@@ -523,8 +526,8 @@ impl Script for Runner {
         Ok(())
     }
 
-    fn used(&mut self, usage: Usage) {
-        let Usage { switches, major_faults, minor_faults } = usage;
+    fn used(&mut self, usage: ResourceUsage) {
+        let ResourceUsage { switches, major_faults, minor_faults } = usage;
         self.tally.usage = [switches, major_faults, minor_faults];
     }
 

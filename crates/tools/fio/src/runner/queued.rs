@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::language::Direction;
-use treering_script::{Completion, Request};
+use treering_script::{AsyncRequest, Completion};
 
 use super::super::generator::IoRequest;
 use super::step::length;
@@ -23,7 +23,7 @@ struct InFlight {
 pub(super) struct RequestQueue {
     tags: Vec<Option<InFlight>>,
     free: Vec<u16>,
-    batch: Vec<Request>,
+    batch: Vec<AsyncRequest>,
     under_way: u16,
     /// Completions reaped from the kernel but not yet processed by the job.
     unheard: VecDeque<Completion>,
@@ -45,7 +45,7 @@ impl RequestQueue {
     }
 
     /// Batch of requests to be submitted next.
-    pub(super) fn batch(&self) -> &[Request] {
+    pub(super) fn batch(&self) -> &[AsyncRequest] {
         &self.batch
     }
 
@@ -94,7 +94,7 @@ impl Runner {
         let file = self.slots.of(request.file);
         let IoRequest { direction, offset: position, bytes, .. } = request;
         let writes = direction == Direction::Write;
-        self.queued.batch.push(Request { file, writes, bytes: length(bytes), position, tag });
+        self.queued.batch.push(AsyncRequest { file, writes, bytes: length(bytes), position, tag });
         let under_way = InFlight { request, slat_ns: None, issued_ns: 0 };
         self.queued.tags[usize::from(tag)] = Some(under_way);
         self.tally.issued(self.queued.depth());

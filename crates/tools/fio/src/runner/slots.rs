@@ -1,11 +1,11 @@
 //! Descriptor slots of the open files, and their file positions.
 
-use treering_script::{File, MAX_FILES};
+use treering_script::{FileSlot, MAX_FILES};
 
 /// Slots of a clone's files.
 #[derive(Debug)]
 pub(super) struct Slots {
-    files: Vec<Option<(File, u64)>>,
+    files: Vec<Option<(FileSlot, u64)>>,
     /// End of the last transfer of each file, kept when the file is reopened: the original seeks if
     /// it is not the offset.
     last: Vec<u64>,
@@ -24,17 +24,17 @@ impl Slots {
     /// Assigns a slot to a file. A slot is always free, since the number of open files is limited.
     pub(super) fn open(&mut self, file: usize) {
         let slot = self.free.pop().unwrap_or(MAX_FILES - 1);
-        self.files[file] = Some((File(slot), 0));
+        self.files[file] = Some((FileSlot(slot), 0));
     }
 
     /// Slot of an open file.
     #[inline]
-    pub(super) fn of(&self, file: usize) -> File {
-        self.files[file].map_or(File(MAX_FILES - 1), |(slot, _)| slot)
+    pub(super) fn of(&self, file: usize) -> FileSlot {
+        self.files[file].map_or(FileSlot(MAX_FILES - 1), |(slot, _)| slot)
     }
 
     /// Releases the slot of a file.
-    pub(super) fn close(&mut self, file: usize) -> File {
+    pub(super) fn close(&mut self, file: usize) -> FileSlot {
         let slot = self.of(file);
         if self.files[file].take().is_some() {
             self.free.push(slot.0);

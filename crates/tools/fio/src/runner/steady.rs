@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 
 use crate::language::{Section, SteadyState};
-use treering_script::Board;
+use treering_script::CounterBoard;
 
 use super::super::tally::SteadyTally;
 use super::Runner;
@@ -22,7 +22,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// A clone's part in the steady state detection of its group.
 #[derive(Clone, Debug)]
 pub(in super::super) struct SteadyShare {
-    board: Board,
+    board: CounterBoard,
     asked: SteadyState,
     /// True for the clone that evaluates the rates.
     looks: bool,
@@ -36,7 +36,7 @@ pub(in super::super) struct SteadyShare {
 
 impl SteadyShare {
     /// Joins the board of the group; `None` if the job sets no `steadystate`.
-    pub(in super::super) fn of(job: &Section, board: Board, looks: bool) -> Option<Self> {
+    pub(in super::super) fn of(job: &Section, board: CounterBoard, looks: bool) -> Option<Self> {
         let asked = job.extras.steady;
         (asked.seconds > 0).then(|| Self {
             board,
@@ -135,7 +135,7 @@ impl Runner {
 #[cfg(test)]
 mod tests {
     use crate::language::{Section, SteadyState};
-    use treering_script::Board;
+    use treering_script::CounterBoard;
 
     use super::{SECOND_NS, SteadyShare, SteadyTally};
 
@@ -144,7 +144,7 @@ mod tests {
     fn found(asked: SteadyState, rates: &[u64]) -> (SteadyTally, Option<usize>) {
         let mut job = Section::default();
         job.extras.steady = asked;
-        let mut share = SteadyShare::of(&job, Board::default(), true).unwrap();
+        let mut share = SteadyShare::of(&job, CounterBoard::default(), true).unwrap();
         let start_ns = 7 * SECOND_NS;
         let mut reached = None;
         for (second, rate) in (1..).zip(rates) {

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::language::{Direction, MinimumRates, Section, ThinkTime};
-use treering_script::Board;
+use treering_script::CounterBoard;
 
 use super::super::tally::{Complaint, Tally};
 use super::{IoStep, Runner};
@@ -21,7 +21,7 @@ const TOO_SLOW: i32 = 5;
 /// A clone's share of a flow.
 #[derive(Clone, Debug)]
 pub(in super::super) struct FlowShare {
-    board: Board,
+    board: CounterBoard,
     weight: u64,
     sleep_us: u64,
     count: u64,
@@ -29,7 +29,7 @@ pub(in super::super) struct FlowShare {
 
 impl FlowShare {
     /// Joins the board of the flow; `None` if the job has no flow.
-    pub(in super::super) fn of(job: &Section, board: Board) -> Option<Self> {
+    pub(in super::super) fn of(job: &Section, board: CounterBoard) -> Option<Self> {
         let weight = job.extras.flow.weight;
         if weight == 0 {
             return None;

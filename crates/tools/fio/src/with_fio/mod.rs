@@ -10,7 +10,7 @@ mod session;
 use std::path::PathBuf;
 
 use crate::language::{Direction, RelayedJob, relay};
-use treering_model::{Caution, Metric, Mode, Work};
+use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::headline::Headline;
@@ -71,14 +71,14 @@ pub(super) fn straightened(settings: &Settings) -> Settings {
     if !is_job_file(settings) {
         return settings.clone();
     }
-    let given = settings.given().iter().flat_map(|(name, value)| {
+    let given = settings.options().iter().flat_map(|(name, value)| {
         if name == OPTION {
             vec![(OPTION.to_owned(), NAME.to_owned()), (JOB_FILE.to_owned(), value.clone())]
         } else {
             vec![(name.clone(), value.clone())]
         }
     });
-    settings.with_given(given.collect())
+    settings.with_options(given.collect())
 }
 
 /// Path of the fio that is asked for, or else of the installed one.
@@ -177,8 +177,8 @@ impl Job for ForeignJob {
         self.parameters.clone()
     }
 
-    fn mode(&self) -> Mode {
-        Mode::Native
+    fn mode(&self) -> RunMode {
+        RunMode::Native
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -196,12 +196,12 @@ impl Job for ForeignJob {
         self.text.lines().map(str::to_owned).collect()
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> WorkLimit {
         let is_timed = |job: &RelayedJob| TIMES.iter().any(|key| job.sets(key));
-        if self.jobs.iter().any(is_timed) { Work::Timed } else { Work::Fixed }
+        if self.jobs.iter().any(is_timed) { WorkLimit::Timed } else { WorkLimit::Fixed }
     }
 
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         true
     }
 

@@ -3,7 +3,7 @@
 
 use crate::language::{Direction, RelayedJob, number_of};
 use crate::report::{self, Job, Statistic};
-use treering_model::{Cpu, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
+use treering_model::{CpuTime, Latency, Op, OpTotals, PhaseTotals, TaskTotals};
 use treering_script::{ProgramEnd, ReportedPhase};
 
 use super::super::headline::Headline;
@@ -156,7 +156,7 @@ fn task(reported: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals 
         kind: name.to_owned(),
         subject: format!("{name}.{number}"),
         wall_ns: longest.saturating_mul(1_000_000),
-        cpu: Cpu { user_ns: tally.user_ns, system_ns: tally.system_ns },
+        cpu: CpuTime { user_ns: tally.user_ns, system_ns: tally.system_ns },
         bytes: ops.iter().fold(0, |sum, op| sum.saturating_add(op.bytes)),
         ops,
         counters: tally.counters(),

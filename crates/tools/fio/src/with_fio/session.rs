@@ -2,7 +2,7 @@
 
 use treering_model::{Fact, Metric, Op};
 use treering_script::{
-    Conductor, NoListener, Program, ProgramEnd, ReportedPhase, Session, SessionError,
+    Conductor, ExternalProgram, NoListener, ProgramEnd, ReportedPhase, Session, SessionError,
     SessionResult, Task,
 };
 
@@ -70,7 +70,7 @@ impl Session for ForeignSession<'_> {
         let script = MakeDirectories::of(&numbered(self.job.directories));
         let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
         conductor.run_task(SETUP, task, &mut NoListener)?;
-        let end = conductor.program(Program {
+        let end = conductor.program(ExternalProgram {
             path: self.job.fio.path.clone(),
             arguments: ["--output-format=json+", "--eta=never", "-"].map(str::to_owned).into(),
             input: self.job.text.clone().into_bytes(),

@@ -268,7 +268,7 @@ mod tests {
         assert_eq!(counters.sync, column(0, 500, 0));
         assert_eq!(counters.close, column(1, 1, 1));
         assert_eq!(counters.unlink, column(1000, 500, 1000));
-        assert_eq!(Counters::of(&counters).read(), Some(counters));
+        assert_eq!(Counters::from_value(&counters).read(), Some(counters));
     }
 
     #[test]
@@ -289,6 +289,6 @@ mod tests {
         let counters = Account::default().close(0, true, &[]);
         assert_eq!(counters.columns(), [MinAvgMax::default(); 6]);
         assert!(counters.files_per_second().abs() < 1e-9);
-        assert_eq!(Counters::of(&counters).read(), Some(counters));
+        assert_eq!(Counters::from_value(&counters).read(), Some(counters));
     }
 }

@@ -5,7 +5,7 @@ use treering_model::metrics::rates::{
     OPERATIONS_PER_SECOND,
 };
 use treering_model::metrics::times::ELAPSED_SECONDS;
-use treering_model::workloads::io500::{Step, measured};
+use treering_model::workloads::io500::{Io500Phase, measured};
 use treering_model::{IMPORT_FACT, Scope};
 
 use super::TOOL;
@@ -325,7 +325,7 @@ impl Run {
         at: usize,
         scores: &Scores,
     ) {
-        let rate = |step: &Step| {
+        let rate = |step: &Io500Phase| {
             let record = phases.iter().find(|record| record.name == step.name)?;
             record.value.filter(|value| record.is_scored && !record.is_twice && *value > 0.0)
         };

@@ -84,7 +84,7 @@ impl Outliers {
 mod tests {
     use super::Outliers;
     use crate::classic::results::Access;
-    use treering_model::workloads::ior::{Times, TransferCounts};
+    use treering_model::workloads::ior::{TimeSpan, TransferCounts};
 
     #[test]
     fn outlier_ranks_get_the_originals_warning() {
@@ -92,8 +92,8 @@ mod tests {
         let task = |seconds: u64| {
             let ended_ns = seconds * second;
             TransferCounts {
-                moved: Times { began_ns: 0, ended_ns },
-                close: Times { began_ns: ended_ns, ended_ns },
+                moved: TimeSpan { began_ns: 0, ended_ns },
+                close: TimeSpan { began_ns: ended_ns, ended_ns },
                 ..TransferCounts::default()
             }
         };

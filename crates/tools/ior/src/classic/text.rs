@@ -349,7 +349,7 @@ pub(crate) fn footer(now: &str) -> String {
 mod tests {
     use super::super::results::{Access, TestResult};
     use super::{TestParams, column, csv_row, human, removal, row, summary, wall};
-    use treering_model::workloads::ior::{Times, TransferCounts};
+    use treering_model::workloads::ior::{TimeSpan, TransferCounts};
 
     fn params() -> TestParams {
         TestParams {
@@ -370,7 +370,7 @@ mod tests {
 
     /// Result of two ranks, of which one opens later and one ends later.
     fn result() -> TestResult {
-        let times = |began_ms: u64, ended_ms: u64| Times {
+        let times = |began_ms: u64, ended_ms: u64| TimeSpan {
             began_ns: began_ms * 1_000_000,
             ended_ns: ended_ms * 1_000_000,
         };

@@ -3,8 +3,8 @@
 use std::iter::once;
 
 use treering_model::{
-    Beginning, Caution, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, TaskTotals, Trial,
-    TrialEvent,
+    Caution, Ending, Fact, IMPORT_FACT, Metric, PhaseTotals, RunMode, TaskTotals, Trial,
+    TrialEvent, TrialHeader,
 };
 
 use crate::import::rows::Rows;
@@ -59,7 +59,7 @@ impl ForeignTrial {
     }
 
     /// Completes the trial by the data that the log lacks: identity, label, time.
-    pub fn with(mut self, beginning: Beginning) -> Trial {
+    pub fn with(mut self, beginning: TrialHeader) -> Trial {
         self.unfold();
         let ending = if self.is_interrupted { Ending::Interrupted } else { Ending::Completed };
         Trial {
@@ -70,9 +70,9 @@ impl ForeignTrial {
             cautions: self.cautions,
             ending,
             wall_ns: self.wall_ns,
-            ..Trial::new(Beginning {
+            ..Trial::new(TrialHeader {
                 workload: self.workload.to_owned(),
-                mode: Mode::Classic,
+                mode: RunMode::Classic,
                 target: self.target,
                 parameters: self.parameters,
                 cell: None,

@@ -2,8 +2,8 @@
 //! and its environment are only in the JSON.
 
 use treering_model::{
-    Beginning, Better, Cpu, Ending, Fact, IMPORT_FACT, Metric, Mode, PhaseTotals, Scope,
-    TaskTotals, Trial, TrialId, Unit, is_formula,
+    BetterDirection, CpuTime, Ending, Fact, IMPORT_FACT, Metric, PhaseTotals, RunMode, Scope,
+    TaskTotals, Trial, TrialHeader, TrialId, Unit, is_formula,
 };
 
 use treering_kit::import::log::Log;
@@ -105,8 +105,8 @@ impl Row<'_> {
     fn add_to(&self, trials: &mut Vec<Trial>, table: TableKind) -> Option<()> {
         let id: TrialId = self.get("trial").parse().ok()?;
         let mode = match self.get("mode") {
-            "native" => Mode::Native,
-            "classic" => Mode::Classic,
+            "native" => RunMode::Native,
+            "classic" => RunMode::Classic,
             _ => return None,
         };
         let task = if table == TableKind::Tasks { Some(self.task()?) } else { None };
@@ -132,12 +132,12 @@ impl Row<'_> {
         Some(())
     }
 
-    fn trial(&self, trial: TrialId, mode: Mode) -> Trial {
+    fn trial(&self, trial: TrialId, mode: RunMode) -> Trial {
         Trial {
             ending: Ending::Completed,
-            ..Trial::new(Beginning {
+            ..Trial::new(TrialHeader {
                 label: self.get("label").to_owned(),
-                ..Beginning::new(trial, self.get("workload"), mode)
+                ..TrialHeader::new(trial, self.get("workload"), mode)
             })
         }
     }
@@ -164,7 +164,7 @@ impl Row<'_> {
 
     fn task(&self) -> Option<TaskTotals> {
         let cpu = |user: &str, system: &str| {
-            Some(Cpu { user_ns: self.ns(user)?, system_ns: self.ns(system)? })
+            Some(CpuTime { user_ns: self.ns(user)?, system_ns: self.ns(system)? })
         };
         Some(TaskTotals {
             phase: u32::try_from(self.number("phase")?).ok()?,
@@ -196,8 +196,8 @@ impl Row<'_> {
             _ => return None,
         };
         let better = match self.get("better") {
-            "higher" => Better::Higher,
-            "lower" => Better::Lower,
+            "higher" => BetterDirection::Higher,
+            "lower" => BetterDirection::Lower,
             _ => return None,
         };
         let value = self.get("value").parse().ok().filter(|value: &f64| value.is_finite())?;

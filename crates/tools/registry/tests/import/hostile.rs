@@ -1,7 +1,7 @@
 //! Arbitrary bytes: the import ends, does not panic, and invents nothing.
 
 use proptest::prelude::*;
-use treering_model::{Beginning, Mode, TrialBuilder, TrialId};
+use treering_model::{RunMode, TrialBuilder, TrialHeader, TrialId};
 use treering_registry::{Content, Rows, events_of, import};
 
 use crate::blogbench::BLOGBENCH;
@@ -97,7 +97,7 @@ proptest! {
             prop_assert!(found.lines.0 > last || found.nth > 0);
             last = found.lines.1;
             let Content::Foreign(trial) = &found.content else { continue };
-            let beginning = Beginning::new(TrialId::new(), "", Mode::Classic);
+            let beginning = TrialHeader::new(TrialId::new(), "", RunMode::Classic);
             let trial = trial.as_ref().clone().with(beginning);
             prop_assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
             let mut builder = TrialBuilder::default();

@@ -1,6 +1,8 @@
 //! Logs of each tool, with the decoration that mails and terminals add.
 
-use treering_model::{Beginning, Ending, Mode, Scope, Trial, TrialBuilder, TrialEvent, TrialId};
+use treering_model::{
+    Ending, RunMode, Scope, Trial, TrialBuilder, TrialEvent, TrialHeader, TrialId,
+};
 use treering_registry::{Content, ForeignTrial, ImportResult, Rows, events_of, import};
 
 /// Small run of compilebench with its summary, which was computed by hand.
@@ -260,12 +262,12 @@ fn each_output_of_a_file_is_a_trial() {
     assert_eq!(lines[1], COMPILEBENCH.lines().count() + 1);
 }
 
-fn beginning() -> Beginning {
-    Beginning {
+fn beginning() -> TrialHeader {
+    TrialHeader {
         started_unix_ms: 5,
         treering_version: "0".to_owned(),
         label: "mine".to_owned(),
-        ..Beginning::new(TrialId::new(), "", Mode::Native)
+        ..TrialHeader::new(TrialId::new(), "", RunMode::Native)
     }
 }
 
@@ -282,7 +284,7 @@ fn events_round_trip_a_trial() {
         builder.push(&event).unwrap();
     }
     assert_eq!(builder.finish().unwrap(), trial);
-    assert_eq!((trial.beginning.mode, &trial.ending), (Mode::Classic, &Ending::Completed));
+    assert_eq!((trial.beginning.mode, &trial.ending), (RunMode::Classic, &Ending::Completed));
     assert_eq!(trial.beginning.label, "mine");
 }
 

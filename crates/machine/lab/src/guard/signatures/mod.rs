@@ -17,7 +17,7 @@ use treering_model::filesystems::all;
 
 /// A known signature on a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Signature {
+pub struct DeviceSignature {
     /// Offset of its magic number, in bytes.
     pub offset: u64,
     /// Usual name of its owner: `ext4`, `LVM2 physical volume`.
@@ -26,7 +26,7 @@ pub struct Signature {
     pub is_copy: bool,
 }
 
-impl Signature {
+impl DeviceSignature {
     /// Signature of a first, or only, superblock.
     pub(super) const fn new(offset: u64, name: &'static str) -> Self {
         Self { offset, name, is_copy: false }
@@ -54,7 +54,7 @@ pub(super) fn place_in_words(offset: u64) -> String {
     format!("{:.1} MiB (byte {offset})", offset as f64 / MIB)
 }
 
-impl fmt::Display for Signature {
+impl fmt::Display for DeviceSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let copy = if self.is_copy { " (backup superblock)" } else { "" };
         write!(f, "{}{copy} at {}", self.name, place_in_words(self.offset))
@@ -62,12 +62,12 @@ impl fmt::Display for Signature {
 }
 
 /// The device or image that is searched.
-struct Medium<'a> {
+struct ProbedMedium<'a> {
     file: &'a File,
     bytes: u64,
 }
 
-impl Medium<'_> {
+impl ProbedMedium<'_> {
     /// Reads `length` bytes at `offset`; `None` beyond the end of the device.
     fn at(&self, offset: u64, length: usize) -> io::Result<Option<Vec<u8>>> {
         let end = offset.checked_add(length as u64);
@@ -106,8 +106,8 @@ fn is_boot_sector(signature: &str) -> bool {
 ///
 /// # Errors
 /// When the device cannot be read.
-pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
-    let medium = Medium { file, bytes };
+pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<DeviceSignature>> {
+    let medium = ProbedMedium { file, bytes };
     let mut signatures = magics::search(&medium)?;
     for probe in probes::ALL.iter().chain(copies::ALL) {
         probe(&medium, &mut signatures)?;
@@ -123,7 +123,7 @@ pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<Signature>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Signature, find_signatures};
+    use super::{DeviceSignature, find_signatures};
     use std::os::unix::fs::FileExt;
 
     const MIB: u64 = 1 << 20;
@@ -132,10 +132,10 @@ mod tests {
 
     fn found(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<(u64, &'static str)> {
         let found = signatures(bytes, pieces);
-        found.into_iter().map(|Signature { offset, name, .. }| (offset, name)).collect()
+        found.into_iter().map(|DeviceSignature { offset, name, .. }| (offset, name)).collect()
     }
 
-    fn signatures(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<Signature> {
+    fn signatures(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<DeviceSignature> {
         let file = tempfile::tempfile().unwrap();
         file.set_len(bytes).unwrap();
         for (offset, piece) in pieces {
@@ -244,7 +244,7 @@ mod tests {
             (bytes - 512, b"PRIVHEAD", "Windows dynamic disk"),
         ] {
             let copies = signatures(bytes, &[(at, magic)]);
-            assert_eq!(copies, [Signature { offset: at, name, is_copy: true }]);
+            assert_eq!(copies, [DeviceSignature { offset: at, name, is_copy: true }]);
         }
     }
 
@@ -257,10 +257,10 @@ mod tests {
             for group in [1, 3, 5, 7, 9, 25] {
                 let at = group * 8 * block * block + if block == 1024 { 1024 } else { 0 };
                 let found = signatures(1 << 41, &[(at, &superblock)]);
-                assert_eq!(found, [Signature { offset: at, name: "ext4", is_copy: true }]);
+                assert_eq!(found, [DeviceSignature { offset: at, name: "ext4", is_copy: true }]);
             }
         }
-        let copy = Signature { offset: 128 << 20, name: "ext4", is_copy: true };
+        let copy = DeviceSignature { offset: 128 << 20, name: "ext4", is_copy: true };
         let words = "ext4 (backup superblock) at 128.0 MiB (byte 134217728)";
         assert_eq!(copy.to_string(), words);
     }

@@ -8,7 +8,7 @@ mod played;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{CautionCode, Trial, Work};
+use treering_model::{CautionCode, Trial, WorkLimit};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -185,9 +185,9 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     ];
     let slack = match baseline.iter().chain(contender).map(|trial| work_of(trial)).next() {
         // The amount of work is the result.
-        Some(Work::Timed) => return Vec::new(),
-        Some(Work::Drawn) => DRAWN_SLACK,
-        Some(Work::Fixed) | None => 0.0,
+        Some(WorkLimit::Timed) => return Vec::new(),
+        Some(WorkLimit::Drawn) => DRAWN_SLACK,
+        Some(WorkLimit::Fixed) | None => 0.0,
     };
     let mut differences = Vec::new();
     for (name, amount) in kinds {
@@ -204,8 +204,8 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
 }
 
 /// Determinant of the amount of work a trial does.
-fn work_of(trial: &Trial) -> Work {
-    fact(trial, Work::FACT).map_or(Work::Fixed, Work::from_name)
+fn work_of(trial: &Trial) -> WorkLimit {
+    fact(trial, WorkLimit::FACT).map_or(WorkLimit::Fixed, WorkLimit::from_name)
 }
 
 /// Number of operations of a trial: tasks of its phases, or those that its metrics summarise.

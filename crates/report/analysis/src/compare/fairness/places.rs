@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use treering_model::filesystems::{Metadata, all, by_name};
+use treering_model::filesystems::{MetadataCopies, all, by_name};
 use treering_model::{
     Accelerator, CautionCode, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT,
     Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
@@ -444,10 +444,10 @@ impl VariantPair<'_> {
         );
         let is_asked = |variant: &VariantFacts<'_>| {
             all().any(|filesystem| match filesystem.metadata {
-                Metadata::Chosen { options, .. } => options
+                MetadataCopies::Chosen { options, .. } => options
                     .iter()
                     .any(|option| variant.mkfs_has(filesystem.name, &format!(" {option}"))),
-                Metadata::Once | Metadata::Unknown => false,
+                MetadataCopies::Once | MetadataCopies::Unknown => false,
             })
         };
         let asked = is_asked(&self.baseline) || is_asked(&self.contender);

@@ -2,7 +2,7 @@
 //! the best value as text.
 
 use maud::{Markup, html};
-use treering_model::Better;
+use treering_model::BetterDirection;
 
 use super::super::SweepMap;
 use super::super::figure::Figure;
@@ -45,7 +45,7 @@ fn drawing(chart: &SweepMap) -> Markup {
     let means = || chart.means.iter().flatten().flatten().copied();
     let (low, high) =
         (means().fold(f64::INFINITY, f64::min), means().fold(f64::NEG_INFINITY, f64::max));
-    let is_higher = chart.better == Better::Higher;
+    let is_higher = chart.better == BetterDirection::Higher;
     let best = if is_higher { high } else { low };
     let depth = |mean: f64| {
         // Logarithmic, like the curves' errors: equal ratios have equal distances.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use maud::{Markup, html};
-use treering_trace::Map;
+use treering_trace::DeviceMap;
 
 use super::{FIELD, NS_PER_MS, Panel, SECTORS_PER_MIB, TraceChartRun, seeks};
 use crate::escape::visible;
@@ -70,7 +70,7 @@ impl OffsetScale {
 }
 
 /// First and last MiB of a map's rows.
-fn range(map: &Map) -> (f64, f64) {
+fn range(map: &DeviceMap) -> (f64, f64) {
     let mib = |sector: f64| sector / SECTORS_PER_MIB;
     let first = map.first_sector as f64;
     let last = first + map.rows as f64 * map.row_sectors as f64;
@@ -126,7 +126,7 @@ fn unit(high_mib: f64) -> (f64, &'static str) {
 }
 
 /// Draws a map in units of its cells, scaled to milliseconds and MiB.
-fn of_map(map: &Map, scale: &OffsetScale) -> Markup {
+fn of_map(map: &DeviceMap, scale: &OffsetScale) -> Markup {
     let by = scale.merged;
     let column_ms = map.column_ns as f64 / NS_PER_MS * by as f64;
     let row_mib = map.row_sectors as f64 / SECTORS_PER_MIB * by as f64;
@@ -161,7 +161,7 @@ fn of_map(map: &Map, scale: &OffsetScale) -> Markup {
 fn merged(runs: &[TraceChartRun], strokes: usize) -> u64 {
     let maps = || runs.iter().flat_map(|run| &run.digest.maps);
     let count = |by: u64| -> usize {
-        let of = |map: &Map| {
+        let of = |map: &DeviceMap| {
             [&map.reads, &map.writes, &map.discards].map(|runs| marks(map, runs, by).len())
         };
         maps().flat_map(of).sum()
@@ -174,7 +174,7 @@ fn merged(runs: &[TraceChartRun], strokes: usize) -> u64 {
 }
 
 /// Vertical runs of cells, with `by` columns and rows merged: column, lowest row, number of rows.
-fn marks(map: &Map, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
+fn marks(map: &DeviceMap, runs: &[u32], by: u64) -> Vec<(u64, u64, u64)> {
     if by < 2 {
         return map.marks(runs).collect();
     }

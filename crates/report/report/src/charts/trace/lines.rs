@@ -1,7 +1,7 @@
 //! Panels of values over time, a line for each run; for a single run, reads and writes separately.
 
 use maud::{Markup, html};
-use treering_trace::{LatencyBin, Slot};
+use treering_trace::{LatencyBin, TimeSlot};
 
 use super::{LINES, NS_PER_MS, Panel, TraceChart, TraceChartRun};
 use crate::charts::mark::{px, time_tick};
@@ -28,7 +28,7 @@ struct PanelLine {
 }
 
 /// Value of a time slice that lasts the given seconds; `None` where it has none.
-type SlotValue = fn(&Slot, f64) -> Option<f64>;
+type SlotValue = fn(&TimeSlot, f64) -> Option<f64>;
 
 /// All line panels of these runs.
 pub(super) fn measures(chart: &TraceChart) -> Vec<LinePanel> {

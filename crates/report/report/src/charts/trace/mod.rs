@@ -9,7 +9,7 @@ mod lines;
 
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
-use treering_trace::{Digest, Figures};
+use treering_trace::{TraceDigest, TraceFigures};
 
 use self::lines::LinePanel;
 use super::axis::{Axis, Scale};
@@ -44,7 +44,7 @@ pub struct TraceChartRun {
     /// Name of the run.
     pub name: String,
     /// Figures, series and maps of the trace.
-    pub digest: Digest,
+    pub digest: TraceDigest,
 }
 
 const WIDTH: f64 = 960.0;
@@ -99,7 +99,7 @@ impl TraceChart {
 }
 
 /// Describes the number of seeks, or that it is unknown.
-pub(crate) fn seeks(figures: &Figures) -> String {
+pub(crate) fn seeks(figures: &TraceFigures) -> String {
     if figures.is_ordered() || figures.reads.requests + figures.writes.requests == 0 {
         format!("{} seeks", figures.seeks)
     } else {
@@ -138,7 +138,7 @@ pub(super) fn figure(chart: &TraceChart) -> Figure {
 
 /// Legend: colours of reads and writes in the offset panel, and of runs in the line panels.
 fn legend(chart: &TraceChart) -> Vec<LegendEntry> {
-    let any = |of: fn(&Digest) -> bool| chart.shown().iter().any(|run| of(&run.digest));
+    let any = |of: fn(&TraceDigest) -> bool| chart.shown().iter().any(|run| of(&run.digest));
     let has = [
         ("s1", "reads", any(|digest| digest.figures.reads.requests > 0)),
         ("s2", "writes", any(|digest| digest.figures.writes.requests > 0)),

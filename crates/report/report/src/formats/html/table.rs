@@ -1,7 +1,7 @@
 //! HTML tables: wide ones scroll in a box of their own, with the row names fixed.
 
 use maud::{Markup, html};
-use treering_model::Better;
+use treering_model::BetterDirection;
 use unicode_width::UnicodeWidthStr;
 
 use super::tone_class;
@@ -57,8 +57,8 @@ fn open(table: &Table) -> Markup {
 fn heading(column: &Column, unit: &str) -> Markup {
     let arrow = column.better.map(|better| {
         let sign = match better {
-            Better::Higher => "↑",
-            Better::Lower => "↓",
+            BetterDirection::Higher => "↑",
+            BetterDirection::Lower => "↓",
         };
         (sign, better.phrase())
     });

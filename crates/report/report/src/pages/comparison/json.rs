@@ -4,7 +4,7 @@ use std::io;
 
 use serde::Serialize;
 use treering_analysis::compare::{Estimate, Gate, MetricComparison, Outcome, VariantSummary};
-use treering_model::{Better, Mode, Scope};
+use treering_model::{BetterDirection, RunMode, Scope};
 
 use super::warnings;
 use super::words::sentences;
@@ -51,14 +51,14 @@ struct ComparedVariant<'o> {
 #[derive(Serialize)]
 pub(super) struct ComparisonRow<'o> {
     pub(super) workload: &'o str,
-    pub(super) mode: Mode,
+    pub(super) mode: RunMode,
     pub(super) job: &'o str,
     pub(super) title: &'o str,
     pub(super) metric: String,
     pub(super) name: &'o str,
     pub(super) scope: &'o Scope,
     pub(super) unit: &'static str,
-    pub(super) better: Better,
+    pub(super) better: BetterDirection,
     pub(super) baseline: &'o str,
     pub(super) contender: &'o str,
     pub(super) paired: bool,

@@ -4,7 +4,7 @@
 use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedVariant, Verdict};
 use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, layout_series, layouts};
 use treering_model::{Scope, Trial, Unit};
-use treering_trace::Digest;
+use treering_trace::TraceDigest;
 
 use super::tables::{interval, part, probability, ratio, runs, verdict};
 use crate::charts::MOST_SIDES;
@@ -128,7 +128,7 @@ pub(super) fn charts_of(job: &ObservedJob, jobs: usize) -> Vec<Block> {
 
 /// Trace charts of the phases with most device requests, in phase order.
 fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
-    let digests: Vec<(&str, Vec<(String, Digest)>)> =
+    let digests: Vec<(&str, Vec<(String, TraceDigest)>)> =
         variants.iter().map(|(variant, trial)| (variant.name.as_str(), digests(trial))).collect();
     let mut phases: Vec<(&str, u64)> = Vec::new();
     for (name, digest) in digests.iter().flat_map(|(_, phases)| phases) {
@@ -146,7 +146,7 @@ fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
     let chosen = phases.iter().filter(|(_, requests)| *requests >= least.max(1)).take(most);
     let chosen: Vec<&str> = chosen.map(|(name, _)| *name).collect();
     let chart = |phase: &str| {
-        let run = |(name, phases): &(&str, Vec<(String, Digest)>)| {
+        let run = |(name, phases): &(&str, Vec<(String, TraceDigest)>)| {
             let (_, digest) = phases.iter().find(|(known, _)| known == phase)?;
             Some(TraceChartRun { name: (*name).to_owned(), digest: digest.clone() })
         };

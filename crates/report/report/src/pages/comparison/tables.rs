@@ -2,7 +2,7 @@
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::{cpu, times};
-use treering_model::{Better, Scope, Unit};
+use treering_model::{BetterDirection, Scope, Unit};
 
 use crate::pages::identity::metric_words;
 use crate::table::titled;
@@ -209,7 +209,7 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
 
 /// Table of each part of the trial: its score, elapsed time and CPU time, a row for each variant.
 pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
-    let seconds = |name: &str| Column::number(name, Unit::Seconds).better(Better::Lower);
+    let seconds = |name: &str| Column::number(name, Unit::Seconds).better(BetterDirection::Lower);
     let columns = vec![
         Column::long_text("part"),
         Column::long_text("variant"),

@@ -338,7 +338,7 @@ mod tests {
     use treering_analysis::history::{
         ChangedFact, EnvironmentChange, History, HistorySeries, SeriesPoint,
     };
-    use treering_model::{Better, Mode, TrialId, Unit};
+    use treering_model::{BetterDirection, RunMode, TrialId, Unit};
 
     #[test]
     fn a_change_of_the_environment_is_listed_once_for_all_series() {
@@ -358,12 +358,12 @@ mod tests {
             let changes = [(1, ["kernel.release", "6.1", "6.2"]), (2, ["cpu.count", "2", "4"])];
             HistorySeries {
                 workload: "fs_mark".to_owned(),
-                mode: Mode::Native,
+                mode: RunMode::Native,
                 job: String::new(),
                 variant: variant.to_owned(),
                 metric: "files_per_second".to_owned(),
                 unit: Unit::FilesPerSecond,
-                better: Better::Higher,
+                better: BetterDirection::Higher,
                 points: [(1, "Monday"), (2, "Tuesday"), (3, "Friday")].map(point).to_vec(),
                 shifts: Vec::new(),
                 environment: changes.map(change).to_vec(),

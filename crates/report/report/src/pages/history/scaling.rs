@@ -3,7 +3,7 @@
 
 use treering_analysis::scaling::{Scaling, ScalingSize};
 use treering_analysis::sweep::Sweep;
-use treering_model::{Better, Unit};
+use treering_model::{BetterDirection, Unit};
 use treering_stats::{Interval, Scalability};
 
 use crate::charts::{MOST_SIDES, ScalingChart, ScalingChartPoint, ScalingCurve};
@@ -146,7 +146,7 @@ pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
         Column::count(key),
         Column::mixed("mean"),
         Column::mixed("ideal"),
-        Column::number("efficiency", Unit::Percent).better(Better::Higher),
+        Column::number("efficiency", Unit::Percent).better(BetterDirection::Higher),
         Column::number("from", Unit::Percent),
         Column::number("to", Unit::Percent),
         Column::mixed("model"),

@@ -133,7 +133,7 @@ fn values(sweep: &Sweep, key: usize) -> Vec<&str> {
 fn map(sweep: &Sweep) -> Table {
     let (rows, across) = (values(sweep, 0), values(sweep, 1));
     let means = || sweep.points.iter().map(|point| point.mean);
-    let is_higher = sweep.better == treering_model::Better::Higher;
+    let is_higher = sweep.better == treering_model::BetterDirection::Higher;
     let best = if is_higher {
         means().fold(f64::NEG_INFINITY, f64::max)
     } else {

@@ -4,7 +4,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use thiserror::Error;
-use treering_script::{Kind, NameError, NameId, NamesBuilder};
+use treering_script::{NameError, NameId, NamesBuilder, NodeKind};
 use zstd::stream::read::Decoder;
 
 use super::escape::{escaped_bytes, unescape};
@@ -366,7 +366,7 @@ impl Body {
     /// Adds an entry. The column of an error is a byte of the path, from 0.
     fn add(&mut self, beings: [EntryState; 4]) -> Result<(), Fault> {
         let is_directory = beings.contains(&EntryState::EmptyDirectory);
-        let kind = if is_directory { Kind::Directory } else { Kind::File };
+        let kind = if is_directory { NodeKind::Directory } else { NodeKind::File };
         let id = self
             .names
             .add(&self.path, kind)

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use thiserror::Error;
-use treering_script::{Kind, NameId, Names};
+use treering_script::{NameId, NameTree, NodeKind};
 use zstd::stream::raw::CParameter;
 use zstd::stream::write::Encoder;
 
@@ -159,7 +159,7 @@ fn write_all(line: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 
 /// Names of a dataset in walk order, with the entry's state in the four trees.
 struct Entries<'a> {
-    names: &'a Names,
+    names: &'a NameTree,
     order: Vec<NameId>,
     next: usize,
     files: [Cursor<'a>; 4],
@@ -200,7 +200,7 @@ impl<'a> Entries<'a> {
             self.next += 1;
             let links = self.links.take(id);
             let empty = self.empty.take(id);
-            let is_file = self.names.kind(id) == Kind::File;
+            let is_file = self.names.kind(id) == NodeKind::File;
             let beings = State::ALL.map(|state| {
                 let files = &mut self.files[state.index()];
                 match if is_file { files.take(id) } else { None } {
